@@ -1,0 +1,86 @@
+# Two commands matter: `make demo` and `make test`. Both do all set-up first.
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .setup
+AGENT := agent/target/release/tierlab-agent
+APP := apps/rubbos/target/rubbos.jar
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint format bench setup setup-test lock clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: setup ## Set up, run RUBBoS on four real tiers, open the answer: runs/demo/001/report.html
+	@$(BIN)/tierlab demo
+
+test: setup-test ## Set up and pass every test (about 25 minutes)
+	cd agent && cargo test --locked --workspace --quiet
+	cd apps/rubbos && mvn -q -B test
+	$(BIN)/pytest
+
+test-fast: setup ## The tests that take seconds
+	cd agent && cargo test --locked --workspace --quiet
+	$(BIN)/pytest -m "not slow and not privileged"
+
+lint: setup ## Formatting, types, import rules
+	cd agent && cargo fmt --all --check
+	cd agent && cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## Rewrite the sources in the project's format
+	cd agent && cargo fmt --all
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: setup-test ## Measure beside the peers; prints ratios
+	$(BIN)/python bench/drive/run.py
+	$(BIN)/python bench/sample/run.py
+	$(BIN)/python bench/trace/run.py
+	$(BIN)/python bench/analyse/run.py
+	$(BIN)/python bench/diagnosis/run.py --quick
+
+lock: ## Renew requirements.lock from pyproject.toml
+	@test -x $(BIN)/pip-compile || $(BIN)/pip install -q pip-tools
+	$(BIN)/pip-compile -q --generate-hashes --strip-extras --no-emit-find-links --no-emit-index-url \
+	    --no-emit-trusted-host --allow-unsafe --extra dev --output-file requirements.lock pyproject.toml
+
+# Downloads, compilers and package scripts wait for different things: they go side by side.
+setup: ## Install and build what a run needs
+	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP)
+
+setup-test: setup
+	@$(MAKE) -s --no-print-directory $(STAMPS)/packages-test
+
+$(STAMPS)/tools: setup/check-tools.sh
+	@setup/check-tools.sh
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/packages-%: setup/packages-%.txt setup/apt.sh | $(STAMPS)/tools
+	@setup/apt.sh $<
+	@touch $@
+
+$(STAMPS)/python: requirements.lock pyproject.toml | $(STAMPS)/packages-run
+	@echo "setup: Python environment"
+	@test -x $(BIN)/python || python3 -m venv $(VENV)
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(AGENT): agent/Cargo.toml agent/Cargo.lock $(shell find agent/src agent/crates -name '*.rs' -o -name Cargo.toml) | $(STAMPS)/tools
+	@echo "setup: building the agent"
+	@cd agent && cargo build --release --locked --quiet
+	@touch $@
+
+$(APP): apps/rubbos/pom.xml $(shell find apps/rubbos/src -type f) | $(STAMPS)/tools
+	@echo "setup: building RUBBoS"
+	@cd apps/rubbos && mvn -q -B -DskipTests package
+	@touch $@
+
+clean: ## Remove what was built here
+	rm -rf $(VENV) $(STAMPS) agent/target apps/rubbos/target build

@@ -1,0 +1,34 @@
+//! Bytes with timestamps, from a live interface or a capture file, through the dissector into
+//! tables.
+
+mod file;
+mod filter;
+mod live;
+mod messages;
+mod plan;
+mod ring;
+mod salt;
+mod summary;
+mod tables;
+mod writer;
+
+use anyhow::Result;
+use plan::{FilePlan, LivePlan};
+use std::path::Path;
+use tables::Tables;
+
+/// Captures live until a signal comes or the plan's time is over. Tables go to `out`:
+/// `raw_visits.arrows`, `capture.events.arrows` and, if asked for, `messages.jsonl`.
+pub fn run_live(plan: &Path, out: &Path) -> Result<()> {
+    let plan: LivePlan = plan::read(plan)?;
+    let tables = Tables::create(out, "capture", plan.messages)?;
+    live::run(plan, tables)
+}
+
+/// Reads a pcap or pcapng file. Tables go to `out` as with [`run_live`], but for
+/// `dissect.events.arrows`.
+pub fn run_file(plan: &Path, out: &Path) -> Result<()> {
+    let plan: FilePlan = plan::read(plan)?;
+    let tables = Tables::create(out, "dissect", plan.messages)?;
+    file::run(plan, tables)
+}

@@ -1,0 +1,92 @@
+//! Capture from an interface until told to stop.
+
+use crate::filter;
+use crate::plan::LivePlan;
+use crate::ring::{HANDED_OVER, Ring};
+use crate::summary::Summary;
+use crate::tables::Tables;
+use anyhow::Result;
+use tierlab_dissect::{Dissector, LinkType};
+use tierlab_record::clock::{monotonic_ns, realtime_ns};
+use tierlab_record::{Stop, priority};
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// The longest time in which nothing happens: a second has to be noticed.
+const WAIT_MS: i32 = 100;
+
+/// Captures, dissects and writes.
+pub(crate) fn run(plan: LivePlan, tables: Tables) -> Result<()> {
+    let stop = Stop::on_signals();
+    let mut filter = filter::of(&plan.servers)?;
+    let ring = Ring::open(&plan.interface, plan.ring_bytes, &mut filter)?;
+    let scheduling = priority::raise(priority::OBSERVER);
+    let end_ns = plan.duration_ns.map(|duration_ns| monotonic_ns() + duration_ns);
+    let dissector = Dissector::new(plan.servers, crate::salt::draw()?).behind_filter();
+    let summary = Summary { scheduling, ..Summary::default() };
+    let mut capture = Capture { ring, dissector, tables, summary };
+    Summary::ready();
+    let mut tick = realtime_ns();
+    while !stop.asked() && end_ns.is_none_or(|end_ns| monotonic_ns() < end_ns) {
+        if !capture.read_block() {
+            capture.ring.wait(WAIT_MS)?;
+        }
+        let now = realtime_ns();
+        if now - tick >= SECOND_NS {
+            capture.second(tick, now)?;
+            capture.summary.progress();
+            tick = now;
+        }
+    }
+    capture.finish(tick)
+}
+
+struct Capture {
+    ring: Ring,
+    dissector: Dissector,
+    tables: Tables,
+    summary: Summary,
+}
+
+impl Capture {
+    /// Takes the next block. False if none is ready.
+    fn read_block(&mut self) -> bool {
+        let Self { ring, dissector, tables, summary } = self;
+        ring.read_block(|at_ns, bytes| {
+            summary.packets += 1;
+            summary.bytes += bytes.len() as u64;
+            dissector.frame(at_ns, LinkType::Raw, bytes, tables);
+        })
+    }
+
+    /// Once a second: what was lost, and the tables to disk.
+    fn second(&mut self, since_ns: i64, now_ns: i64) -> Result<()> {
+        let drops = self.ring.drops()?;
+        let crowded_out = self.dissector.crowded_out();
+        let without_room = drops + crowded_out - self.summary.crowded_out;
+        if without_room > 0 {
+            self.tables.capture_drop(since_ns, now_ns - since_ns, without_room);
+        }
+        self.summary.drops += drops;
+        self.summary.visits = self.tables.visit_count();
+        self.summary.connections = self.dissector.open_connections() as u64;
+        self.summary.crowded_out = crowded_out;
+        self.tables.flush()
+    }
+
+    fn finish(mut self, since_ns: i64) -> Result<()> {
+        // What came until now is handed over when its block's time is up.
+        std::thread::sleep(HANDED_OVER);
+        for _ in 0..self.ring.blocks() {
+            if !self.read_block() {
+                break;
+            }
+        }
+        self.second(since_ns, realtime_ns())?;
+        self.dissector.finish(&mut self.tables);
+        self.summary.visits = self.tables.visit_count();
+        self.tables.finish()?;
+        self.summary.last();
+        Ok(())
+    }
+}

@@ -1,0 +1,288 @@
+//! A TPACKET_V3 ring (Documentation/networking/packet_mmap.rst): the kernel writes packets into
+//! blocks of shared memory and hands over a block when it is full or its time is up.
+
+use libc::{
+    c_int, c_void, sock_filter, sock_fprog, sockaddr_ll, socklen_t, tpacket_block_desc,
+    tpacket_req3, tpacket_stats_v3, tpacket3_hdr,
+};
+use std::io::Error;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Room for several segments of 64 KiB; small enough that there are many blocks, each of which lasts
+/// for its time at least: so long may the reader be kept from running.
+const BLOCK_BYTES: usize = 256 << 10;
+/// A frame's size only has to divide a block's: TPACKET_V3 packs frames of any length.
+const FRAME_BYTES: usize = 2 << 10;
+/// A block that is not full is handed over after this long. Nobody waits for a visit sooner.
+const BLOCK_TIMEOUT_MS: u32 = 50;
+/// After this long every packet was handed over.
+pub(crate) const HANDED_OVER: Duration = Duration::from_millis(2 * BLOCK_TIMEOUT_MS as u64);
+
+/// Why a ring could not be opened or read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RingError {
+    #[error("there is no interface {0} in this network namespace")]
+    NoInterface(String),
+    #[error("packet capture needs CAP_NET_RAW: run as root ({0})")]
+    NotAllowed(Error),
+    #[error("cannot {0}: {1}")]
+    Failed(&'static str, Error),
+}
+
+/// An open ring on one interface.
+pub(crate) struct Ring {
+    socket: OwnedFd,
+    memory: NonNull<u8>,
+    length: usize,
+    block: usize,
+}
+
+impl Ring {
+    /// Opens a ring of about `bytes` on `interface` for the packets that pass `filter`. Packets
+    /// begin with the IP header.
+    pub(crate) fn open(
+        interface: &str,
+        bytes: usize,
+        filter: &mut [sock_filter],
+    ) -> Result<Self, RingError> {
+        let index = interface_index(interface)?;
+        let socket = packet_socket()?;
+        attach(&socket, filter)?;
+        let version = libc::tpacket_versions::TPACKET_V3 as c_int;
+        set(&socket, libc::PACKET_VERSION, &version, "use TPACKET_V3")?;
+        if is_loopback(&socket, interface)? {
+            // On the loopback interface every packet passes twice: out and in.
+            set(&socket, libc::PACKET_IGNORE_OUTGOING, &1, "ignore outgoing packets")?;
+        }
+        let blocks = (bytes / BLOCK_BYTES).max(2);
+        let length = blocks * BLOCK_BYTES;
+        let request = tpacket_req3 {
+            tp_block_size: BLOCK_BYTES as u32,
+            tp_block_nr: blocks as u32,
+            tp_frame_size: FRAME_BYTES as u32,
+            tp_frame_nr: (length / FRAME_BYTES) as u32,
+            tp_retire_blk_tov: BLOCK_TIMEOUT_MS,
+            tp_sizeof_priv: 0,
+            tp_feature_req_word: 0,
+        };
+        set(&socket, libc::PACKET_RX_RING, &request, "get memory for the ring")?;
+        let memory = map(&socket, length)?;
+        let ring = Self { socket, memory, length, block: 0 };
+        ring.bind(index)?;
+        Ok(ring)
+    }
+
+    /// Waits up to `timeout_ms` for a block.
+    pub(crate) fn wait(&self, timeout_ms: c_int) -> Result<(), RingError> {
+        if self.is_ready() {
+            return Ok(());
+        }
+        let mut poll = libc::pollfd {
+            fd: self.socket.as_raw_fd(),
+            events: libc::POLLIN | libc::POLLERR,
+            revents: 0,
+        };
+        // SAFETY: `poll` is one valid pollfd for the length of the call.
+        if unsafe { libc::poll(&raw mut poll, 1, timeout_ms) } < 0 {
+            let error = Error::last_os_error();
+            if error.kind() != std::io::ErrorKind::Interrupted {
+                return Err(RingError::Failed("wait for packets", error));
+            }
+        }
+        if poll.revents & libc::POLLERR != 0 {
+            return Err(RingError::Failed("capture any longer", self.socket_error()));
+        }
+        Ok(())
+    }
+
+    /// Hands every packet of the next ready block to `on`, with its time in nanoseconds since the
+    /// epoch, and gives the block back. False if no block was ready.
+    pub(crate) fn read_block(&mut self, mut on: impl FnMut(i64, &[u8])) -> bool {
+        if !self.is_ready() {
+            return false;
+        }
+        let block = self.block();
+        // SAFETY: the kernel has handed this block over, so that nobody writes to it until the
+        // status is given back below; offsets and lengths in it are the kernel's and stay inside.
+        unsafe {
+            let header = &(*block.cast::<tpacket_block_desc>().as_ptr()).hdr.bh1;
+            let mut at = block.as_ptr().add(header.offset_to_first_pkt as usize);
+            for _ in 0..header.num_pkts {
+                let packet = &*at.cast::<tpacket3_hdr>();
+                let bytes = std::slice::from_raw_parts(
+                    at.add(packet.tp_net as usize),
+                    packet.tp_snaplen as usize,
+                );
+                on(i64::from(packet.tp_sec) * 1_000_000_000 + i64::from(packet.tp_nsec), bytes);
+                at = at.add(packet.tp_next_offset as usize);
+            }
+        }
+        self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.block = (self.block + 1) % self.blocks();
+        true
+    }
+
+    /// How many blocks the ring has.
+    pub(crate) fn blocks(&self) -> usize {
+        self.length / BLOCK_BYTES
+    }
+
+    /// How many packets the kernel had no room for since the last call.
+    pub(crate) fn drops(&self) -> Result<u64, RingError> {
+        let mut counted = tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
+        let mut size = size_of::<tpacket_stats_v3>() as socklen_t;
+        // SAFETY: pointer and size are those of `counted`.
+        let done = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut counted).cast(),
+                &raw mut size,
+            )
+        };
+        if done < 0 {
+            return Err(RingError::Failed("read PACKET_STATISTICS", Error::last_os_error()));
+        }
+        Ok(counted.tp_drops.into())
+    }
+
+    fn bind(&self, index: c_int) -> Result<(), RingError> {
+        // SAFETY: all-zero is a valid address; the fields that matter are set.
+        let mut address: sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = index;
+        let size = size_of::<sockaddr_ll>() as socklen_t;
+        // SAFETY: pointer and size are those of `address`.
+        let done =
+            unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), size) };
+        if done < 0 {
+            return Err(RingError::Failed("bind to the interface", Error::last_os_error()));
+        }
+        Ok(())
+    }
+
+    fn socket_error(&self) -> Error {
+        let mut code: c_int = 0;
+        let mut size = size_of::<c_int>() as socklen_t;
+        // SAFETY: pointer and size are those of `code`.
+        unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ERROR,
+                (&raw mut code).cast(),
+                &raw mut size,
+            );
+        }
+        Error::from_raw_os_error(code)
+    }
+
+    fn block(&self) -> NonNull<u8> {
+        // SAFETY: `block` counts blocks of the mapping and stays below their number.
+        unsafe { self.memory.add(self.block * BLOCK_BYTES) }
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        let block = self.block().cast::<tpacket_block_desc>().as_ptr();
+        // SAFETY: a block begins with its descriptor, whose status is an aligned word that the
+        // kernel and this process hand to and fro.
+        unsafe { AtomicU32::from_ptr(&raw mut (*block).hdr.bh1.block_status) }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping made in `open`, and nothing refers to it any more.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.length) };
+    }
+}
+
+fn interface_index(interface: &str) -> Result<c_int, RingError> {
+    let none = || RingError::NoInterface(interface.to_owned());
+    let name = std::ffi::CString::new(interface).map_err(|_| none())?;
+    // SAFETY: `name` is a string with its zero.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(none()),
+        index => Ok(index as c_int),
+    }
+}
+
+/// A socket that sees no packet yet: it has no protocol until it is bound.
+fn packet_socket() -> Result<OwnedFd, RingError> {
+    // SAFETY: no pointers are passed.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if fd >= 0 {
+        // SAFETY: the descriptor was just opened and is nobody else's.
+        return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+    let error = Error::last_os_error();
+    Err(match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => RingError::NotAllowed(error),
+        _ => RingError::Failed("open a packet socket", error),
+    })
+}
+
+fn is_loopback(socket: &OwnedFd, interface: &str) -> Result<bool, RingError> {
+    // SAFETY: all-zero is a valid request, and its name stays terminated.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: `request` is a valid ifreq for the length of the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut request) };
+    if done < 0 {
+        return Err(RingError::Failed("read the interface's flags", Error::last_os_error()));
+    }
+    // SAFETY: SIOCGIFFLAGS has filled in the flags.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    Ok(c_int::from(flags) & libc::IFF_LOOPBACK != 0)
+}
+
+fn attach(socket: &OwnedFd, filter: &mut [sock_filter]) -> Result<(), RingError> {
+    let program = sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    set_at(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "attach the packet filter")
+}
+
+fn set<T>(socket: &OwnedFd, name: c_int, value: &T, what: &'static str) -> Result<(), RingError> {
+    set_at(socket, libc::SOL_PACKET, name, value, what)
+}
+
+fn set_at<T>(
+    socket: &OwnedFd,
+    level: c_int,
+    name: c_int,
+    value: &T,
+    what: &'static str,
+) -> Result<(), RingError> {
+    let size = size_of::<T>() as socklen_t;
+    // SAFETY: pointer and size are those of `value`.
+    let done = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, ptr::from_ref(value).cast(), size)
+    };
+    if done < 0 {
+        return Err(RingError::Failed(what, Error::last_os_error()));
+    }
+    Ok(())
+}
+
+fn map(socket: &OwnedFd, length: usize) -> Result<NonNull<u8>, RingError> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping of the ring's memory, at an address of the kernel's choice.
+    let memory: *mut c_void = unsafe {
+        libc::mmap(ptr::null_mut(), length, protection, libc::MAP_SHARED, socket.as_raw_fd(), 0)
+    };
+    match NonNull::new(memory.cast::<u8>()) {
+        Some(memory) if memory.as_ptr().cast() != libc::MAP_FAILED => Ok(memory),
+        _ => Err(RingError::Failed("map the ring", Error::last_os_error())),
+    }
+}

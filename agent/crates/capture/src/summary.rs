@@ -1,0 +1,50 @@
+//! What the verb says on standard output: JSON lines, for whoever started it.
+
+use serde::Serialize;
+use serde_json::json;
+use std::io::Write;
+use tierlab_record::clock::process_cpu_ns;
+use tierlab_record::priority::Scheduling;
+
+/// What was seen, lost and spent so far.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Summary {
+    /// Frames that the kernel handed over, or that the file holds.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that the kernel had no room for.
+    pub drops: u64,
+    pub visits: u64,
+    /// Connections that are open.
+    pub connections: u64,
+    /// Packets of connections that were not followed because too many others were open.
+    pub crowded_out: u64,
+    /// How the thread that reads the ring is scheduled.
+    pub scheduling: Scheduling,
+    /// CPU time of the process.
+    pub cpu_ns: i64,
+}
+
+impl Summary {
+    /// The ring is open; packets are being captured.
+    pub(crate) fn ready() {
+        say(&json!({ "ready": true }));
+    }
+
+    pub(crate) fn progress(mut self) {
+        self.cpu_ns = process_cpu_ns();
+        say(&json!({ "progress": self }));
+    }
+
+    pub(crate) fn last(mut self) {
+        self.cpu_ns = process_cpu_ns();
+        say(&json!({ "summary": self }));
+    }
+}
+
+/// Says a line. If nobody listens any more, the work goes on.
+fn say(line: &serde_json::Value) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}

@@ -1,0 +1,95 @@
+//! HTTP/1.0 and HTTP/1.1 (RFC 9112).
+
+mod body;
+mod head;
+mod reader;
+mod replies;
+mod requests;
+
+use crate::context::Context;
+use crate::exchange::Exchanges;
+use crate::parser::{Gap, Parser};
+use crate::sink::{Happening, Side};
+use reader::Reader;
+
+/// What the reply's framing depends on (RFC 9112 section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Head,
+    Connect,
+    Other,
+}
+
+/// The head of a reply whose request was not seen. That may have been a HEAD: then nothing follows.
+#[derive(Clone, Copy)]
+struct Unasked {
+    end_ns: i64,
+    bytes: u64,
+}
+
+/// A connection that speaks HTTP/1.
+pub(crate) struct Http1 {
+    requests: Reader,
+    replies: Reader,
+    /// The form that the current request carries, as far as it is worth hashing.
+    form: Option<Vec<u8>>,
+    exchanges: Exchanges<Method>,
+    /// How many of them waited when replies were lost, so that theirs may be among the lost.
+    uncertain: usize,
+    /// The current reply's request was not seen.
+    unasked: Option<Unasked>,
+    /// The bytes are another protocol's: from the start, or after an upgrade.
+    opaque: bool,
+}
+
+impl Http1 {
+    pub(crate) fn new(from_start: bool) -> Self {
+        Self {
+            requests: Reader::new(from_start),
+            replies: Reader::new(from_start),
+            form: None,
+            exchanges: Exchanges::default(),
+            uncertain: 0,
+            unasked: None,
+            opaque: false,
+        }
+    }
+
+    fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
+        self.opaque = true;
+        self.exchanges.abandon(cx);
+        cx.event(at_ns, Happening::Opaque { reason });
+    }
+}
+
+impl Parser for Http1 {
+    fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
+        if self.opaque {
+            return;
+        }
+        match from {
+            Side::Client => self.request_bytes(at_ns, bytes, cx),
+            Side::Server => self.reply_bytes(at_ns, bytes, cx),
+        }
+    }
+
+    fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
+        if self.opaque {
+            return;
+        }
+        match from {
+            Side::Client => self.request_lost(gap, cx),
+            Side::Server => self.reply_lost(gap, cx),
+        }
+    }
+
+    fn ended(&mut self, from: Side, last_ns: i64, cx: &mut Context<'_>) {
+        if from == Side::Server && !self.opaque {
+            self.replies_ended(last_ns, cx);
+        }
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) {
+        self.exchanges.abandon(cx);
+    }
+}

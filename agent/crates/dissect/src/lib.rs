@@ -1,0 +1,43 @@
+//! What travelled between the servers: captured packets in, messages and visits out.
+//!
+//! Design constraints:
+//!
+//! * **Sans-IO.** No socket, clock or file is touched. Time comes with every packet, results leave
+//!   through a [`Sink`], so that a live ring, a capture file and a test are the same to this crate.
+//! * **No copy where the stream is in order.** A parser reads the packet where it lies and carries
+//!   over only what a packet boundary cuts. Nothing is allocated per packet in the steady state.
+//! * **Nothing invented.** Where bytes were lost, a parser goes on by the lengths it knows or waits
+//!   for the next certain start of a message; what it did not see stays `None`.
+//! * **No payload leaves.** Labels have no literals; ids and literals leave as salted hashes only.
+//! * **Any bytes are legal input.** No packet makes it panic; its memory is bounded.
+
+#![forbid(unsafe_code)]
+
+mod ajp13;
+pub mod bulk;
+mod connection;
+mod context;
+mod dissector;
+mod exchange;
+mod frame;
+mod framed;
+mod http1;
+mod label;
+mod literal;
+mod mysql;
+mod pairing;
+mod parser;
+mod path;
+mod query;
+mod salt;
+mod server;
+mod sink;
+mod sql;
+mod tcp;
+mod turns;
+
+pub use dissector::Dissector;
+pub use frame::LinkType;
+pub use salt::Salt;
+pub use server::{Protocol, Server};
+pub use sink::{Event, Happening, Message, Side, Sink, Visit};

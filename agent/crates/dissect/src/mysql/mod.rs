@@ -1,0 +1,113 @@
+//! The MySQL and MariaDB client/server protocol
+//! (<https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html>,
+//! <https://mariadb.com/kb/en/clientserver-protocol/>).
+
+mod adrift;
+mod client;
+mod command;
+mod fields;
+mod login;
+mod packets;
+mod reply;
+mod server;
+mod statements;
+mod values;
+
+use crate::context::Context;
+use crate::exchange::Exchanges;
+use crate::parser::{Gap, Parser};
+use crate::sink::{Happening, Side};
+use command::Expected;
+use packets::Packets;
+use reply::Reply;
+use statements::Statements;
+
+/// Statements are read up to this length.
+const LONGEST_STATEMENT: usize = 64 << 10;
+/// Of a server's packet no more is read: a greeting, or the flags of an OK.
+const LONGEST_PREFIX: usize = 512;
+
+/// How far the connection got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The server has yet to greet.
+    Greeting,
+    /// The client has yet to be let in.
+    Login,
+    /// The client commands.
+    Commands,
+    /// The bytes cannot be read.
+    Opaque,
+}
+
+/// What the protocol must know to read a reply.
+struct Asked {
+    expected: Expected,
+    /// The sequence number of the reply's first packet.
+    sequence: u8,
+}
+
+/// A connection that speaks MySQL's protocol.
+pub(crate) struct Mysql {
+    phase: Phase,
+    requests: Packets,
+    replies: Packets,
+    reply: Reply,
+    exchanges: Exchanges<Asked>,
+    /// How many of them waited when replies were lost, so that theirs may be among the lost.
+    uncertain: usize,
+    /// Rows of the only reply that is due were cut off; the last byte of it so far was sent then.
+    adrift_ns: Option<i64>,
+    statements: Statements,
+    /// The client sends a file that the server asked for.
+    sends_file: bool,
+    /// What the server can do, then what the client chose of it. All, if it was not seen.
+    capabilities: u64,
+}
+
+impl Mysql {
+    pub(crate) fn new(from_start: bool) -> Self {
+        Self {
+            phase: if from_start { Phase::Greeting } else { Phase::Commands },
+            requests: Packets::new(LONGEST_STATEMENT, from_start),
+            replies: Packets::new(LONGEST_PREFIX, from_start),
+            reply: Reply::default(),
+            exchanges: Exchanges::default(),
+            uncertain: 0,
+            adrift_ns: None,
+            statements: Statements::default(),
+            sends_file: false,
+            capabilities: u64::MAX,
+        }
+    }
+
+    fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
+        self.phase = Phase::Opaque;
+        self.exchanges.abandon(cx);
+        cx.event(at_ns, Happening::Opaque { reason });
+    }
+}
+
+impl Parser for Mysql {
+    fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
+        match from {
+            _ if self.phase == Phase::Opaque => {}
+            Side::Client => self.client_bytes(at_ns, bytes, cx),
+            Side::Server => self.server_bytes(at_ns, bytes, cx),
+        }
+    }
+
+    fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
+        match from {
+            _ if self.phase == Phase::Opaque => {}
+            Side::Client => self.client_lost(gap, cx),
+            Side::Server => self.server_lost(gap, cx),
+        }
+    }
+
+    fn ended(&mut self, _from: Side, _last_ns: i64, _cx: &mut Context<'_>) {}
+
+    fn finish(&mut self, cx: &mut Context<'_>) {
+        self.exchanges.abandon(cx);
+    }
+}

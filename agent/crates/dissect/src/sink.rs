@@ -1,0 +1,147 @@
+//! What comes out: visits, messages and events.
+
+use crate::Server;
+use std::net::{IpAddr, SocketAddr};
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The end that opened the connection.
+    Client,
+    /// The end that listened.
+    Server,
+}
+
+impl Side {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// A request's stay at one server. Times are nanoseconds since the epoch, those of the packets that
+/// carried the bytes; sizes are bytes of TCP payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit<'a> {
+    /// Counted from 0 in the order of their completion.
+    pub visit: i64,
+    /// Where.
+    pub server: &'a Server,
+    /// Counted from 0 in the order in which connections were seen.
+    pub connection: i64,
+    /// The request's first byte.
+    pub arrival_ns: i64,
+    /// The request's last byte; the last one seen if the rest was not.
+    pub request_end_ns: i64,
+    /// The reply's first byte; none if it was not seen.
+    pub reply_start_ns: Option<i64>,
+    /// The reply's last byte; none if it was not seen.
+    pub departure_ns: Option<i64>,
+    /// A path template or an SQL digest.
+    pub label: &'a str,
+    /// HTTP's status; for MySQL 0 or the error's code; none if it was not seen.
+    pub status: Option<i32>,
+    /// The request.
+    pub bytes_in: i64,
+    /// The reply.
+    pub bytes_out: i64,
+    /// The connection at a pass-through server whose bytes this connection carries on.
+    pub upstream: Option<i64>,
+    /// Salted hash of the request id that the request carried.
+    pub id_hash: Option<u64>,
+    /// Salted hashes of the request's parameters or SQL literals.
+    pub literals: &'a [u64],
+}
+
+/// One protocol message, whole or as far as it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// As in [`Visit::connection`].
+    pub connection: i64,
+    /// The server of the connection.
+    pub server: &'a Server,
+    /// The other end.
+    pub client: SocketAddr,
+    /// Who sent it.
+    pub from: Side,
+    /// Its first byte.
+    pub start_ns: i64,
+    /// Its last byte.
+    pub end_ns: i64,
+    /// Bytes of TCP payload.
+    pub bytes: u64,
+    /// The protocol's own name for it, such as `SEND_HEADERS` or `COM_QUERY`.
+    pub kind: &'static str,
+}
+
+/// Something that happened on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// When.
+    pub at_ns: i64,
+    /// At which server's port.
+    pub server: &'a Server,
+    /// The other end.
+    pub client: SocketAddr,
+    /// As in [`Visit::connection`].
+    pub connection: i64,
+    /// What.
+    pub what: Happening,
+}
+
+/// What can happen on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// A connection request was sent again: the server did not take the earlier one.
+    SynRetransmission {
+        /// When the first was sent.
+        first_ns: i64,
+        /// 1 for the first retransmission.
+        attempt: u32,
+    },
+    /// Data was sent again.
+    Retransmission {
+        /// By whom.
+        from: Side,
+        /// How much.
+        bytes: u64,
+    },
+    /// Bytes reached their receiver (or their sender went on) without being captured.
+    Gap {
+        /// Whose.
+        from: Side,
+        /// How many.
+        bytes: u64,
+    },
+    /// From here on the connection's bytes cannot be told apart.
+    Opaque {
+        /// Why: `tls`, `http2`, `compression`, `upgrade`, `replication`.
+        reason: &'static str,
+    },
+}
+
+/// Takes the results.
+pub trait Sink {
+    /// A visit ended, or will never be seen to end.
+    fn visit(&mut self, visit: &Visit<'_>);
+    /// Something happened.
+    fn event(&mut self, event: &Event<'_>);
+    /// A message ended.
+    fn message(&mut self, message: &Message<'_>);
+}
+
+/// An address and a port, kept small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Peer {
+    pub address: IpAddr,
+    pub port: u16,
+}
+
+impl From<Peer> for SocketAddr {
+    fn from(peer: Peer) -> Self {
+        Self::new(peer.address, peer.port)
+    }
+}

@@ -1,0 +1,225 @@
+//! The digest itself: literals become `?`, a list of them `(?+)`, a list of such lists one of them.
+
+use super::tokens::{Token, Tokens};
+use crate::Salt;
+use crate::literal::Literals;
+
+/// A digest is not made longer than this many bytes.
+const LONGEST: usize = 1_000;
+
+/// A list of literals, however long.
+const LIST: &str = "(?+)";
+
+/// What a statement carried beside its digest.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Digest {
+    /// The salted hash of the id in a comment `rid=...`.
+    pub id_hash: Option<u64>,
+    /// Strings (unquoted and unescaped) and numbers.
+    pub literals: Literals,
+}
+
+/// Writes the digest of `sql` to `label`.
+pub(crate) fn digest(sql: &[u8], salt: &Salt, scratch: &mut Vec<u8>, label: &mut String) -> Digest {
+    let mut found = Digest::default();
+    let mut writer = Writer { label, space: false, list: None };
+    for token in Tokens(sql) {
+        match token {
+            Token::Space => writer.space = true,
+            Token::Comment(inside) => {
+                writer.space = true;
+                if let Some(id) = request_id(inside) {
+                    found.id_hash = Some(salt.hash(id));
+                }
+            }
+            Token::Number(digits) => {
+                found.literals.add(salt, digits);
+                writer.literal();
+            }
+            Token::Text(inside, quote) => {
+                if !found.literals.is_full() {
+                    unescape(inside, quote, scratch);
+                    // A pattern stands for what was searched for.
+                    while scratch.last() == Some(&b'%') {
+                        scratch.pop();
+                    }
+                    found.literals.add(salt, scratch);
+                }
+                writer.literal();
+            }
+            Token::Word(word) => writer.word(word),
+            Token::Sign(sign) => writer.sign(sign),
+        }
+        if writer.label.len() > LONGEST && found.literals.is_full() {
+            break;
+        }
+    }
+    if writer.label.ends_with(';') {
+        writer.label.pop();
+    }
+    found
+}
+
+fn request_id(comment: &[u8]) -> Option<&[u8]> {
+    let id = comment.trim_ascii().strip_prefix(b"rid=")?.trim_ascii();
+    (!id.is_empty()).then_some(id)
+}
+
+/// Undoes backslashes and doubled quotes (MariaDB: String Literals).
+fn unescape(inside: &[u8], quote: u8, value: &mut Vec<u8>) {
+    value.clear();
+    let mut rest = inside;
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        match (*first, tail) {
+            (b'\\', [escaped, after @ ..]) => {
+                rest = after;
+                value.push(match escaped {
+                    b'0' => 0,
+                    b'b' => 8,
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'Z' => 26,
+                    other => *other,
+                });
+            }
+            (first, [second, after @ ..]) if first == quote && *second == quote => {
+                rest = after;
+                value.push(quote);
+            }
+            (first, _) => value.push(first),
+        }
+    }
+}
+
+struct Writer<'a> {
+    label: &'a mut String,
+    /// White space came since the last token.
+    space: bool,
+    /// Where a parenthesis opened that holds nothing but literals so far.
+    list: Option<usize>,
+}
+
+impl Writer<'_> {
+    fn separate(&mut self) {
+        let open = self.label.is_empty() || self.label.ends_with(['(', ' ']);
+        if self.space && !open {
+            self.label.push(' ');
+        }
+        self.space = false;
+    }
+
+    fn literal(&mut self) {
+        self.separate();
+        self.put('?');
+    }
+
+    fn word(&mut self, word: &[u8]) {
+        self.separate();
+        self.list = None;
+        if let Ok(text) = str::from_utf8(word)
+            && text.is_ascii()
+            && self.label.len() + text.len() <= LONGEST
+        {
+            self.label.push_str(text);
+            return;
+        }
+        for &byte in word {
+            self.put(if byte.is_ascii() && !byte.is_ascii_control() { byte as char } else { '?' });
+        }
+    }
+
+    fn sign(&mut self, sign: u8) {
+        match sign {
+            b',' => {
+                self.space = false;
+                self.put(',');
+                self.put(' ');
+            }
+            b'(' => {
+                self.separate();
+                self.list = Some(self.label.len());
+                self.put('(');
+            }
+            b')' => {
+                self.space = false;
+                self.close();
+            }
+            _ => {
+                // A sign before a literal leaves a list a list.
+                if !matches!(sign, b'-' | b'+' | b'?') {
+                    self.list = None;
+                }
+                self.separate();
+                self.put(if sign.is_ascii_graphic() { sign as char } else { '?' });
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(start) = self.list.take() else { return self.put(')') };
+        if self.label.get(start..).is_none_or(|list| list.len() < 2) {
+            return self.put(')');
+        }
+        self.label.truncate(start);
+        if self.label.ends_with("(?+), ") {
+            self.label.truncate(start - 2);
+        } else {
+            self.label.push_str(LIST);
+        }
+    }
+
+    fn put(&mut self, character: char) {
+        if self.label.len() <= LONGEST {
+            self.label.push(character);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sql: &str) -> (String, Digest) {
+        let mut label = String::new();
+        let found = digest(sql.as_bytes(), &Salt::new([9; 16]), &mut Vec::new(), &mut label);
+        (label, found)
+    }
+
+    #[test]
+    fn literals_and_comments_go() {
+        for (sql, expected) in [
+            (
+                "/*rid=00ff*/SELECT  *\nFROM t1 WHERE a = 'x' AND b=-1.5",
+                "SELECT * FROM t1 WHERE a = ? AND b=-?",
+            ),
+            ("SELECT a,b FROM t LIMIT 0, 25;", "SELECT a, b FROM t LIMIT ?, ?"),
+            ("SELECT * FROM t WHERE id IN (1, 2,3)", "SELECT * FROM t WHERE id IN (?+)"),
+            ("INSERT INTO t VALUES (NULL, 'a''b', 2)", "INSERT INTO t VALUES (NULL, ?, ?)"),
+            ("INSERT INTO t VALUES (1,'a'),(2,'b') , (3,'c')", "INSERT INTO t VALUES (?+)"),
+            ("SELECT COUNT( * ), NOW() -- why\n FROM `t 2`", "SELECT COUNT(*), NOW() FROM `t 2`"),
+            ("SELECT 1 /* a */ + /* b */ 2", "SELECT ? + ?"),
+            ("SELECT * FROM t WHERE a=? AND b IN (?,?)", "SELECT * FROM t WHERE a=? AND b IN (?+)"),
+        ] {
+            assert_eq!(of(sql).0, expected);
+        }
+    }
+
+    #[test]
+    fn the_request_id_and_the_values_are_found() {
+        let salt = Salt::new([9; 16]);
+        let (_, found) =
+            of(r"/*rid=0011aabb*/SELECT 'it''s', 'a\nb', '', 42, x FROM t9 WHERE x LIKE 'ab%'");
+        assert_eq!(found.id_hash, Some(salt.hash(b"0011aabb")));
+        let expected: Vec<u64> =
+            ["it's", "a\nb", "42", "ab"].iter().map(|value| salt.hash(value.as_bytes())).collect();
+        assert_eq!(found.literals.hashes(), expected);
+    }
+
+    #[test]
+    fn a_digest_stays_short() {
+        let columns: Vec<String> = (0..1000).map(|n| format!("column_{n}")).collect();
+        assert!(of(&columns.join(",")).0.len() <= LONGEST + LIST.len());
+    }
+}

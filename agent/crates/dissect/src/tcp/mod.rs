@@ -1,0 +1,5 @@
+//! TCP: one direction's bytes in their order.
+
+mod stream;
+
+pub(crate) use stream::{Arrival, Data, Piece, Stream};

@@ -1,0 +1,261 @@
+//! Reassembly of one direction by sequence numbers (RFC 9293 section 3.4).
+//!
+//! In-order bytes are handed on where they lie. What comes early is copied and waits. A hole is
+//! given up as lost once its receiver has acknowledged it (so it went by unseen), or once too much
+//! waits behind it (so acknowledgments are not captured).
+
+/// Wait for no more than this many bytes or segments behind a hole.
+const MOST_WAITING_BYTES: usize = 4 << 20;
+const MOST_WAITING: usize = 1024;
+
+/// A jump in sequence numbers larger than this is not a hole but another stream.
+const LARGEST_HOLE: u32 = 1 << 30;
+
+/// What is handed on, in the stream's order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// The next bytes. Times never go back: early bytes count from when the hole was filled.
+    Bytes { at_ns: i64, bytes: &'a [u8] },
+    /// The next bytes were not captured.
+    Lost { at_ns: i64, bytes: u32 },
+    /// The next bytes were cut off by the capture's snap length. `ends` is [`Data::ends`].
+    Cut { at_ns: i64, bytes: u32, ends: bool },
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data<'a> {
+    pub at_ns: i64,
+    /// What was captured of it.
+    pub bytes: &'a [u8],
+    /// How much it was.
+    pub length: u32,
+    /// The capture's filter saw a result's end in the part that it cut off.
+    pub ends: bool,
+}
+
+impl Data<'_> {
+    /// Without its first bytes.
+    fn from(self, first: u32) -> Self {
+        let bytes = self.bytes.get(first as usize..).unwrap_or(&[]);
+        Self { bytes, length: self.length - first, ..self }
+    }
+}
+
+/// How a segment stood to the stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It continued the stream, or carried nothing.
+    InOrder,
+    /// It came before its predecessor.
+    Early,
+    /// It brought what was missing, this long after the hole was seen.
+    Filled { after_ns: i64 },
+    /// This many of its bytes were known already.
+    Repeated { bytes: u32 },
+}
+
+struct Waiting {
+    sequence: u32,
+    at_ns: i64,
+    bytes: Vec<u8>,
+    length: u32,
+    ends: bool,
+}
+
+impl Waiting {
+    fn data(&self) -> Data<'_> {
+        let Self { at_ns, length, ends, .. } = *self;
+        Data { at_ns, bytes: &self.bytes, length, ends }
+    }
+}
+
+/// One direction of a connection.
+#[derive(Default)]
+pub(crate) struct Stream {
+    /// The sequence number of the next byte; none until one is known.
+    next: Option<u32>,
+    /// Sorted by distance from `next`.
+    waiting: Vec<Waiting>,
+    waiting_bytes: usize,
+    hole_since_ns: i64,
+    last_ns: i64,
+    end: Option<u32>,
+}
+
+impl Stream {
+    /// Starts at the byte after a SYN with this sequence number.
+    pub(crate) fn open(&mut self, syn: u32) {
+        self.next = Some(syn.wrapping_add(1));
+    }
+
+    /// True until a SYN, an acknowledgment or a byte told where the stream stands.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.next.is_none()
+    }
+
+    /// The stream ends at this sequence number (that of the FIN).
+    pub(crate) fn end_at(&mut self, sequence: u32) {
+        self.end = Some(sequence);
+    }
+
+    /// True once every byte up to the FIN was handed on or given up.
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.is_some() && self.end == self.next
+    }
+
+    /// Takes a segment. No more than `room` bytes may wait behind a hole from now on.
+    pub(crate) fn segment(
+        &mut self,
+        sequence: u32,
+        data: Data<'_>,
+        room: usize,
+        on: &mut impl FnMut(Piece<'_>),
+    ) -> Arrival {
+        let next = *self.next.get_or_insert(sequence);
+        let ahead = sequence.wrapping_sub(next);
+        if data.length == 0 {
+            return Arrival::InOrder;
+        }
+        if ahead == 0 {
+            let hole = !self.waiting.is_empty();
+            self.hand_on(data, on);
+            if !hole {
+                return Arrival::InOrder;
+            }
+            let after_ns = data.at_ns - self.hole_since_ns;
+            self.hand_on_waiting(data.at_ns, on);
+            return Arrival::Filled { after_ns };
+        }
+        if ahead < LARGEST_HOLE {
+            self.wait(sequence, data);
+            let room = room.min(MOST_WAITING_BYTES);
+            while self.waiting.len() > MOST_WAITING || self.waiting_bytes > room {
+                self.give_up_hole(data.at_ns, on);
+            }
+            return Arrival::Early;
+        }
+        self.repeated(next.wrapping_sub(sequence), data, on)
+    }
+
+    /// Bytes that wait behind a hole.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// Takes a segment that begins `behind` bytes before what is wanted next.
+    fn repeated(&mut self, behind: u32, data: Data<'_>, on: &mut impl FnMut(Piece<'_>)) -> Arrival {
+        let length = data.length;
+        if behind >= length {
+            // A keep-alive probe repeats one byte at most (RFC 9293 section 3.8.4).
+            let probe = behind == 1 && length == 1;
+            return if probe { Arrival::InOrder } else { Arrival::Repeated { bytes: length } };
+        }
+        self.hand_on(data.from(behind), on);
+        self.hand_on_waiting(data.at_ns, on);
+        Arrival::Repeated { bytes: behind }
+    }
+
+    /// The receiver has everything before `acknowledgment`: what is missing of it went by unseen.
+    pub(crate) fn acknowledged(
+        &mut self,
+        acknowledgment: u32,
+        at_ns: i64,
+        on: &mut impl FnMut(Piece<'_>),
+    ) {
+        // The FIN takes a sequence number of its own, which is no byte.
+        let upto = match self.end {
+            Some(end) if acknowledgment == end.wrapping_add(1) => end,
+            _ => acknowledgment,
+        };
+        let Some(next) = self.next else {
+            self.next = Some(upto);
+            return;
+        };
+        let missing = upto.wrapping_sub(next);
+        if missing == 0 || missing >= LARGEST_HOLE {
+            return;
+        }
+        while let Some(next) = self.next {
+            let missing = upto.wrapping_sub(next);
+            if missing == 0 || missing >= LARGEST_HOLE {
+                return;
+            }
+            match self.waiting.first() {
+                Some(first) if first.sequence.wrapping_sub(next) <= missing => {
+                    self.give_up_hole(at_ns, on);
+                }
+                _ => self.lose(at_ns, missing, on),
+            }
+        }
+    }
+
+    /// Nothing more will come: what waits is handed on with its holes.
+    pub(crate) fn finish(&mut self, on: &mut impl FnMut(Piece<'_>)) {
+        while !self.waiting.is_empty() {
+            self.give_up_hole(self.last_ns, on);
+        }
+    }
+
+    fn give_up_hole(&mut self, at_ns: i64, on: &mut impl FnMut(Piece<'_>)) {
+        if let (Some(first), Some(next)) = (self.waiting.first(), self.next) {
+            let missing = first.sequence.wrapping_sub(next);
+            // What waited was not late: the hole was only seen to be one at its own time.
+            self.lose(first.at_ns, missing, on);
+            self.hand_on_waiting(at_ns, on);
+        }
+    }
+
+    fn lose(&mut self, at_ns: i64, bytes: u32, on: &mut impl FnMut(Piece<'_>)) {
+        self.last_ns = self.last_ns.max(at_ns);
+        self.next = self.next.map(|next| next.wrapping_add(bytes));
+        on(Piece::Lost { at_ns: self.last_ns, bytes });
+    }
+
+    fn hand_on(&mut self, data: Data<'_>, on: &mut impl FnMut(Piece<'_>)) {
+        self.last_ns = self.last_ns.max(data.at_ns);
+        self.next = self.next.map(|next| next.wrapping_add(data.length));
+        let captured = data.bytes.len().min(data.length as usize);
+        if captured > 0 {
+            on(Piece::Bytes { at_ns: self.last_ns, bytes: &data.bytes[..captured] });
+        }
+        let cut = data.length - captured as u32;
+        if cut > 0 {
+            on(Piece::Cut { at_ns: self.last_ns, bytes: cut, ends: data.ends });
+        }
+    }
+
+    /// Hands on what waits and is not early any more.
+    fn hand_on_waiting(&mut self, at_ns: i64, on: &mut impl FnMut(Piece<'_>)) {
+        while let (Some(first), Some(next)) = (self.waiting.first(), self.next) {
+            let behind = next.wrapping_sub(first.sequence);
+            if behind >= LARGEST_HOLE {
+                self.hole_since_ns = at_ns;
+                return;
+            }
+            let segment = self.waiting.remove(0);
+            self.waiting_bytes -= segment.bytes.len();
+            if behind < segment.length {
+                self.hand_on(segment.data().from(behind), on);
+            }
+        }
+    }
+
+    fn wait(&mut self, sequence: u32, data: Data<'_>) {
+        let Some(next) = self.next else { return };
+        let Data { at_ns, length, ends, .. } = data;
+        if self.waiting.is_empty() {
+            self.hole_since_ns = at_ns;
+        }
+        let distance = sequence.wrapping_sub(next);
+        let place = self.waiting.partition_point(|it| it.sequence.wrapping_sub(next) <= distance);
+        let known = place > 0
+            && self.waiting[place - 1].sequence == sequence
+            && self.waiting[place - 1].length >= length;
+        if !known {
+            let bytes = data.bytes.to_vec();
+            self.waiting_bytes += bytes.len();
+            self.waiting.insert(place, Waiting { sequence, at_ns, bytes, length, ends });
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A protocol that nobody told us: the client asks until the server answers, and the server answers
+//! until the client asks again. An answer's end is seen only at the next question or at the close.
+
+use crate::context::Context;
+use crate::exchange::{Exchange, Exchanges};
+use crate::parser::{Gap, Parser};
+use crate::sink::Side;
+
+/// The exchange in progress and the last byte of its reply.
+#[derive(Default)]
+pub(crate) struct Turns {
+    exchanges: Exchanges<()>,
+    reply_end_ns: Option<i64>,
+}
+
+impl Turns {
+    fn grew(&mut self, from: Side, at_ns: i64, bytes: u64, cx: &mut Context<'_>) {
+        if from == Side::Client {
+            self.answered(cx);
+        }
+        match (from, self.exchanges.first()) {
+            (Side::Client, None) => {
+                let label = cx.shared.labels.number("TCP");
+                self.exchanges.push(Exchange::new(at_ns, at_ns, bytes, label, ()), cx);
+            }
+            (Side::Client, Some(exchange)) => exchange.request_grew(at_ns, bytes as usize),
+            (Side::Server, Some(exchange)) => {
+                exchange.reply_grew(at_ns, bytes);
+                self.reply_end_ns = Some(at_ns);
+            }
+            (Side::Server, None) => {}
+        }
+    }
+
+    fn answered(&mut self, cx: &mut Context<'_>) {
+        if let (Some(end_ns), Some(exchange)) = (self.reply_end_ns.take(), self.exchanges.first()) {
+            let asked = (exchange.arrival_ns, exchange.request_end_ns);
+            let answered = (exchange.reply_start_ns.unwrap_or(end_ns), end_ns);
+            let (bytes_in, bytes_out) = (exchange.bytes_in, exchange.bytes_out);
+            cx.message(Side::Client, asked, bytes_in, "question");
+            cx.message(Side::Server, answered, bytes_out, "answer");
+            self.exchanges.replied(Some(end_ns), cx);
+        }
+    }
+}
+
+impl Parser for Turns {
+    fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
+        self.grew(from, at_ns, bytes.len() as u64, cx);
+    }
+
+    /// A byte that was cut off counts as much as one that was seen. Whole turns may be lost, too,
+    /// without being missed: this protocol cannot tell.
+    fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
+        if let Some(at_ns) = gap.at_ns {
+            self.grew(from, at_ns, gap.bytes, cx);
+        }
+    }
+
+    fn ended(&mut self, from: Side, _last_ns: i64, cx: &mut Context<'_>) {
+        if from == Side::Server {
+            self.answered(cx);
+        }
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_>) {
+        self.exchanges.abandon(cx);
+    }
+}

@@ -1,0 +1,12 @@
+//! Whole conversations through the dissector, packet by packet.
+
+mod ajp13;
+mod hostile;
+mod http1;
+mod mysql;
+mod mysql_bytes;
+mod pass_through;
+mod prepared;
+mod rows;
+mod support;
+mod tcp;

@@ -1,0 +1,89 @@
+//! Burst: users who come all at once, fetch pages with their images without pause, and leave.
+
+use crate::crowd::{Crowd, Talk};
+use crate::disturbance::{Disturbance, End};
+use crate::plan::Planned;
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use tierlab_record::Stop;
+use tierlab_record::clock::realtime_ns;
+
+/// Its keys.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// How many come at once.
+    #[serde(default = "two_hundred")]
+    users: usize,
+    /// What each of them fetches, in order and over again, starting at another place each: pages,
+    /// each followed by its images.
+    paths: Vec<String>,
+}
+
+fn two_hundred() -> usize {
+    200
+}
+
+/// How long requests that were sent in time may take to be answered.
+const GRACE_NS: i64 = 3_000_000_000;
+
+struct Surge {
+    crowd: Crowd,
+    users: usize,
+    sent: u64,
+    end_ns: i64,
+}
+
+impl Burst {
+    /// Makes the requests.
+    pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
+        ensure!(!self.paths.is_empty(), "`paths` is empty; give the pages that users fetch");
+        let address = planned.target.address.context("it needs the subject's `address`")?;
+        let port = planned.target.port.context("it needs the subject's `port`")?;
+        let target = SocketAddrV4::new(address, port);
+        let paths = self.paths.clone();
+        let talk = Talk::Fetch { host: target.to_string(), paths };
+        let crowd = Crowd::new(target, Some(source), talk, self.users)?;
+        Ok(Box::new(Surge { crowd, users: self.users, sent: 0, end_ns: 0 }))
+    }
+}
+
+/// Where user `k` comes from: 127.160.0.0/12, apart from the driver's users.
+fn source(k: usize) -> Ipv4Addr {
+    let host = 1 + (k as u32 % ((1 << 20) - 2));
+    Ipv4Addr::from_bits(Ipv4Addr::new(127, 160, 0, 0).to_bits() + host)
+}
+
+impl Disturbance for Surge {
+    fn start(&mut self, _until_ns: i64) -> Result<i64> {
+        let start_ns = realtime_ns();
+        self.crowd.come()?;
+        Ok(start_ns)
+    }
+
+    fn keep_up(&mut self, until_ns: i64, stop: Stop) -> Result<()> {
+        while !stop.asked() && realtime_ns() < until_ns {
+            self.crowd.attend(until_ns, true)?;
+        }
+        self.sent = self.crowd.sent();
+        self.end_ns = realtime_ns();
+        let grace_ns = self.end_ns + GRACE_NS;
+        while !stop.asked() && self.crowd.is_waiting() && realtime_ns() < grace_ns {
+            self.crowd.attend(grace_ns, false)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<End> {
+        let unanswered = self.crowd.leave();
+        let effect = json!({
+            "users": self.users,
+            "requests": self.sent,
+            "unanswered": unanswered,
+            "answered_by_ns": realtime_ns(),
+        });
+        Ok(End { at_ns: self.end_ns, ..End::now(effect) })
+    }
+}

@@ -1,0 +1,96 @@
+//! The classes of disturbance, one file each: its keys, how it is prepared, caused and undone.
+
+mod burst;
+mod cpu;
+mod disk;
+mod freeze;
+mod gc;
+mod lock;
+mod memory;
+mod network;
+mod pool;
+
+use crate::attach::Doors;
+use crate::disturbance::Disturbance;
+use crate::keeper::Keeper;
+use crate::plan::Planned;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What is done to a server, and how much of it.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(tag = "class", rename_all = "snake_case")]
+pub enum Class {
+    /// Users come all at once.
+    Burst(burst::Burst),
+    /// A neighbour on its PUs.
+    Cpu(cpu::Cpu),
+    /// A neighbour on its disk.
+    Disk(disk::Disk),
+    /// It is stopped and continued.
+    Freeze(freeze::Freeze),
+    /// Its JVM collects garbage.
+    Gc(gc::Gc),
+    /// Another transaction holds what it needs.
+    Lock(lock::Lock),
+    /// A neighbour in its memory.
+    Memory(memory::Memory),
+    /// A rate limit on the way to it.
+    Network(network::Network),
+    /// One of its soft resources is used up.
+    Pool(pool::Pool),
+}
+
+impl Class {
+    /// Its name, and its keys as planned.
+    pub fn words(&self) -> (String, Map<String, Value>) {
+        let mut words = match serde_json::to_value(self) {
+            Ok(Value::Object(words)) => words,
+            _ => Map::new(),
+        };
+        let class = match words.remove("class") {
+            Some(Value::String(class)) => class,
+            _ => String::new(),
+        };
+        // How to log in belongs to the plan, not to the truth.
+        words.retain(|key, _| !lock::LOGIN.contains(&key.as_str()));
+        (class, words)
+    }
+
+    /// Does everything that can be done before its time.
+    pub fn prepare(
+        &self,
+        planned: &Planned,
+        preparation: &mut Preparation,
+    ) -> Result<Box<dyn Disturbance>> {
+        match self {
+            Self::Burst(burst) => burst.prepare(planned),
+            Self::Cpu(cpu) => cpu.prepare(planned, preparation),
+            Self::Disk(disk) => disk.prepare(planned, preparation),
+            Self::Freeze(_) => freeze::prepare(planned, preparation),
+            Self::Gc(_) => gc::prepare(planned, preparation),
+            Self::Lock(lock) => lock.prepare(planned),
+            Self::Memory(memory) => memory.prepare(planned, preparation),
+            Self::Network(network) => network.prepare(planned, preparation),
+            Self::Pool(pool) => pool.prepare(planned),
+        }
+    }
+}
+
+/// What preparations share.
+pub struct Preparation {
+    /// Who knows the way back from every change.
+    pub keeper: Keeper,
+    /// The doors of JVMs that stand open.
+    pub doors: Doors,
+    /// The limits on the network, once there are any.
+    pub shaper: Option<network::Shaper>,
+}
+
+impl Preparation {
+    /// Nothing is prepared yet.
+    pub fn new(keeper: Keeper) -> Self {
+        Self { keeper, doors: Doors::new(), shaper: None }
+    }
+}

@@ -1,0 +1,210 @@
+//! Pool: a soft resource is used up. Threads of a web or application server are held by requests
+//! that are never finished, a database's connections by clients that never log in; the database
+//! pool of the application is shrunk through its launcher's control socket.
+
+use crate::crowd::{Crowd, Talk};
+use crate::disturbance::{Disturbance, End};
+use crate::plan::Planned;
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddrV4;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tierlab_record::Stop;
+use tierlab_record::clock::realtime_ns;
+
+use crate::ajp;
+
+/// Its keys.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    resource: Resource,
+    /// Of `threads` and `max_connections`: how many are held; as many as the server has, for all.
+    #[serde(default)]
+    hold: usize,
+    /// Of `pool`: how many connections are left.
+    #[serde(default = "one")]
+    left: usize,
+    /// Of `threads`: what the server speaks, `http` or `ajp`.
+    #[serde(default = "http")]
+    protocol: Protocol,
+    /// Of `threads`: a page that takes a form (POST) and needs it before it can answer.
+    #[serde(default = "root")]
+    path: String,
+}
+
+/// What is used up.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Resource {
+    Threads,
+    Pool,
+    MaxConnections,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Protocol {
+    Http,
+    Ajp,
+}
+
+fn one() -> usize {
+    1
+}
+fn http() -> Protocol {
+    Protocol::Http
+}
+fn root() -> String {
+    "/".to_owned()
+}
+
+/// The body that is announced and never comes.
+const BODY_BYTES: usize = 1000;
+/// How long the launcher may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Pool {
+    /// Opens what can be opened without using anything up.
+    pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
+        match self.resource {
+            Resource::Threads => self.holding(planned),
+            Resource::Pool => {
+                let folder = planned.target.folder.as_deref();
+                let folder = folder.context("`resource` \"pool\" needs the domain's `folder`")?;
+                let launcher = Launcher::connect(&folder.join("soft.sock"))?;
+                Ok(Box::new(Shrunk { launcher, left: self.left, before: None }))
+            }
+            Resource::MaxConnections => {
+                ensure!(self.hold > 0, "`hold` is 0; give how many connections to take");
+                let folder = planned.target.folder.as_deref();
+                let folder = folder.context("it needs the database's `folder`")?;
+                let socket = folder.join("data/mysqld.sock");
+                ensure!(socket.exists(), "{} is not there", socket.display());
+                Ok(Box::new(Filled { socket, count: self.hold, held: Vec::new() }))
+            }
+        }
+    }
+
+    fn holding(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
+        ensure!(self.hold > 0, "`hold` is 0; give how many threads to hold");
+        let address = planned.target.address.context("it needs the subject's `address`")?;
+        let port = planned.target.port.context("it needs the subject's `port`")?;
+        let target = SocketAddrV4::new(address, port);
+        let bytes = match self.protocol {
+            Protocol::Ajp => ajp::post(&self.path, address, port, BODY_BYTES)?,
+            Protocol::Http => format!(
+                "POST {} HTTP/1.1\r\nHost: {target}\r\n\
+                 Content-Type: application/x-www-form-urlencoded\r\n\
+                 Content-Length: {BODY_BYTES}\r\n",
+                self.path
+            )
+            .into_bytes(),
+        };
+        let crowd = Crowd::new(target, None, Talk::Hold(bytes), self.hold)?;
+        Ok(Box::new(Holding { crowd, count: self.hold }))
+    }
+}
+
+/// Requests that are never finished: over HTTP not even their header is.
+struct Holding {
+    crowd: Crowd,
+    count: usize,
+}
+
+impl Disturbance for Holding {
+    fn start(&mut self, until_ns: i64) -> Result<i64> {
+        let start_ns = realtime_ns();
+        self.crowd.come()?;
+        while !self.crowd.is_settled() && realtime_ns() < until_ns {
+            self.crowd.attend(until_ns, true)?;
+        }
+        Ok(start_ns)
+    }
+
+    /// Who is turned away comes again.
+    fn keep_up(&mut self, until_ns: i64, stop: Stop) -> Result<()> {
+        while !stop.asked() && realtime_ns() < until_ns {
+            self.crowd.attend(until_ns, true)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<End> {
+        let requests = self.crowd.sent();
+        self.crowd.leave();
+        Ok(End::now(json!({ "connections": self.count, "requests": requests })))
+    }
+}
+
+/// Connections to the database that never log in. The server hangs up after its `connect_timeout`.
+struct Filled {
+    socket: PathBuf,
+    count: usize,
+    held: Vec<UnixStream>,
+}
+
+impl Disturbance for Filled {
+    fn start(&mut self, _until_ns: i64) -> Result<i64> {
+        let start_ns = realtime_ns();
+        for _ in 0..self.count {
+            let connection = UnixStream::connect(&self.socket)
+                .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
+            self.held.push(connection);
+        }
+        Ok(start_ns)
+    }
+
+    fn end(&mut self) -> Result<End> {
+        let connections = self.held.len();
+        self.held.clear();
+        Ok(End::now(json!({ "connections": connections })))
+    }
+}
+
+/// The pool under another limit. If this connection ends, the launcher restores the old one.
+struct Shrunk {
+    launcher: Launcher,
+    left: usize,
+    before: Option<usize>,
+}
+
+impl Disturbance for Shrunk {
+    fn start(&mut self, _until_ns: i64) -> Result<i64> {
+        let start_ns = realtime_ns();
+        self.before = Some(self.launcher.ask(&format!("set pool {}", self.left))?);
+        Ok(start_ns)
+    }
+
+    fn end(&mut self) -> Result<End> {
+        let Some(before) = self.before.take() else { bail!("the pool's limit is not known") };
+        self.launcher.ask(&format!("set pool {before}"))?;
+        Ok(End::now(json!({ "limit_before": before })))
+    }
+}
+
+/// The application's launcher: a line in, `ok <number>` or `error <sentence>` out.
+struct Launcher(BufReader<UnixStream>);
+
+impl Launcher {
+    fn connect(socket: &Path) -> Result<Self> {
+        let stream = UnixStream::connect(socket)
+            .with_context(|| format!("cannot connect to the launcher at {}", socket.display()))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut launcher = Self(BufReader::new(stream));
+        launcher.ask("get pool")?;
+        Ok(launcher)
+    }
+
+    fn ask(&mut self, line: &str) -> Result<usize> {
+        self.0.get_mut().write_all(format!("{line}\n").as_bytes())?;
+        let mut answer = String::new();
+        self.0.read_line(&mut answer).context("the launcher does not answer")?;
+        let number = answer.trim().strip_prefix("ok ").and_then(|it| it.parse().ok());
+        number.with_context(|| format!("the launcher says to '{line}': {}", answer.trim()))
+    }
+}

@@ -1,0 +1,241 @@
+//! Many connections in one thread: users who fetch, or connections that only hold what they got.
+
+use anyhow::{Context, Result};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use tierlab_record::clock::realtime_ns;
+
+/// What each connection does once it stands.
+pub enum Talk {
+    /// Fetches paths over HTTP/1.1, one connection a request as the driver's users do.
+    Fetch {
+        /// The `Host` header.
+        host: String,
+        /// One after the other, over again.
+        paths: Vec<String>,
+    },
+    /// Sends these bytes and waits.
+    Hold(Vec<u8>),
+}
+
+/// One of the crowd.
+struct Member {
+    socket: Option<OwnedFd>,
+    /// Its bytes are still to be sent.
+    to_send: bool,
+    /// How many requests it has sent.
+    turn: usize,
+}
+
+/// A crowd of connections to one place.
+pub struct Crowd {
+    target: SocketAddrV4,
+    source: Option<fn(usize) -> Ipv4Addr>,
+    talk: Talk,
+    members: Vec<Member>,
+    sent: u64,
+}
+
+impl Crowd {
+    /// A crowd of `count` that has not come yet.
+    pub fn new(
+        target: SocketAddrV4,
+        source: Option<fn(usize) -> Ipv4Addr>,
+        talk: Talk,
+        count: usize,
+    ) -> Result<Self> {
+        raise_file_limit(count)?;
+        let members =
+            (0..count).map(|_| Member { socket: None, to_send: false, turn: 0 }).collect();
+        Ok(Self { target, source, talk, members, sent: 0 })
+    }
+
+    /// Everyone connects.
+    pub fn come(&mut self) -> Result<()> {
+        (0..self.members.len()).try_for_each(|place| self.connect(place))
+    }
+
+    /// How many requests were sent.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Whether anyone still has a connection.
+    pub fn is_waiting(&self) -> bool {
+        self.members.iter().any(|member| member.socket.is_some())
+    }
+
+    /// Whether everyone has said what they had to say.
+    pub fn is_settled(&self) -> bool {
+        self.members.iter().all(|member| member.socket.is_none() || !member.to_send)
+    }
+
+    /// Everyone hangs up. Returns how many had no answer yet.
+    pub fn leave(&mut self) -> usize {
+        self.members.iter_mut().filter_map(|member| member.socket.take()).count()
+    }
+
+    /// Waits for connections that want something, at most until `until_ns`, and serves them.
+    /// Whose request is answered sends another one if `go_on`.
+    pub fn attend(&mut self, until_ns: i64, go_on: bool) -> Result<()> {
+        let mut places = Vec::new();
+        let mut polled = Vec::new();
+        for (place, member) in self.members.iter().enumerate() {
+            let Some(socket) = &member.socket else { continue };
+            let events = if member.to_send { libc::POLLOUT } else { libc::POLLIN };
+            places.push(place);
+            polled.push(libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 });
+        }
+        // A nap at most: a signal may have gone to another thread.
+        let wait_ms = ((until_ns - realtime_ns()) / 1_000_000).clamp(0, 20);
+        // SAFETY: the pointer and the length are those of one writable slice.
+        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, wait_ms as i32) };
+        for (place, poll) in places.into_iter().zip(polled) {
+            if poll.revents != 0 {
+                self.serve(place, go_on)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, place: usize, go_on: bool) -> Result<()> {
+        if self.members[place].to_send {
+            self.send(place);
+            return Ok(());
+        }
+        if self.receive(place) {
+            return Ok(());
+        }
+        self.members[place].socket = None;
+        if go_on { self.connect(place) } else { Ok(()) }
+    }
+
+    /// Reads what is there. False once the other side has ended.
+    fn receive(&self, place: usize) -> bool {
+        let Some(socket) = &self.members[place].socket else { return false };
+        let mut buffer = [0u8; 16 << 10];
+        loop {
+            // SAFETY: the pointer and the length are those of one writable slice.
+            let got = unsafe {
+                libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0)
+            };
+            if got == 0 {
+                return false;
+            }
+            if got < 0 {
+                return io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+            }
+        }
+    }
+
+    /// Sends all that the member has to say; it fits into an empty socket.
+    fn send(&mut self, place: usize) {
+        let bytes = match &self.talk {
+            Talk::Hold(bytes) => bytes.clone(),
+            Talk::Fetch { host, paths } => {
+                let path = &paths[(place + self.members[place].turn) % paths.len()];
+                request(path, host, place as u64, self.members[place].turn as u64)
+            }
+        };
+        let member = &mut self.members[place];
+        let Some(socket) = &member.socket else { return };
+        // SAFETY: the pointer and the length are those of one slice.
+        let sent = unsafe {
+            let flags = libc::MSG_NOSIGNAL;
+            libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags)
+        };
+        if sent < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::WouldBlock {
+                member.socket = None;
+            }
+            return;
+        }
+        member.to_send = false;
+        member.turn += 1;
+        self.sent += 1;
+    }
+
+    fn connect(&mut self, place: usize) -> Result<()> {
+        let source = self.source.map(|source| source(place));
+        let socket = connect(source, self.target).context("cannot connect")?;
+        let member = &mut self.members[place];
+        member.socket = Some(socket);
+        member.to_send = true;
+        Ok(())
+    }
+}
+
+/// A request as the driver's users send it, its id included.
+fn request(path: &str, host: &str, member: u64, turn: u64) -> Vec<u8> {
+    let id = mix(mix(member + 1) ^ mix(realtime_ns() as u64) ^ turn);
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Request-Id: {id:016x}\r\n\
+         Connection: close\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+/// SplitMix64's output function (Steele, Lea and Flood 2014).
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+fn connect(source: Option<Ipv4Addr>, target: SocketAddrV4) -> io::Result<OwnedFd> {
+    // SAFETY: no pointer is passed; a descriptor that is returned is ours alone.
+    let socket = unsafe {
+        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        let fd = libc::socket(libc::AF_INET, kind, 0);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(fd)
+    };
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    if let Some(source) = source {
+        let from = raw(SocketAddrV4::new(source, 0));
+        // SAFETY: the address is a local of the length that is passed.
+        if unsafe { libc::bind(socket.as_raw_fd(), (&raw const from).cast(), length) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    let to = raw(target);
+    // SAFETY: as above.
+    if unsafe { libc::connect(socket.as_raw_fd(), (&raw const to).cast(), length) } < 0 {
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EINPROGRESS) {
+            return Err(error);
+        }
+    }
+    Ok(socket)
+}
+
+fn raw(address: SocketAddrV4) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+        sin_zero: [0; 8],
+    }
+}
+
+/// Raises this process's limit of open files so that `count` more fit.
+fn raise_file_limit(count: usize) -> Result<()> {
+    const OTHERS: u64 = 64;
+    // SAFETY: the pointers are to locals of the right type.
+    let raised = unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        limit.rlim_cur
+    };
+    anyhow::ensure!(
+        count as u64 + OTHERS <= raised,
+        "{count} connections need more open files than the limit of {raised}; raise it (ulimit -n)"
+    );
+    Ok(())
+}

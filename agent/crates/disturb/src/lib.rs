@@ -1,0 +1,41 @@
+//! Disturbs servers under test in stated ways at stated times, and writes down what it did: the
+//! ground truth against which diagnosis is measured.
+//!
+//! - `plan`: what to do; `class`: one file a class of disturbance; `disturbance`: what they share;
+//! - `schedule`: the right moment, a thread for each disturbance under way; `truth`: what happened;
+//! - `neighbour`, `worker`: a process inside a server's domain, and the agent's hold on it;
+//! - `undo`, `keeper`: every change is taken back, also when the agent is killed.
+//!
+//! Everything that takes time (allocating, connecting, opening) happens before the agent says that
+//! it is ready, so that at its time a disturbance is nothing but itself.
+
+mod ajp;
+mod attach;
+mod class;
+mod crowd;
+mod disturbance;
+mod domain;
+pub mod keeper;
+mod memory_group;
+mod moment;
+pub mod neighbour;
+pub mod plan;
+mod schedule;
+mod sql_client;
+mod throttle;
+mod truth;
+mod undo;
+mod worker;
+
+use anyhow::Result;
+use std::path::Path;
+use tierlab_record::Stop;
+
+/// Runs the verb from the plan file; `truth.jsonl` goes to `out`.
+///
+/// Standard output has `{"ready":true}` once everything is prepared, then `{"summary":{...}}`.
+pub fn run(plan: &Path, out: &Path) -> Result<()> {
+    let keeper = keeper::Keeper::start()?;
+    let stop = Stop::on_signals();
+    schedule::run(plan::Plan::read(plan)?, keeper, out, stop)
+}

@@ -1,0 +1,108 @@
+//! The database's own command-line client, connected in advance and told what to do by a pipe.
+//!
+//! A client library would bring 67 crates for four statements.
+
+use anyhow::{Context, Result, anyhow};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+const PROGRAM: &str = "mariadb";
+/// A row that no statement of ours gives: what was asked before it is done.
+const DONE: &str = "done as asked";
+
+/// Where and as whom.
+pub struct Login<'a> {
+    /// The server's UNIX socket.
+    pub socket: &'a Path,
+    /// Account.
+    pub user: &'a str,
+    /// Its password; may be empty.
+    pub password: &'a str,
+    /// The schema.
+    pub database: &'a str,
+}
+
+/// A session. It ends, and with it its locks, when this is dropped or the agent dies.
+pub struct SqlClient {
+    child: Child,
+    statements: ChildStdin,
+    rows: BufReader<ChildStdout>,
+}
+
+impl SqlClient {
+    /// Starts the client and waits until it is logged in. To be called from the main thread.
+    pub fn connect(login: &Login) -> Result<Self> {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(["--no-defaults", "--batch", "--skip-column-names", "--unbuffered"])
+            .arg(format!("--socket={}", login.socket.display()))
+            .arg(format!("--user={}", login.user))
+            .arg(login.database)
+            .env("MYSQL_PWD", login.password)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // SAFETY: only an async-signal-safe call between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().map_err(|error| {
+            anyhow!("'{PROGRAM}' cannot be started ({error}); install mariadb-client")
+        })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(anyhow!("'{PROGRAM}' has no pipes"));
+        };
+        let mut client = Self { child, statements: input, rows: BufReader::new(output) };
+        client
+            .run("DO 0")
+            .with_context(|| format!("cannot log in at {}", login.socket.display()))?;
+        Ok(client)
+    }
+
+    /// Runs a statement to its end.
+    pub fn run(&mut self, statement: &str) -> Result<()> {
+        self.value(statement).map(drop)
+    }
+
+    /// Runs a statement and returns the first value of its first row, if it has any.
+    pub fn value(&mut self, statement: &str) -> Result<Option<String>> {
+        let sent = self.statements.write_all(format!("{statement}; SELECT '{DONE}';\n").as_bytes());
+        if sent.is_err() {
+            return Err(self.last_words());
+        }
+        let mut first = None;
+        loop {
+            let mut row = String::new();
+            if self.rows.read_line(&mut row)? == 0 {
+                return Err(self.last_words());
+            }
+            match row.trim_end() {
+                DONE => return Ok(first),
+                row => {
+                    first.get_or_insert_with(|| row.to_owned());
+                }
+            }
+        }
+    }
+
+    /// In batch mode the client ends at the first error, and says it.
+    fn last_words(&mut self) -> anyhow::Error {
+        let mut words = String::new();
+        if let Some(mut errors) = self.child.stderr.take() {
+            let _ = errors.read_to_string(&mut words);
+        }
+        anyhow!("{}", words.lines().next().unwrap_or("the database ended the session"))
+    }
+}
+
+impl Drop for SqlClient {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,103 @@
+//! What takes a change of the machine back. Said before the change is made, so that it is taken
+//! back by this process, or by the [`crate::keeper`] if this process dies.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the last process of a control group may take to leave it.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// One way back.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undo {
+    /// Continue stopped processes.
+    Continue(Vec<i32>),
+    /// Write a value back to a control file.
+    Write(PathBuf, String),
+    /// Remove a file.
+    RemoveFile(PathBuf),
+    /// Remove a control group whose processes are about to end.
+    RemoveGroup(PathBuf),
+    /// Run a command.
+    Run(Vec<String>),
+}
+
+impl Undo {
+    /// Takes the change back. What is gone already is no error.
+    pub fn apply(&self) -> Result<()> {
+        match self {
+            Self::Continue(pids) => {
+                for pid in pids {
+                    // SAFETY: no pointer is passed. A process that has ended is no error.
+                    unsafe { libc::kill(*pid, libc::SIGCONT) };
+                }
+                Ok(())
+            }
+            Self::Write(file, value) => absent_is_fine(std::fs::write(file, value))
+                .with_context(|| format!("cannot write '{value}' to {}", file.display())),
+            Self::RemoveFile(path) => absent_is_fine(std::fs::remove_file(path))
+                .with_context(|| format!("cannot remove {}", path.display())),
+            Self::RemoveGroup(path) => remove_group(path)
+                .with_context(|| format!("cannot remove the control group {}", path.display())),
+            Self::Run(command) => run(command),
+        }
+    }
+}
+
+fn absent_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn remove_group(path: &PathBuf) -> std::io::Result<()> {
+    let until = Instant::now() + LEAVING;
+    loop {
+        match absent_is_fine(std::fs::remove_dir(path)) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Runs a command to its end; its words are the error.
+pub fn run(command: &[String]) -> Result<()> {
+    let words = command.join(" ");
+    let [program, arguments @ ..] = command else { return Ok(()) };
+    let ended = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run '{words}'"))?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    anyhow::ensure!(ended.status.success(), "'{words}' failed: {}", said.trim());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_already_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone");
+        Undo::RemoveFile(gone.clone()).apply().unwrap();
+        Undo::RemoveGroup(gone).apply().unwrap();
+        Undo::Continue(vec![i32::MAX]).apply().unwrap();
+    }
+
+    #[test]
+    fn a_command_that_fails_says_why() {
+        let command = ["sh", "-c", "echo no way >&2; exit 3"].map(str::to_owned).to_vec();
+        let error = Undo::Run(command).apply().unwrap_err().to_string();
+        assert!(error.contains("no way"), "{error}");
+    }
+}

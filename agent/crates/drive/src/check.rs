@@ -1,0 +1,130 @@
+//! Whether a workload makes sense, said in one sentence that names the key.
+
+use crate::plan::LONGEST_TIME_NS;
+use crate::workload::{DrawFrom, Source, State, Workload};
+
+/// `Err` holds what is wrong.
+pub fn workload(workload: &Workload) -> Result<(), String> {
+    if workload.states.is_empty() || workload.states.len() > 250 {
+        return Err("`states` must list 1 to 250 states".into());
+    }
+    for (at, state) in workload.states.iter().enumerate() {
+        if workload.state(&state.name) != Some(at as u8) {
+            return Err(format!("`states` lists {:?} twice", state.name));
+        }
+        check_state(workload, state)?;
+    }
+    let Some(home) = workload.states.iter().find(|state| state.name == workload.home) else {
+        return Err(format!("`home` names {:?}, which is not a state", workload.home));
+    };
+    if home.pick.is_some() || home.parameters.iter().any(|it| needs_page(&it.from)) {
+        return Err(format!("the home state {:?} must not need an earlier page", home.name));
+    }
+    if workload.rules.opens < 1 || workload.rules.session_limit < 1 {
+        return Err("`rules.opens` and `rules.session_limit` must be at least 1".into());
+    }
+    if !(0..=LONGEST_TIME_NS).contains(&workload.rules.reopen_after_ns) {
+        return Err("`rules.reopen_after_ns` must be 0 to ten years".into());
+    }
+    check_sessions(workload)
+}
+
+fn needs_page(source: &Source) -> bool {
+    use Source::*;
+    matches!(source, Link(_) | LinkOr(..) | Field(_) | AnyOption)
+}
+
+fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
+    let wrong = |what: String| Err(format!("state {:?}: {what}", state.name));
+    if !state.path.starts_with('/') {
+        return wrong(format!("`path` {:?} must begin with /", state.path));
+    }
+    if let Some(pick) = &state.pick
+        && pick.first_weight < 1
+    {
+        return wrong("`first_weight` must be at least 1".into());
+    }
+    match state.draw.as_ref().map(|draw| &draw.from) {
+        Some(DrawFrom::Numbers(low, high)) if low > high => {
+            return wrong(format!("`numbers` runs from {low} down to {high}"));
+        }
+        Some(DrawFrom::Dictionary) if workload.dictionary.is_empty() => {
+            return wrong("draws from `dictionary`, which is empty".into());
+        }
+        _ => {}
+    }
+    if let Some(rows) = &state.row {
+        let whole = rows.rows.len() == rows.weights.len()
+            && rows.rows.iter().all(|row| row.len() == rows.columns.len());
+        let weighed = rows.weights.iter().all(|weight| *weight >= 0.0)
+            && rows.weights.iter().sum::<f64>() > 0.0;
+        if !whole || !weighed {
+            return wrong("`row` needs a value per column and a weight per row".into());
+        }
+    }
+    for parameter in &state.parameters {
+        if let Err(what) = check_source(workload, state, &parameter.from) {
+            return wrong(format!("parameter {:?} {what}", parameter.name));
+        }
+    }
+    Ok(())
+}
+
+fn check_source(workload: &Workload, state: &State, source: &Source) -> Result<(), String> {
+    match source {
+        Source::Link(_) | Source::LinkOr(..) if state.pick.is_none() => {
+            Err("needs a `pick` in its state".into())
+        }
+        Source::Drawn(_) if state.draw.is_none() => Err("needs a `draw` in its state".into()),
+        Source::Row(column) => match &state.row {
+            Some(rows) if rows.columns.contains(column) => Ok(()),
+            _ => Err(format!("needs a `row` with the column {column:?} in its state")),
+        },
+        Source::Choice(values) if values.is_empty() => Err("has an empty `choice`".into()),
+        Source::Words(_) if workload.dictionary.is_empty() => {
+            Err("needs words, and `dictionary` is empty".into())
+        }
+        Source::Identity(name) => {
+            match workload.sessions.iter().find(|kind| !kind.identity.values.contains_key(name)) {
+                Some(kind) => Err(format!("needs {name:?} in the identity of {:?}", kind.name)),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_sessions(workload: &Workload) -> Result<(), String> {
+    let total: f64 = workload.sessions.iter().map(|kind| kind.share).sum();
+    if (total - 1.0).abs() > 1e-9 || workload.sessions.iter().any(|kind| kind.share < 0.0) {
+        return Err(format!("the shares of `sessions` must sum to 1, not {total}"));
+    }
+    for kind in &workload.sessions {
+        if kind.identity.numbers.0 > kind.identity.numbers.1 {
+            return Err(format!("session {:?}: `identity.numbers` runs downwards", kind.name));
+        }
+        for (from, column) in &kind.transitions {
+            let known =
+                |name: &str| name == "Back" || name == "End" || workload.state(name).is_some();
+            let named = column.iter().map(|(to, _)| to.as_str()).find(|to| !known(to));
+            let unknown = workload.state(from).is_none().then_some(from.as_str()).or(named);
+            if let Some(unknown) = unknown {
+                return Err(format!("session {:?} names the unknown state {unknown:?}", kind.name));
+            }
+            if column.iter().any(|(_, p)| !(0.0..=1.0).contains(p)) {
+                return Err(format!(
+                    "session {:?}: the probabilities from {from:?} must be 0 to 1",
+                    kind.name
+                ));
+            }
+        }
+        let reached = kind.transitions.values().flatten().map(|(to, _)| to.as_str());
+        for to in reached.chain([workload.home.as_str()]).filter(|to| *to != "Back" && *to != "End")
+        {
+            if !kind.transitions.contains_key(to) {
+                return Err(format!("session {:?}: `transitions` lacks {to:?}", kind.name));
+            }
+        }
+    }
+    Ok(())
+}

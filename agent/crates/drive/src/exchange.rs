@@ -1,0 +1,335 @@
+//! One HTTP exchange after the other: connect, send, receive, and what follows from it.
+
+use crate::driver::{Driver, NOWHERE};
+use crate::failure::Failure;
+use crate::flight::{Record, Stage, resolve};
+use crate::page::Page;
+use crate::plan::{Connection, Pace};
+use crate::poll::Ready;
+use crate::random::mix;
+use crate::reply::Reply;
+use crate::session::Outcome;
+use crate::socket::Socket;
+use anyhow::Result;
+use std::cmp::Reverse;
+use std::io::ErrorKind;
+use tierlab_record::clock::monotonic_ns;
+
+/// Buffers larger than this are not kept for the next page.
+const LARGEST_KEPT_BUFFER: usize = 128 << 10;
+/// Page buffers kept for later; more than this are in use only in a pile-up.
+const KEPT_BUFFERS: usize = 256;
+/// Images fetched for one page at most.
+const MOST_IMAGES: usize = 256;
+
+impl Driver {
+    /// Starts an interaction with its page.
+    pub(crate) fn start_page(&mut self, place: usize, intended_ns: i64) -> Result<()> {
+        let now = monotonic_ns();
+        self.journal.started(now - intended_ns);
+        let flight = &mut self.flights[place];
+        let user = &self.users[flight.user as usize];
+        flight.images.clear();
+        flight.image = None;
+        flight.record = Record {
+            state: user.request().state,
+            session: user.session(),
+            intended_ns: intended_ns + self.real_offset_ns,
+            start_ns: now + self.real_offset_ns,
+            ..Record::default()
+        };
+        self.exchange(place)
+    }
+
+    /// Starts an HTTP exchange: the page once more, or the image that is set.
+    pub(crate) fn exchange(&mut self, place: usize) -> Result<()> {
+        let now = monotonic_ns();
+        let flight = &mut self.flights[place];
+        let number = self.users[flight.user as usize].count_sent();
+        let unique = u64::from(flight.user) << 32 | u64::from(number);
+        flight.request_id = mix(mix(self.plan.seed) ^ unique);
+        self.tokens = self.tokens.wrapping_add(1);
+        flight.exchange = self.tokens;
+        flight.stage = Stage::Sending;
+        flight.sent = 0;
+        if flight.image.is_some() {
+            flight.reply = Reply::counted();
+        } else {
+            flight.reply = Reply::kept_in(self.buffers.pop().unwrap_or_default());
+            flight.record.request_id = flight.request_id;
+            flight.record.attempts += 1;
+            flight.record.connected_ns = None;
+            flight.record.first_byte_ns = None;
+        }
+        self.request_deadlines.set(now, place, flight.exchange);
+        // The server's farewell may be there already without having been looked at.
+        flight.socket = flight.socket.take().filter(Socket::is_quiet);
+        flight.reused = flight.socket.is_some();
+        if flight.reused { self.send(place) } else { self.connect(place) }
+    }
+
+    fn connect(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        self.tokens = self.tokens.wrapping_add(1);
+        flight.connection = self.tokens;
+        self.connect_deadlines.set(monotonic_ns(), place, flight.connection);
+        let mark = (flight.connection as u64) << 32 | place as u64;
+        let source = self.sources.of(flight.user);
+        let kept = self.plan.connection == Connection::KeepAlive;
+        let fd = match Socket::connect(self.plan.address(), source, kept) {
+            Ok(socket) => flight.socket.insert(socket).fd(),
+            Err(error) => return self.fail_at(place, &error),
+        };
+        // On loopback the connection stands already, and the request goes out at once.
+        self.send(place)?;
+        match self.flights.get(place) {
+            Some(flight) if flight.connection as u64 == mark >> 32 && flight.socket.is_some() => {
+                let sending = flight.stage == Stage::Sending;
+                match self.poll.add(fd, mark, sending) {
+                    Ok(()) => Ok(()),
+                    Err(error) => self.fail_at(place, &error),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what is left of the request.
+    fn send(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        let Some(socket) = &flight.socket else { return Ok(()) };
+        match &flight.image {
+            Some(image) => self.wire.image(image, flight.request_id, &mut self.outgoing),
+            None => {
+                let request = self.users[flight.user as usize].request();
+                self.wire.page(request, flight.request_id, &mut self.outgoing);
+            }
+        }
+        while flight.sent < self.outgoing.len() {
+            match socket.send(&self.outgoing[flight.sent..]) {
+                Ok(sent) => {
+                    let first = flight.sent == 0;
+                    if first && flight.image.is_none() && !flight.reused {
+                        flight.record.connected_ns = Some(monotonic_ns() + self.real_offset_ns);
+                    }
+                    flight.sent += sent;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return self.fail_at(place, &error),
+            }
+        }
+        flight.stage = Stage::Receiving;
+        Ok(())
+    }
+
+    /// Something happened at a socket.
+    pub(crate) fn serve(&mut self, ready: Ready) -> Result<()> {
+        let place = (ready.mark & u64::from(u32::MAX)) as usize;
+        let Some(flight) = self.flights.get_mut(place) else { return Ok(()) };
+        if u64::from(flight.connection) != ready.mark >> 32 {
+            return Ok(());
+        }
+        let Some(socket) = &flight.socket else { return Ok(()) };
+        if flight.stage == Stage::Sending {
+            if ready.failed()
+                && let Err(error) = socket.take_error()
+            {
+                return self.fail_at(place, &error);
+            }
+            self.send(place)?;
+        }
+        match self.flights.get(place) {
+            Some(flight) if u64::from(flight.connection) != ready.mark >> 32 => Ok(()),
+            Some(flight) if flight.stage == Stage::Receiving && ready.readable() => {
+                self.receive(place, ready.ended())
+            }
+            Some(flight) if flight.stage == Stage::Idle && ready.readable() => {
+                // The server closed a kept connection; its user will open another.
+                self.release(place);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives what is there; `ended`: the other side will send no more.
+    fn receive(&mut self, place: usize, ended: bool) -> Result<()> {
+        loop {
+            let flight = &mut self.flights[place];
+            let Some(socket) = &flight.socket else { return Ok(()) };
+            let got = match socket.receive(&mut self.incoming) {
+                Ok(got) => got,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return self.fail_at(place, &error),
+            };
+            if got == 0 {
+                return match flight.reply.end() {
+                    Ok(()) => self.complete(place),
+                    Err(error) => self.fail(place, error.into()),
+                };
+            }
+            if flight.image.is_none() && flight.record.first_byte_ns.is_none() {
+                flight.record.first_byte_ns = Some(monotonic_ns() + self.real_offset_ns);
+            }
+            match flight.reply.feed(&self.incoming[..got]) {
+                Ok(true) => return self.complete(place),
+                Ok(false) => {}
+                Err(error) => return self.fail(place, error.into()),
+            }
+            // Less than asked for: the socket is empty (epoll(7)), unless its end is there too.
+            if got < self.incoming.len() && !ended {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The reply is complete.
+    fn complete(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        flight.record.bytes += flight.reply.received();
+        if self.plan.connection == Connection::PerRequest || !flight.reply.persistent() {
+            flight.socket = None;
+        }
+        let status = flight.reply.status();
+        let failure = (!(200..300).contains(&status)).then_some(Failure::Status(status));
+        if flight.image.is_some() {
+            if let Some(failure) = failure {
+                flight.record.failure.get_or_insert((failure, true));
+            }
+            return self.next_image(place);
+        }
+        flight.record.status = Some(status);
+        if failure.is_some() && self.opens_again(place) {
+            return Ok(());
+        }
+        self.see_page(place, failure)
+    }
+
+    /// The network failed the exchange.
+    fn fail_at(&mut self, place: usize, error: &std::io::Error) -> Result<()> {
+        let failure = Failure::of(error, self.flights[place].is_connecting());
+        self.fail(place, failure)
+    }
+
+    /// The exchange failed.
+    pub(crate) fn fail(&mut self, place: usize, failure: Failure) -> Result<()> {
+        let flight = &mut self.flights[place];
+        flight.socket = None;
+        let untouched = flight.reply.received() == 0;
+        flight.record.bytes += flight.reply.received();
+        // The server closed the kept connection as the request was on its way to it. A new one
+        // may be tried once, unless that could do twice what was asked for once: RFC 9110
+        // section 9.2.2. A POST of which nothing was sent did nothing yet.
+        let idempotent =
+            flight.image.is_some() || self.users[flight.user as usize].request().is_idempotent();
+        let harmless = idempotent || flight.sent == 0;
+        if flight.reused && untouched && failure.lost_connection() && harmless {
+            return self.exchange(place);
+        }
+        if flight.image.is_some() {
+            flight.record.failure.get_or_insert((failure, true));
+            return self.next_image(place);
+        }
+        let status = flight.reply.status();
+        flight.record.status = (status > 0).then_some(status);
+        if failure.may_pass() && self.opens_again(place) {
+            return Ok(());
+        }
+        self.see_page(place, Some(failure))
+    }
+
+    /// Whether the page is opened once more, after the pause that the rules ask for.
+    fn opens_again(&mut self, place: usize) -> bool {
+        let rules = &self.script.workload.rules;
+        let flight = &mut self.flights[place];
+        if flight.record.attempts >= rules.opens {
+            return false;
+        }
+        flight.stage = Stage::Pausing;
+        flight.socket = None;
+        flight.reply = Reply::default();
+        self.schedule.push(Reverse((monotonic_ns() + rules.reopen_after_ns, flight.user)));
+        true
+    }
+
+    /// The user sees the page, or that it failed, and decides what to do next; images come first.
+    fn see_page(&mut self, place: usize, failure: Option<Failure>) -> Result<()> {
+        let flight = &mut self.flights[place];
+        let user = &mut self.users[flight.user as usize];
+        let page = Page(flight.reply.body());
+        let says_failed = self.script.workload.rules.failed_if.as_deref();
+        let failure = match says_failed {
+            Some(text) if failure.is_none() && page.says(text) => Some(Failure::Page),
+            _ => failure,
+        };
+        if self.plan.images && failure.is_none() {
+            let at = user.request().target();
+            let images = page.images().filter_map(|image| resolve(image, at));
+            flight.images.extend(images.take(MOST_IMAGES));
+            flight.images.reverse();
+        }
+        flight.record.failure = failure.map(|failure| (failure, false));
+        let outcome = if failure.is_some() { Outcome::Failed } else { Outcome::Page(page) };
+        flight.thinks = user.decide(&self.script, outcome);
+        let buffer = std::mem::take(&mut flight.reply).into_buffer();
+        if buffer.capacity() <= LARGEST_KEPT_BUFFER && self.buffers.len() < KEPT_BUFFERS {
+            self.buffers.push(buffer);
+        }
+        self.next_image(place)
+    }
+
+    fn next_image(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        flight.image = flight.images.pop();
+        if flight.image.is_some() { self.exchange(place) } else { self.end(place) }
+    }
+
+    /// Records the interaction, and lets its user think.
+    fn end(&mut self, place: usize) -> Result<()> {
+        let now = monotonic_ns();
+        self.put_down(place, now)?;
+        let flight = &mut self.flights[place];
+        let number = flight.user;
+        let user = &mut self.users[number as usize];
+        let thinks = flight.thinks;
+        let same_session = user.session() == flight.record.session;
+        if flight.socket.is_some() && same_session {
+            flight.stage = Stage::Idle;
+        } else {
+            self.release(place);
+        }
+        match self.plan.pace {
+            Pace::Open { .. } => self.idle.push_back(number),
+            Pace::Closed { think_ns, think_cap_ns } => {
+                let cap = think_cap_ns.unwrap_or(think_ns.saturating_mul(10));
+                let user = &mut self.users[number as usize];
+                let think = if thinks { user.think_ns(&self.script, think_ns, cap) } else { 0 };
+                self.schedule.push(Reverse((now + think, number)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Records an interaction that the end of the run cuts.
+    pub(crate) fn cut(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        flight.record.bytes += flight.reply.received();
+        let image = flight.image.is_some();
+        flight.record.failure.get_or_insert((Failure::Cut, image));
+        self.put_down(place, monotonic_ns())?;
+        self.release(place);
+        Ok(())
+    }
+
+    fn put_down(&mut self, place: usize, now: i64) -> Result<()> {
+        self.in_flight -= 1;
+        let flight = &self.flights[place];
+        let end_ns = now + self.real_offset_ns;
+        self.journal.ended(&self.script, flight.user, &flight.record, end_ns)
+    }
+
+    fn release(&mut self, place: usize) {
+        let flight = self.flights.remove(place);
+        self.places[flight.user as usize] = NOWHERE;
+    }
+}

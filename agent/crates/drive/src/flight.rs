@@ -1,0 +1,148 @@
+//! An interaction under way: its page, then its images, one HTTP exchange after the other.
+
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::socket::Socket;
+
+/// What an interaction under way waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The connection, or room to send the rest of the request.
+    Sending,
+    /// The reply.
+    Receiving,
+    /// The time at which to open again.
+    Pausing,
+    /// Its user, who thinks: a kept connection.
+    Idle,
+}
+
+/// An interaction under way. Times are nanoseconds since the epoch.
+pub struct Flight {
+    /// Whose.
+    pub user: u32,
+    /// What it waits for.
+    pub stage: Stage,
+    /// The connection, when there is one.
+    pub socket: Option<Socket>,
+    /// Tells this connection's events from those of earlier ones in the same place.
+    pub connection: u32,
+    /// Tells this exchange's deadlines from those of earlier ones.
+    pub exchange: u32,
+    /// The connection has served an exchange before.
+    pub reused: bool,
+    /// Bytes of the request that are on their way.
+    pub sent: usize,
+    /// The id of the HTTP request under way.
+    pub request_id: u64,
+    /// The reply, as far as it is there.
+    pub reply: Reply,
+    /// The image that is fetched; `None` while it is the page.
+    pub image: Option<Box<[u8]>>,
+    /// The images to fetch after it, the last one first.
+    pub images: Vec<Box<[u8]>>,
+    /// Whether the user thinks afterwards.
+    pub thinks: bool,
+    /// What will be recorded.
+    pub record: Record,
+}
+
+/// What is recorded of an interaction.
+#[derive(Default)]
+pub struct Record {
+    /// The state.
+    pub state: u8,
+    /// The user's how-manieth session.
+    pub session: u32,
+    /// The page's request id.
+    pub request_id: u64,
+    /// When it should have started.
+    pub intended_ns: i64,
+    /// When it did.
+    pub start_ns: i64,
+    /// When the page's connection stood.
+    pub connected_ns: Option<i64>,
+    /// When the page's first byte came.
+    pub first_byte_ns: Option<i64>,
+    /// The page's status.
+    pub status: Option<u16>,
+    /// Bytes received, heads and images included.
+    pub bytes: u64,
+    /// How often the page was requested.
+    pub attempts: i16,
+    /// Why it failed, and whether it was an image that did.
+    pub failure: Option<(Failure, bool)>,
+}
+
+impl Flight {
+    /// An interaction that has not started.
+    pub fn new(user: u32) -> Self {
+        Self {
+            user,
+            stage: Stage::Idle,
+            socket: None,
+            connection: 0,
+            exchange: 0,
+            reused: false,
+            sent: 0,
+            request_id: 0,
+            reply: Reply::default(),
+            image: None,
+            images: Vec::new(),
+            thinks: true,
+            record: Record::default(),
+        }
+    }
+
+    /// Whether its connection does not stand yet.
+    pub fn is_connecting(&self) -> bool {
+        self.stage == Stage::Sending && self.sent == 0 && !self.reused
+    }
+}
+
+/// Where an image is, as the path of a request; `None` when it is on another host.
+pub fn resolve(image: &[u8], page_path: &[u8]) -> Option<Box<[u8]>> {
+    let mut path = Vec::with_capacity(image.len());
+    match image {
+        [b'/', b'/', ..] => return None,
+        [b'/', ..] => {}
+        _ if memchr::memmem::find(image, b":").is_some() => return None,
+        [] => return None,
+        _ => {
+            let plain = page_path.split(|byte| *byte == b'?').next().unwrap_or_default();
+            let folder = memchr::memrchr(b'/', plain).map_or(0, |at| at + 1);
+            path.extend_from_slice(&plain[..folder]);
+        }
+    }
+    crate::render::carry(image, &mut path);
+    Some(path.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_new_connection_without_a_byte_sent_is_being_made() {
+        let connecting =
+            |stage, sent, reused| Flight { stage, sent, reused, ..Flight::new(0) }.is_connecting();
+        assert!(connecting(Stage::Sending, 0, false));
+        assert!(!connecting(Stage::Sending, 1, false));
+        assert!(!connecting(Stage::Sending, 0, true));
+        assert!(!connecting(Stage::Receiving, 1, false));
+    }
+
+    #[test]
+    fn images_are_resolved_against_the_page() {
+        let at = |image: &str| {
+            resolve(image.as_bytes(), b"/rubbos/servlet/ViewStory?storyId=1/2")
+                .map(|path| String::from_utf8_lossy(&path).into_owned())
+        };
+        assert_eq!(at("/rubbos/images/a.gif").as_deref(), Some("/rubbos/images/a.gif"));
+        assert_eq!(at("a b.gif").as_deref(), Some("/rubbos/servlet/a%20b.gif"));
+        assert_eq!(at("http://elsewhere/a.gif"), None);
+        assert_eq!(at("//elsewhere/a.gif"), None);
+        assert_eq!(at("data:image/gif;base64,AA"), None);
+        assert_eq!(at(""), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! Drives users against a system: closed loop (users who think between interactions) and open loop
+//! (interactions that start at their own times), in one thread, for very many users.
+//!
+//! - `workload` is what users do, as data; `check` whether it makes sense; `script` the same,
+//!   ready to be played;
+//! - `session`, `render`, `page`, `random`: one user, without sockets and clocks;
+//! - `wire`, `reply`: HTTP as bytes; `socket`, `poll`, `sources`, `scheduling`: the system's calls;
+//! - `flight`, `exchange`, `driver`, `deadlines`, `arrivals`, `course`: interactions under way;
+//! - `failure`, `journal`, `judgement`, `writer`: what is written down.
+//!
+//! A user who thinks holds no buffer and, unless connections are kept, no socket: only its random
+//! stream, its history and the request that it will send.
+
+mod arrivals;
+mod check;
+mod course;
+mod deadlines;
+mod driver;
+mod exchange;
+mod failure;
+mod flight;
+mod journal;
+mod judgement;
+mod page;
+pub mod plan;
+mod poll;
+mod random;
+mod render;
+mod reply;
+mod scheduling;
+mod script;
+mod session;
+mod socket;
+mod sources;
+mod wire;
+pub mod workload;
+mod writer;
+
+use anyhow::{Context, Result, ensure};
+use plan::{Connection, Plan};
+use script::Script;
+use std::path::Path;
+use tierlab_record::Stop;
+use workload::Workload;
+
+/// Descriptors that the driver needs beside its connections.
+const OTHER_FILES: u64 = 32;
+
+/// Runs the verb from the plan file; `requests.arrows` and `drive.events.arrows` go to `out`.
+///
+/// Standard output has `{"ready":true,"start_ns":...}` (when the phases began, UTC), then a line a
+/// second, then `{"summary":{...}}`.
+pub fn run(plan: &Path, out: &Path) -> Result<()> {
+    let stop = Stop::on_signals();
+    let plan_file = plan;
+    let plan = Plan::read(plan_file)?;
+    let script = Script::new(Workload::read(&plan.workload)?);
+    let files = socket::raise_file_limit();
+    if plan.connection == Connection::KeepAlive {
+        ensure!(
+            u64::from(plan.users) + OTHER_FILES <= files,
+            "{}: `connection` keep_alive needs a file descriptor for each of {} users, and the \
+             limit is {files}; raise it (ulimit -n) or use per_request",
+            plan_file.display(),
+            plan.users
+        );
+    }
+    driver::Driver::new(plan, script, out, stop)
+        .with_context(|| plan_file.display().to_string())?
+        .run()
+}

@@ -1,0 +1,215 @@
+//! What a user sees on a page: its links, form fields, options and images. A lenient scan of tags,
+//! as browsers are lenient; nothing is allocated but the answers.
+
+use memchr::memchr;
+
+/// A page's bytes, decoded from the wire.
+#[derive(Clone, Copy)]
+pub struct Page<'a>(pub &'a [u8]);
+
+/// A link with a query: `path?query`.
+#[derive(Clone, Copy)]
+pub struct Link<'a> {
+    path: &'a [u8],
+    /// What follows the question mark, as it stands in the page.
+    pub query: &'a [u8],
+}
+
+impl<'a> Page<'a> {
+    /// Whether the page contains `text`.
+    pub fn says(self, text: &str) -> bool {
+        memchr::memmem::find(self.0, text.as_bytes()).is_some()
+    }
+
+    /// The links that have a query, in the page's order.
+    pub fn links(self) -> impl Iterator<Item = Link<'a>> {
+        self.values("a", "href").filter_map(|href| {
+            let at = memchr(b'?', href)?;
+            Some(Link { path: &href[..at], query: &href[at + 1..] })
+        })
+    }
+
+    /// The value of the first form field called `name`.
+    pub fn field(self, name: &str) -> Option<&'a [u8]> {
+        tags(self.0)
+            .filter(|tag| tag.is("input"))
+            .find(|tag| tag.attribute("name") == Some(name.as_bytes()))
+            .and_then(|tag| tag.attribute("value"))
+    }
+
+    /// The values that select elements offer.
+    pub fn options(self) -> impl Iterator<Item = &'a [u8]> {
+        self.values("option", "value")
+    }
+
+    /// The addresses of the images.
+    pub fn images(self) -> impl Iterator<Item = &'a [u8]> {
+        self.values("img", "src")
+    }
+
+    fn values(
+        self,
+        element: &'static str,
+        attribute: &'static str,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        tags(self.0)
+            .filter(move |tag| tag.is(element))
+            .filter_map(move |tag| tag.attribute(attribute))
+    }
+}
+
+impl<'a> Link<'a> {
+    /// Whether the path's last segment is `page`.
+    pub fn leads_to(self, page: &str) -> bool {
+        self.path
+            .strip_suffix(page.as_bytes())
+            .is_some_and(|before| before.is_empty() || before.ends_with(b"/"))
+    }
+
+    /// The value of a parameter, still percent-encoded.
+    pub fn parameter(self, name: &str) -> Option<&'a [u8]> {
+        parameter(self.query, name)
+    }
+}
+
+/// The value of `name` in a query, still percent-encoded. Queries in pages separate parameters by
+/// `&` or, properly escaped, by `&amp;`.
+pub fn parameter<'a>(query: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    query
+        .split(|byte| *byte == b'&')
+        .map(|part| part.strip_prefix(b"amp;").unwrap_or(part))
+        .find_map(|part| part.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+struct Tag<'a>(&'a [u8]);
+
+/// What stands between `<` and `>`.
+fn tags(body: &[u8]) -> impl Iterator<Item = Tag<'_>> {
+    let mut rest = body;
+    std::iter::from_fn(move || {
+        let from = memchr(b'<', rest)? + 1;
+        let length = memchr(b'>', &rest[from..])?;
+        let tag = &rest[from..from + length];
+        rest = &rest[from + length..];
+        Some(Tag(tag))
+    })
+}
+
+impl<'a> Tag<'a> {
+    fn is(&self, element: &str) -> bool {
+        self.0.len() > element.len()
+            && self.0[..element.len()].eq_ignore_ascii_case(element.as_bytes())
+            && self.0[element.len()].is_ascii_whitespace()
+    }
+
+    /// The value of an attribute, without its quotes.
+    fn attribute(&self, name: &str) -> Option<&'a [u8]> {
+        let mut rest = self.0;
+        while let Some(at) = memchr(b'=', rest) {
+            let before = rest[..at].trim_ascii_end();
+            let named = before.len() > name.len() && {
+                let (ahead, last) = before.split_at(before.len() - name.len());
+                last.eq_ignore_ascii_case(name.as_bytes())
+                    && ahead.last().is_some_and(u8::is_ascii_whitespace)
+            };
+            let (value, after) = value(rest[at + 1..].trim_ascii_start());
+            if named {
+                return Some(value);
+            }
+            rest = after;
+        }
+        None
+    }
+}
+
+/// Splits an attribute's value, quoted or not, from what follows it.
+fn value(text: &[u8]) -> (&[u8], &[u8]) {
+    match text.first() {
+        Some(quote @ (b'"' | b'\'')) => {
+            let end = memchr(*quote, &text[1..]).unwrap_or(text.len() - 1);
+            (&text[1..=end], text.get(end + 2..).unwrap_or_default())
+        }
+        _ => {
+            let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+            text.split_at(end)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: Page<'_> = Page(
+        br#"<HTML><IMG SRC="/rubbos/images/logo.jpg" alt=logo><a href=/rubbos/servlet/ViewStory?storyId=7>x</a>
+        <A class='b' HREF = "/rubbos/servlet/ViewComment?comment_table=comments&amp;storyId=7&amp;commentId=12">y</A>
+        <a href="/rubbos/servlet/Search">z</a> 1 < 2 <form action="/rubbos/servlet/PostComment?no=1">
+        <input type=hidden name=parent value=0><input type="hidden" value="old_comments" name="comment_table"/>
+        <select name=category><OPTION value="3">a<option selected value='4'>b</select><img data-src="no">"#,
+    );
+
+    fn text(bytes: &[u8]) -> &str {
+        std::str::from_utf8(bytes).expect("the page is ASCII")
+    }
+
+    #[test]
+    fn links_carry_their_parameters_escaped_or_not() {
+        let links: Vec<_> = PAGE.links().collect();
+        assert_eq!(links.len(), 2);
+        assert!(links[0].leads_to("ViewStory") && !links[0].leads_to("Story"));
+        assert_eq!(links[1].parameter("commentId").map(text), Some("12"));
+        assert_eq!(links[1].parameter("storyId").map(text), Some("7"));
+        assert_eq!(links[1].parameter("Id"), None);
+    }
+
+    #[test]
+    fn fields_options_and_images_are_found() {
+        assert_eq!(PAGE.field("comment_table").map(text), Some("old_comments"));
+        assert_eq!(PAGE.field("parent").map(text), Some("0"));
+        assert_eq!(PAGE.field("subject"), None);
+        assert_eq!(PAGE.options().map(text).collect::<Vec<_>>(), ["3", "4"]);
+        assert_eq!(PAGE.images().map(text).collect::<Vec<_>>(), ["/rubbos/images/logo.jpg"]);
+    }
+
+    #[test]
+    fn broken_markup_is_read_as_far_as_it_goes() {
+        for page in ["<", "<a", "<a href", "<a href=", "<a href=\">", "<img src='>", "a=<b =>"] {
+            let page = Page(page.as_bytes());
+            assert_eq!(page.links().count(), 0);
+            let _ = page.images().count();
+        }
+    }
+
+    #[test]
+    fn whatever_is_on_a_page_is_read_without_a_fault() {
+        const PIECES: [&str; 16] = [
+            "<a",
+            " href",
+            "=",
+            "\"",
+            "'",
+            ">",
+            "<",
+            "?x=1",
+            "&amp;",
+            "&",
+            "<img src=",
+            " ",
+            "<input name=",
+            " value=",
+            "<option",
+            "\u{fc}",
+        ];
+        let mut random = crate::random::Stream::new(1, 0);
+        for _ in 0..20_000 {
+            let text: String =
+                (0..random.below(24)).map(|_| PIECES[random.below(16) as usize]).collect();
+            let page = Page(text.as_bytes());
+            for link in page.links() {
+                assert!(link.query.len() < text.len());
+                let _ = (link.parameter("x"), link.leads_to(""));
+            }
+            let _ = (page.images().count(), page.options().count(), page.field("x"));
+        }
+    }
+}

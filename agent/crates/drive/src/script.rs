@@ -1,0 +1,106 @@
+//! A workload made ready to be played: names resolved to numbers, distributions summed up.
+
+use crate::workload::Workload;
+
+/// The pseudo-state that returns to the state before.
+pub const BACK: u8 = 254;
+/// The pseudo-state that ends the session.
+pub const END: u8 = 255;
+
+/// A workload, ready to be played.
+pub struct Script {
+    /// The workload itself.
+    pub workload: Workload,
+    /// The home state.
+    pub home: u8,
+    /// The names under which links are remembered.
+    pub memories: Vec<String>,
+    /// By session kind and state: the next states with their probabilities.
+    transitions: Vec<Vec<Vec<(u8, f64)>>>,
+    /// By state: the cumulative weights of its rows.
+    row_weights: Vec<Vec<f64>>,
+    /// By session kind: the share of the users up to and with it.
+    shares: Vec<f64>,
+}
+
+impl Script {
+    /// Prepares a checked workload.
+    pub fn new(workload: Workload) -> Self {
+        let number = |name: &str| match name {
+            "Back" => BACK,
+            "End" => END,
+            name => workload.state(name).unwrap_or(END),
+        };
+        let transitions = workload.sessions.iter().map(|kind| {
+            let column = |name: &String| {
+                let column = kind.transitions.get(name).map(Vec::as_slice).unwrap_or_default();
+                column.iter().map(|(to, p)| (number(to), *p)).collect()
+            };
+            workload.states.iter().map(|state| column(&state.name)).collect()
+        });
+        let transitions = transitions.collect();
+        let mut memories: Vec<String> = workload
+            .states
+            .iter()
+            .filter_map(|state| state.pick.as_ref()?.remember.clone())
+            .collect();
+        memories.sort();
+        memories.dedup();
+        let weights = |state: &crate::workload::State| {
+            cumulative(state.row.iter().flat_map(|rows| rows.weights.iter().copied()))
+        };
+        Self {
+            home: number(&workload.home),
+            row_weights: workload.states.iter().map(weights).collect(),
+            shares: cumulative(workload.sessions.iter().map(|kind| kind.share)),
+            transitions,
+            memories,
+            workload,
+        }
+    }
+
+    /// The session kind of the user `number`: each kind's users are spread evenly, so that any
+    /// run of users holds every kind in its share.
+    pub fn kind_of(&self, number: u32) -> u8 {
+        // Additive recurrence with the golden ratio: a low-discrepancy sequence in [0, 1).
+        let place = (f64::from(number) * 0.618_033_988_749_894_9).fract();
+        let kind = self.shares.partition_point(|upto| *upto <= place);
+        kind.min(self.shares.len() - 1) as u8
+    }
+
+    /// The state after `from`, given a uniform draw. Columns are walked as they stand; beyond
+    /// their sum the state repeats.
+    pub fn next(&self, kind: u8, from: u8, draw: f64) -> u8 {
+        let mut upto = 0.0;
+        for (to, probability) in &self.transitions[usize::from(kind)][usize::from(from)] {
+            upto += probability;
+            if draw < upto {
+                return *to;
+            }
+        }
+        from
+    }
+
+    /// Whether one can go back from `state`.
+    pub fn leads_back(&self, kind: u8, state: u8) -> bool {
+        self.transitions[usize::from(kind)][usize::from(state)]
+            .iter()
+            .any(|(to, probability)| *to == BACK && *probability > 0.0)
+    }
+
+    /// The row of `state` that a uniform draw falls on.
+    pub fn row(&self, state: u8, draw: f64) -> usize {
+        let weights = &self.row_weights[usize::from(state)];
+        let total = weights.last().copied().unwrap_or(0.0);
+        weights.partition_point(|upto| *upto <= draw * total).min(weights.len().saturating_sub(1))
+    }
+}
+
+fn cumulative(weights: impl Iterator<Item = f64>) -> Vec<f64> {
+    weights
+        .scan(0.0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        })
+        .collect()
+}

@@ -1,0 +1,203 @@
+//! One user: what it does next, given the page it sees. No socket and no clock here.
+
+use crate::page::{Link, Page};
+use crate::random::Stream;
+use crate::render::{self, Request};
+use crate::script::{BACK, END, Script};
+use crate::workload::{Missing, OverCap};
+
+/// A user of the closed loop, or a session of the open loop. Small, for there are many: texts and
+/// pages are not kept while it thinks, only the request that it will send.
+pub struct User {
+    pub(crate) random: Stream,
+    pub(crate) kind: u8,
+    state: u8,
+    /// The state of the request before, whose draw a repeated search keeps.
+    last: u8,
+    pub(crate) number: u32,
+    pub(crate) drawn: u32,
+    left: u32,
+    /// Sessions begun.
+    sessions: u32,
+    /// Nothing was sent in the present session yet.
+    at_start: bool,
+    /// HTTP requests sent, images and repetitions included.
+    sent: u32,
+    history: Vec<u8>,
+    remembered: Box<[Option<Box<[u8]>>]>,
+    next: Request,
+}
+
+/// What became of an interaction's page.
+pub enum Outcome<'a> {
+    /// It is there.
+    Page(Page<'a>),
+    /// No page, or one that says that it failed.
+    Failed,
+}
+
+impl User {
+    /// The user `number` of `users`, at the beginning of its first session.
+    pub fn new(script: &Script, seed: u64, number: u32) -> Self {
+        let mut user = Self {
+            random: Stream::new(seed, u64::from(number)),
+            kind: script.kind_of(number),
+            state: script.home,
+            last: script.home,
+            number: 0,
+            drawn: 0,
+            left: 0,
+            sessions: 0,
+            at_start: true,
+            sent: 0,
+            history: Vec::new(),
+            remembered: vec![None; script.memories.len()].into(),
+            next: Request::default(),
+        };
+        user.begin_session(script);
+        user.prepare(script, None);
+        user
+    }
+
+    /// The request to send.
+    pub fn request(&self) -> &Request {
+        &self.next
+    }
+
+    /// Whether the user has not sent anything yet.
+    pub fn is_new(&self) -> bool {
+        self.sent == 0
+    }
+
+    /// Sessions in which a request was sent.
+    pub fn sessions_played(&self) -> u32 {
+        if self.is_new() { 0 } else { self.sessions - u32::from(self.at_start) }
+    }
+
+    /// Sessions begun so far, the present one included.
+    pub fn session(&self) -> u32 {
+        self.sessions
+    }
+
+    /// Counts an HTTP request and returns its place in the order of the user's requests.
+    pub fn count_sent(&mut self) -> u32 {
+        self.sent += 1;
+        self.at_start = false;
+        self.sent
+    }
+
+    /// Chooses what to do after an interaction. Returns whether the user thinks first.
+    pub fn decide(&mut self, script: &Script, outcome: Outcome<'_>) -> bool {
+        let rules = &script.workload.rules;
+        self.left = self.left.saturating_sub(1);
+        self.last = self.next.state;
+        match outcome {
+            Outcome::Failed => {
+                self.go_home(script);
+                if self.left == 0 {
+                    self.begin_session(script);
+                }
+                self.prepare(script, None);
+                rules.think_after_failure
+            }
+            Outcome::Page(page) => {
+                let seen = if self.step(script) { Some(page) } else { None };
+                self.prepare(script, seen);
+                true
+            }
+        }
+    }
+
+    /// Draws a think time.
+    pub fn think_ns(&mut self, script: &Script, mean_ns: i64, cap_ns: i64) -> i64 {
+        let think = self.random.exponential(mean_ns as f64) as i64;
+        match script.workload.rules.over_cap {
+            _ if think <= cap_ns => think,
+            OverCap::Cap => cap_ns,
+            OverCap::Zero => 0,
+        }
+    }
+
+    /// Draws the next state. False when the session has ended and another has begun.
+    fn step(&mut self, script: &Script) -> bool {
+        let to = script.next(self.kind, self.state, self.random.unit());
+        if to == END || self.left == 0 {
+            self.begin_session(script);
+            return false;
+        }
+        if to == BACK {
+            self.go_back(script);
+        } else {
+            if script.leads_back(self.kind, to) {
+                self.history.push(self.state);
+            } else {
+                self.history.clear();
+            }
+            self.state = to;
+        }
+        true
+    }
+
+    fn begin_session(&mut self, script: &Script) {
+        let identity = &script.workload.sessions[usize::from(self.kind)].identity;
+        self.number = self.random.between(identity.numbers.0, identity.numbers.1);
+        self.left = script.workload.rules.session_limit;
+        self.sessions += 1;
+        self.at_start = true;
+        self.go_home(script);
+    }
+
+    fn go_home(&mut self, script: &Script) {
+        self.state = script.home;
+        if !script.workload.rules.keep_history {
+            self.history.clear();
+        }
+    }
+
+    fn go_back(&mut self, script: &Script) {
+        match self.history.pop() {
+            Some(state) => self.state = state,
+            None => self.state = script.home,
+        }
+    }
+
+    /// Renders the request of the present state, going back or home as often as the page lacks
+    /// what a request needs. Ends, because the history shrinks and home needs nothing.
+    fn prepare(&mut self, script: &Script, page: Option<Page<'_>>) {
+        let nothing_there = script.workload.rules.back_if.as_deref();
+        if nothing_there.is_some_and(|text| page.is_some_and(|page| page.says(text))) {
+            self.go_back(script);
+        }
+        loop {
+            let state = &script.workload.states[usize::from(self.state)];
+            if let Some(request) = render::request(script, self, self.state, page) {
+                self.next = request;
+                return;
+            }
+            match state.missing {
+                Missing::Back => self.go_back(script),
+                Missing::Home => self.go_home(script),
+            }
+        }
+    }
+
+    /// Whether the present request repeats the state of the last one.
+    pub(crate) fn repeats(&self, state: u8) -> bool {
+        self.last == state && self.sent > 0
+    }
+
+    /// Remembers a picked link, or recalls the one remembered when none was picked.
+    pub(crate) fn recall<'a>(
+        &'a mut self,
+        memory: usize,
+        picked: Option<Link<'_>>,
+    ) -> Option<&'a [u8]> {
+        if let Some(link) = picked {
+            self.remembered[memory] = Some(link.query.into());
+        }
+        self.remembered[memory].as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests;

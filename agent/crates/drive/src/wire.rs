@@ -1,0 +1,62 @@
+//! HTTP/1.1 requests as bytes.
+
+use crate::plan::Plan;
+use crate::render::Request;
+use crate::workload::Method;
+use std::io::Write;
+
+/// Writes requests, the fixed part of their heads made once.
+pub struct Wire {
+    fixed: Vec<u8>,
+    ids: bool,
+}
+
+impl Wire {
+    /// The fixed part for a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let connection = match plan.connection {
+            crate::plan::Connection::PerRequest => "close",
+            crate::plan::Connection::KeepAlive => "keep-alive",
+        };
+        let fixed = format!(
+            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tierlab\r\nAccept: */*\r\nConnection: {connection}\r\n",
+            plan.host()
+        );
+        Self { fixed: fixed.into_bytes(), ids: plan.request_ids }
+    }
+
+    /// Writes the request of a page into `text`, which it empties first.
+    pub fn page(&self, request: &Request, id: u64, text: &mut Vec<u8>) {
+        let method: &[u8] = match request.method {
+            Method::Get => b"GET ",
+            Method::Post => b"POST ",
+        };
+        self.head(method, request.target(), id, text);
+        if request.method == Method::Post {
+            let body = request.body();
+            let _ = write!(
+                text,
+                "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n",
+                body.len()
+            );
+        }
+        text.extend_from_slice(b"\r\n");
+        text.extend_from_slice(request.body());
+    }
+
+    /// Writes the request of an image.
+    pub fn image(&self, target: &[u8], id: u64, text: &mut Vec<u8>) {
+        self.head(b"GET ", target, id, text);
+        text.extend_from_slice(b"\r\n");
+    }
+
+    fn head(&self, method: &[u8], target: &[u8], id: u64, text: &mut Vec<u8>) {
+        text.clear();
+        text.extend_from_slice(method);
+        text.extend_from_slice(target);
+        text.extend_from_slice(&self.fixed);
+        if self.ids {
+            let _ = write!(text, "X-Request-Id: {id:016x}\r\n");
+        }
+    }
+}

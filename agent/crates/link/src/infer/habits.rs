@@ -1,0 +1,202 @@
+//! What is usual: how long what takes, and how large replies are, on one page and on all.
+
+use crate::infer::delay::{BUCKETS, Delays, bucket};
+use crate::infer::ratio::{RatioScale, Ratios};
+use crate::infer::replies::Replies;
+use crate::names::Name;
+use rustc_hash::FxHashMap;
+
+/// What was seen in earlier windows weighs so much in the next.
+const FADE: f64 = 0.5;
+/// As many leases as this make a page's own delays weigh as much as those of all pages.
+const OWN: f64 = 20.0;
+/// How far delays follow those of their neighbours in time.
+const FOLLOWS: f64 = 0.9;
+
+/// The delays of one page's visits.
+#[derive(Clone, Debug)]
+struct Habit {
+    /// From the request to the first child.
+    before: Delays,
+    /// From the last child to the reply.
+    after: Delays,
+    /// From the request to the reply, of visits without children.
+    childless: Delays,
+    /// Leases that share a rare literal with their parent, and all leases.
+    shared: f64,
+    leases: f64,
+}
+
+impl Habit {
+    fn new() -> Self {
+        let (before, after, childless) = (Delays::new(), Delays::new(), Delays::new());
+        Self { before, after, childless, shared: 0.5, leases: 1.0 }
+    }
+}
+
+/// What is usual.
+#[derive(Clone, Debug)]
+pub struct Habits {
+    all: Habit,
+    pages: FxHashMap<Name, Habit>,
+    before: Ratios,
+    after: Ratios,
+    /// The sizes of replies.
+    pub replies: Replies,
+}
+
+/// A lease's place in its parent's time.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// From the parent's request to the lease's first child.
+    pub before: Delay,
+    /// From the lease's last reply to the parent's reply.
+    pub after: Delay,
+}
+
+/// A delay, ready to be looked up.
+#[derive(Clone, Copy, Debug)]
+pub struct Delay {
+    bucket: u16,
+    /// The natural logarithm of its seconds; none when it is not positive.
+    pub log: Option<f64>,
+}
+
+impl Delay {
+    /// A delay in nanoseconds.
+    pub fn new(delay_ns: i64) -> Self {
+        let log = (delay_ns > 0).then(|| (delay_ns as f64 * 1e-9).ln());
+        Self { bucket: bucket(delay_ns) as u16, log }
+    }
+}
+
+/// Logarithms of the delays that are usual at a lease's first and last moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reference {
+    /// Of [`Place::before`].
+    pub before: Option<f64>,
+    /// Of [`Place::after`].
+    pub after: Option<f64>,
+}
+
+/// How far delays are from their references, on all pages, ready to be looked up.
+pub struct Followed {
+    before: RatioScale,
+    after: RatioScale,
+}
+
+/// What one page's habits say of a lease, worked out for every place.
+pub struct Scale<'a> {
+    before: Vec<f64>,
+    after: Vec<f64>,
+    followed: &'a Followed,
+    /// The share of the page's leases that share a rare literal with their parent.
+    sharing: f64,
+}
+
+impl Scale<'_> {
+    /// The logarithm of the density of a lease at this place, per second squared.
+    pub fn place(&self, place: Place, reference: Reference) -> f64 {
+        let of = |table: &[f64], delay: Delay, reference, ratios: &RatioScale| {
+            let usual = table[delay.bucket as usize];
+            let (Some(log), Some(reference)) = (delay.log, reference) else { return usual };
+            // The larger of a mixture's two parts stands for their sum.
+            let followed: f64 = ratios.log_density(log - reference) - log;
+            (followed + FOLLOWS.ln()).max(usual + (1.0 - FOLLOWS).ln())
+        };
+        of(&self.before, place.before, reference.before, &self.followed.before)
+            + of(&self.after, place.after, reference.after, &self.followed.after)
+    }
+
+    /// How much likelier a lease and a parent that share a literal (`rarity` times rarer than
+    /// chance), or share none (0), are together than by chance; as a logarithm.
+    pub fn literals(&self, rarity: f64) -> f64 {
+        let likelihood = if rarity > 0.0 { self.sharing * rarity } else { 1.0 - self.sharing };
+        likelihood.ln()
+    }
+}
+
+impl Habits {
+    /// Nothing known.
+    pub fn new() -> Self {
+        Self {
+            all: Habit::new(),
+            pages: FxHashMap::default(),
+            before: Ratios::new(),
+            after: Ratios::new(),
+            replies: Replies::default(),
+        }
+    }
+
+    /// Makes room for the next window's.
+    pub fn fade(&mut self) {
+        for habit in self.pages.values_mut().chain([&mut self.all]) {
+            for delays in [&mut habit.before, &mut habit.after, &mut habit.childless] {
+                delays.fade(FADE);
+            }
+        }
+        self.before.fade(FADE);
+        self.after.fade(FADE);
+        self.replies.fade(FADE);
+    }
+
+    /// Sees a lease at its parent, with the probability that it is its parent.
+    pub fn see_lease(&mut self, page: Name, place: Place, shares_literal: bool, weight: f64) {
+        for habit in [&mut self.all, self.pages.entry(page).or_insert_with(Habit::new)] {
+            habit.before.see_at(place.before.bucket.into(), weight);
+            habit.after.see_at(place.after.bucket.into(), weight);
+            habit.shared += if shares_literal { weight } else { 0.0 };
+            habit.leases += weight;
+        }
+    }
+
+    /// Sees how far a lease's delays are from their reference.
+    pub fn see_ratios(&mut self, place: Place, reference: Reference, weight: f64) {
+        if let (Some(log), Some(reference)) = (place.before.log, reference.before) {
+            self.before.see(log - reference, weight);
+        }
+        if let (Some(log), Some(reference)) = (place.after.log, reference.after) {
+            self.after.see(log - reference, weight);
+        }
+    }
+
+    /// Sees a visit without a lease, with the probability that it has none.
+    pub fn see_childless(&mut self, page: Name, reply_ns: i64, weight: f64) {
+        for habit in [&mut self.all, self.pages.entry(page).or_insert_with(Habit::new)] {
+            habit.childless.see(reply_ns, weight);
+        }
+    }
+
+    /// How far delays are from their references.
+    pub fn followed(&self) -> Followed {
+        Followed { before: self.before.scale(), after: self.after.scale() }
+    }
+
+    /// One page's habits, worked out.
+    pub fn scale<'a>(&self, page: Name, followed: &'a Followed) -> Scale<'a> {
+        let logs = |pick: fn(&Habit) -> &Delays| {
+            (0..BUCKETS).map(|at| self.density(page, pick, at).ln()).collect()
+        };
+        let own = self.pages.get(&page).unwrap_or(&self.all);
+        let sharing = (own.shared / own.leases).clamp(0.003, 0.997);
+        let (before, after) = (logs(|habit| &habit.before), logs(|habit| &habit.after));
+        Scale { before, after, followed, sharing }
+    }
+
+    /// The density of a childless visit's reply, per second.
+    pub fn childless(&self, page: Name, reply_ns: i64) -> f64 {
+        self.density(page, |habit| &habit.childless, bucket(reply_ns))
+    }
+
+    /// The probability that a parent's reply comes later than this after its last child.
+    pub fn later(&self, after_ns: i64) -> f64 {
+        self.all.after.survival(after_ns)
+    }
+
+    fn density(&self, page: Name, pick: fn(&Habit) -> &Delays, bucket: usize) -> f64 {
+        let common = pick(&self.all).density_at(bucket);
+        let Some(own) = self.pages.get(&page).map(pick) else { return common };
+        let weight = own.weight() / (own.weight() + OWN);
+        weight * own.density_at(bucket) + (1.0 - weight) * common
+    }
+}

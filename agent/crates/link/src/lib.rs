@@ -1,0 +1,29 @@
+//! Links visits to the visits that caused them, one tier up.
+//!
+//! The core ([`Linker`]) is a pure function over the stream of raw visits, in the order in which
+//! they departed; only [`run`] and [`table`] touch files.
+
+#[cfg(test)]
+mod fixture;
+mod infer;
+mod keyed;
+mod linker;
+mod names;
+mod neighbour;
+mod plan;
+mod run;
+mod summary;
+mod survey;
+pub mod table;
+mod topology;
+mod visit;
+
+pub use infer::Inference;
+pub use linker::{Linker, Way};
+pub use names::{Name, Names};
+pub use plan::Plan;
+pub use run::run;
+pub use summary::{PairSummary, SelfCheck, Summary};
+pub use survey::Survey;
+pub use topology::{Server, Topology, TopologyError};
+pub use visit::{Link, Linked, Means, Span, Visit};

@@ -1,0 +1,272 @@
+//! The linker: raw visits in, in the order in which they departed; linked visits out, each as soon
+//! as its parent is decided. It does no I/O and keeps no more than a window of visits.
+
+use crate::infer::Inference;
+use crate::keyed::Keyed;
+use crate::neighbour::{Borrowed, Neighbours};
+use crate::topology::Topology;
+use crate::visit::{Linked, Means, Visit};
+
+/// How often, in capture time, what waits too long is looked for.
+const TICK_NS: i64 = 250_000_000;
+
+/// How sure a borrowed id is: pauses tell two requests apart nearly always.
+const BORROWED: f64 = 0.95;
+
+/// How the visits of one tier find their parents in the tier above, unless they name the connection
+/// that they continue.
+pub enum Way {
+    /// By the request ids that they carry.
+    ByIds,
+    /// By inference.
+    Inferred(Box<Inference>),
+}
+
+/// One tier and the tier above it.
+struct Pair {
+    by_id: Keyed,
+    by_connection: Keyed,
+    /// Some visit has named the connection that it continues.
+    paired: bool,
+    neighbours: Neighbours,
+    inference: Option<Box<Inference>>,
+}
+
+/// Links visits to their parents.
+pub struct Linker {
+    topology: Topology,
+    /// At `depth - 1`: the visits at `depth` and their callers.
+    pairs: Vec<Pair>,
+    now_ns: i64,
+    tick_ns: i64,
+    out: Vec<Linked>,
+}
+
+impl Linker {
+    /// A linker for the tiers of `topology`, with one way for every tier but the top one; a visit
+    /// waits up to `window_ns` for its parent.
+    pub fn new(topology: Topology, ways: Vec<Way>, window_ns: i64) -> Self {
+        let pair = |way| Pair {
+            by_id: Keyed::new(window_ns),
+            by_connection: Keyed::new(window_ns),
+            paired: false,
+            neighbours: Neighbours::default(),
+            inference: match way {
+                Way::ByIds => None,
+                Way::Inferred(inference) => Some(inference),
+            },
+        };
+        let pairs = ways.into_iter().map(pair).collect();
+        Self { topology, pairs, now_ns: 0, tick_ns: 0, out: Vec::new() }
+    }
+
+    /// Takes the next visit.
+    pub fn push(&mut self, visit: Visit) {
+        if visit.span.departure_ns != i64::MAX {
+            self.now_ns = self.now_ns.max(visit.span.departure_ns);
+        }
+        let depth = self.topology.depth(visit.server);
+        if let Some(below) = depth.and_then(|depth| self.pairs.get_mut(depth)) {
+            below.parent(&visit, self.now_ns, &self.topology, &mut self.out);
+        }
+        let above = depth.and_then(|depth| depth.checked_sub(1));
+        match above.and_then(|above| self.pairs.get_mut(above)) {
+            Some(pair) => pair.child(visit, self.now_ns, &self.topology, &mut self.out),
+            None => self.out.push((visit, None)),
+        }
+        if self.now_ns >= self.tick_ns {
+            self.tick_ns = self.now_ns + TICK_NS;
+            self.advance(self.now_ns);
+        }
+    }
+
+    /// Says that no visit will follow.
+    pub fn finish(&mut self) {
+        self.advance(i64::MAX);
+    }
+
+    /// Takes the visits that are decided, in no particular order.
+    pub fn decided(&mut self) -> Vec<Linked> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// The servers.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn advance(&mut self, now_ns: i64) {
+        for pair in &mut self.pairs {
+            pair.advance(now_ns, &self.topology, &mut self.out);
+        }
+    }
+}
+
+impl Pair {
+    fn child(&mut self, visit: Visit, now_ns: i64, topology: &Topology, out: &mut Vec<Linked>) {
+        if let Some(connection) = visit.upstream {
+            self.paired = true;
+            let key = connection as u64;
+            self.by_connection.child(key, visit, (Means::Id, 1.0), now_ns, topology, out);
+        } else if let Some(inference) = &mut self.inference {
+            inference.child(visit);
+        } else if let Some(id) = visit.id {
+            let mut borrowed = Vec::new();
+            self.neighbours.meet(&visit, id, &mut borrowed);
+            self.lend(borrowed, now_ns, topology, out);
+            self.by_id.child(id, visit, (Means::Id, 1.0), now_ns, topology, out);
+        } else if visit.lent {
+            self.neighbours.wait(visit);
+        } else {
+            out.push((visit, None));
+        }
+    }
+
+    fn parent(&mut self, visit: &Visit, now_ns: i64, topology: &Topology, out: &mut Vec<Linked>) {
+        if self.paired {
+            let key = visit.connection as u64;
+            self.by_connection.parent(key, visit, now_ns, topology, out);
+        }
+        if let Some(inference) = &mut self.inference {
+            inference.parent(visit);
+        } else if let Some(id) = visit.id {
+            self.by_id.parent(id, visit, now_ns, topology, out);
+        }
+    }
+
+    /// Hands over statements that borrowed an id; those that found none have no parent.
+    fn lend(
+        &mut self,
+        borrowed: Vec<Borrowed>,
+        now_ns: i64,
+        topology: &Topology,
+        out: &mut Vec<Linked>,
+    ) {
+        for (visit, id) in borrowed {
+            match id {
+                Some(id) => {
+                    let means = (Means::Inferred, BORROWED);
+                    self.by_id.child(id, visit, means, now_ns, topology, out);
+                }
+                None => out.push((visit, None)),
+            }
+        }
+    }
+
+    fn advance(&mut self, now_ns: i64, topology: &Topology, out: &mut Vec<Linked>) {
+        let mut borrowed = Vec::new();
+        let patience_ns = if now_ns == i64::MAX { 0 } else { 4 * TICK_NS };
+        self.neighbours.advance(now_ns - patience_ns, &mut borrowed);
+        self.lend(borrowed, now_ns.min(i64::MAX / 2), topology, out);
+        if let Some(inference) = &mut self.inference {
+            inference.advance(now_ns, topology, out);
+        }
+        self.by_connection.advance(now_ns, topology, out);
+        self.by_id.advance(now_ns, topology, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::visit;
+    use std::collections::BTreeMap;
+
+    const APP: u16 = 0;
+    const DB: u16 = 1;
+    const LB: u16 = 2;
+    const WEB: u16 = 3;
+
+    /// Servers are numbered by the order of their names.
+    fn linker() -> Linker {
+        let calls = [("web", "app"), ("app", "lb"), ("lb", "db")];
+        let calls: BTreeMap<_, _> =
+            calls.map(|(upper, lower)| (upper.to_owned(), vec![lower.to_owned()])).into();
+        let ways = (0..3).map(|_| Way::ByIds).collect();
+        Linker::new(Topology::new(&calls).unwrap(), ways, 60_000_000_000)
+    }
+
+    fn parents(visits: Vec<Visit>) -> BTreeMap<i64, Option<(i64, Means)>> {
+        let mut linker = linker();
+        visits.into_iter().for_each(|visit| linker.push(visit));
+        linker.finish();
+        let decided = linker.decided();
+        decided.into_iter().map(|(v, link)| (v.visit, link.map(|l| (l.parent, l.means)))).collect()
+    }
+
+    #[test]
+    fn a_request_is_followed_through_four_tiers() {
+        let found = parents(vec![
+            visit(1).at(DB).during(30, 40).on(51).upstream(50).id(0xa).build(),
+            visit(2).at(LB).during(29, 41).on(50).lent().id(0xa).build(),
+            visit(3).at(APP).during(20, 60).on(9).id(0xa).build(),
+            visit(4).at(WEB).during(10, 70).on(8).id(0xa).build(),
+        ]);
+        let id = |parent| Some((parent, Means::Id));
+        assert_eq!(found, [(1, id(2)), (2, id(3)), (3, id(4)), (4, None)].into());
+    }
+
+    #[test]
+    fn an_id_that_occurs_twice_goes_by_the_span() {
+        let found = parents(vec![
+            visit(1).at(APP).during(1_000_000, 2_000_000).id(0xa).build(),
+            visit(2).at(WEB).during(0, 3_000_000).id(0xa).build(),
+            visit(3).at(APP).during(11_000_000, 12_000_000).id(0xa).build(),
+            visit(4).at(WEB).during(10_000_000, 13_000_000).id(0xa).build(),
+        ]);
+        assert_eq!(found[&1], Some((2, Means::Id)));
+        assert_eq!(found[&3], Some((4, Means::Id)));
+    }
+
+    #[test]
+    fn a_parent_that_gave_up_early_is_found_by_overlap() {
+        let found = parents(vec![
+            visit(1).at(WEB).during(0, 5_000_000).id(0xa).build(),
+            visit(2).at(APP).during(1_000_000, 9_000_000).id(0xa).build(),
+            visit(3).at(APP).during(6_000_000, 9_500_000).id(0xa).build(),
+        ]);
+        assert_eq!(found[&2], Some((1, Means::Id)));
+        assert_eq!(found[&3], None, "it began after the parent had ended");
+    }
+
+    #[test]
+    fn a_visit_without_an_end_is_linked_and_never_lost() {
+        let found = parents(vec![
+            visit(1).at(APP).during(1_000_000, i64::MAX).id(0xa).build(),
+            visit(2).at(WEB).during(0, i64::MAX).id(0xa).build(),
+            visit(3).at(APP).during(1_000_000, i64::MAX).id(0xb).build(),
+            visit(4).at(WEB).during(0, 200_000_000_000).id(0xc).build(),
+            visit(5).at(APP).during(1_000_000, i64::MAX).id(0xd).build(),
+        ]);
+        assert_eq!(found.len(), 5);
+        assert_eq!(found[&1], Some((2, Means::Id)));
+        assert_eq!((found[&3], found[&5]), (None, None));
+    }
+
+    #[test]
+    fn a_commit_without_an_id_borrows_its_neighbours() {
+        let found = parents(vec![
+            visit(1).at(LB).during(110, 120).on(5).lent().id(0xa).build(),
+            visit(2).at(LB).during(121, 125).on(5).lent().build(),
+            visit(3).at(APP).during(100, 130).on(9).id(0xa).build(),
+            visit(4).at(LB).during(210, 220).on(5).lent().id(0xb).build(),
+            visit(5).at(APP).during(200, 230).on(9).id(0xb).build(),
+        ]);
+        assert_eq!(found[&2], Some((3, Means::Inferred)));
+    }
+
+    #[test]
+    fn memory_holds_no_more_than_the_window() {
+        let mut linker = linker();
+        for n in 0..200_000_i64 {
+            let (start, id) = (n * 1_000_000, n as u64);
+            linker.push(visit(2 * n).at(APP).during(start, start + 500).id(id).build());
+            if n % 2 == 0 {
+                linker.push(visit(2 * n + 1).at(WEB).during(start, start + 900).id(id).build());
+            }
+            linker.decided();
+        }
+        let held: usize = linker.pairs.iter().map(|pair| pair.by_id.len()).sum();
+        assert!(held < 35_000, "{held} keys held: 60 s of orphans at 500 a second and 1 s more");
+    }
+}

@@ -1,0 +1,112 @@
+//! What a run of the verb found, for the manifest.
+
+use crate::topology::Topology;
+use crate::visit::{Linked, Means};
+use serde::Serialize;
+
+/// The last line of the verb.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// Visits read and written.
+    pub visits: u64,
+    /// Visits at servers that the plan does not name.
+    pub strangers: u64,
+    /// One for every tier but the top one.
+    pub pairs: Vec<PairSummary>,
+    /// CPU time that linking took.
+    pub cpu_ns: i64,
+}
+
+/// How the visits of one tier were linked to the tier above.
+#[derive(Debug, Serialize)]
+pub struct PairSummary {
+    /// The two tiers, as in `app-lb`.
+    pub pair: String,
+    /// Visits at the lower tier.
+    pub visits: u64,
+    /// Linked by an explicit mark.
+    pub by_id: u64,
+    /// Linked by inference.
+    pub inferred: u64,
+    /// Without a parent.
+    pub unlinked: u64,
+    /// Mean confidence of the links; null when there are none.
+    pub mean_confidence: Option<f64>,
+    /// How right inference is on this very run; null when nothing was there to compare it with.
+    pub self_check: Option<SelfCheck>,
+    #[serde(skip)]
+    confidence: f64,
+}
+
+/// Inference beside the ids, on a stretch of the run whose visits carry ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SelfCheck {
+    /// Visits compared.
+    pub visits: u64,
+    /// Share whose inferred parent is the one that the ids name.
+    pub right: f64,
+    /// Share that was given another parent than the ids name.
+    pub false_links: f64,
+    /// Share that was given no parent.
+    pub unlinked: f64,
+}
+
+impl SelfCheck {
+    /// Counts one visit, whose parent is `truth`; the shares are counts until [`Self::shares`].
+    pub(crate) fn count(&mut self, truth: i64, guess: Option<i64>) {
+        self.visits += 1;
+        match guess {
+            Some(guess) if guess == truth => self.right += 1.0,
+            Some(_) => self.false_links += 1.0,
+            None => self.unlinked += 1.0,
+        }
+    }
+
+    /// The counts as shares.
+    pub(crate) fn shares(mut self) -> Self {
+        for count in [&mut self.right, &mut self.false_links, &mut self.unlinked] {
+            *count /= self.visits as f64;
+        }
+        self
+    }
+}
+
+impl Summary {
+    /// Nothing seen yet.
+    pub fn new(topology: &Topology) -> Self {
+        let pair = |depth| PairSummary {
+            pair: format!("{}-{}", topology.tier(depth - 1), topology.tier(depth)),
+            visits: 0,
+            by_id: 0,
+            inferred: 0,
+            unlinked: 0,
+            mean_confidence: None,
+            self_check: None,
+            confidence: 0.0,
+        };
+        let pairs = (1..topology.tiers()).map(pair).collect();
+        Self { visits: 0, strangers: 0, pairs, cpu_ns: 0 }
+    }
+
+    /// Counts one visit.
+    pub fn count(&mut self, (visit, link): &Linked, topology: &Topology) {
+        self.visits += 1;
+        let Some(depth) = topology.depth(visit.server) else {
+            self.strangers += 1;
+            return;
+        };
+        let Some(pair) = depth.checked_sub(1).map(|above| &mut self.pairs[above]) else { return };
+        pair.visits += 1;
+        let Some(link) = link else {
+            pair.unlinked += 1;
+            return;
+        };
+        match link.means {
+            Means::Id => pair.by_id += 1,
+            Means::Inferred => pair.inferred += 1,
+        }
+        pair.confidence += link.confidence;
+        let linked = (pair.by_id + pair.inferred) as f64;
+        pair.mean_confidence = Some(pair.confidence / linked);
+    }
+}

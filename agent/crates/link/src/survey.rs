@@ -1,0 +1,104 @@
+//! A look at a capture before it is linked: which way each tier's visits find their parents, what
+//! inference has to know, and how right it would be.
+
+use crate::infer::Inference;
+use crate::linker::{Linker, Way};
+use crate::summary::SelfCheck;
+use crate::topology::Topology;
+use crate::visit::Visit;
+use rustc_hash::FxHashMap;
+
+/// A part of a capture: its beginning, where few requests are under way, and a stretch from its
+/// middle. Both in the order of departure.
+#[derive(Default)]
+pub struct Survey {
+    /// The capture's first visits.
+    pub beginning: Vec<Visit>,
+    /// Visits from its middle; empty for a capture that is all beginning.
+    pub middle: Vec<Visit>,
+}
+
+/// What tells the visits of a tier their parents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Connection,
+    Id,
+    None,
+}
+
+impl Survey {
+    /// How each tier but the top one finds its parents. Ids do not count when they are hidden.
+    pub fn ways(&self, topology: &Topology, hide_ids: bool) -> Vec<Way> {
+        let way = |depth| match self.mark(depth, topology) {
+            Mark::Connection => Way::ByIds,
+            Mark::Id if !hide_ids => Way::ByIds,
+            _ => self.inferred(depth, topology),
+        };
+        (1..topology.tiers()).map(way).collect()
+    }
+
+    /// Compares inference with the ids, by tier; none where there are no ids to compare with.
+    pub fn check(&self, topology: &Topology, window_ns: i64) -> Vec<Option<SelfCheck>> {
+        let stretch = if self.middle.is_empty() { &self.beginning } else { &self.middle };
+        let marks: Vec<Mark> =
+            (1..topology.tiers()).map(|depth| self.mark(depth, topology)).collect();
+        if !marks.contains(&Mark::Id) {
+            return vec![None; marks.len()];
+        }
+        let by_ids = marks.iter().map(|_| Way::ByIds).collect();
+        let truth = parents(stretch, topology, by_ids, window_ns);
+        let guess = parents(stretch, topology, self.ways(topology, true), window_ns);
+        let mut checks = vec![SelfCheck::default(); marks.len()];
+        for visit in stretch {
+            let above = topology.depth(visit.server).and_then(|depth| depth.checked_sub(1));
+            if let (Some(above), Some(Some(truth))) = (above, truth.get(&visit.visit)) {
+                checks[above].count(*truth, guess.get(&visit.visit).copied().flatten());
+            }
+        }
+        let compared = |(mark, check): (Mark, SelfCheck)| {
+            (mark == Mark::Id && check.visits > 0).then(|| check.shares())
+        };
+        marks.into_iter().zip(checks).map(compared).collect()
+    }
+
+    fn visits(&self) -> impl Iterator<Item = &Visit> {
+        self.beginning.iter().chain(&self.middle)
+    }
+
+    fn at(&self, depth: usize, topology: &Topology) -> Vec<&Visit> {
+        self.visits().filter(|visit| topology.depth(visit.server) == Some(depth)).collect()
+    }
+
+    fn mark(&self, depth: usize, topology: &Topology) -> Mark {
+        let visits = self.at(depth, topology);
+        let share = |has: fn(&Visit) -> bool| {
+            2 * visits.iter().filter(|visit| has(visit)).count() >= visits.len().max(1)
+        };
+        if share(|visit| visit.upstream.is_some()) {
+            Mark::Connection
+        } else if share(|visit| visit.id.is_some()) {
+            Mark::Id
+        } else {
+            Mark::None
+        }
+    }
+
+    fn inferred(&self, depth: usize, topology: &Topology) -> Way {
+        let (parents, children) = (self.at(depth - 1, topology), self.at(depth, topology));
+        Way::Inferred(Box::new(Inference::learn(&parents, &children, topology)))
+    }
+}
+
+/// Links a stretch by itself.
+fn parents(
+    stretch: &[Visit],
+    topology: &Topology,
+    ways: Vec<Way>,
+    window_ns: i64,
+) -> FxHashMap<i64, Option<i64>> {
+    let mut linker = Linker::new(topology.clone(), ways, window_ns);
+    stretch.iter().for_each(|visit| linker.push(visit.clone()));
+    linker.finish();
+    let decided = linker.decided();
+    decided.into_iter().map(|(visit, link)| (visit.visit, link.map(|link| link.parent))).collect()
+}

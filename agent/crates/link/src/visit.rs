@@ -1,0 +1,123 @@
+//! A visit as the linker sees it, and what the linker says of it.
+
+use crate::names::Name;
+use crate::topology::Server;
+
+/// When a visit was at its server, in nanoseconds since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The request's first byte arrived.
+    pub arrival_ns: i64,
+    /// The reply's last byte left; `i64::MAX` when that was not seen.
+    pub departure_ns: i64,
+}
+
+impl Span {
+    /// True when `inner` lies inside this span, give or take `slack_ns` at either end.
+    pub fn contains(self, inner: Span, slack_ns: i64) -> bool {
+        self.arrival_ns <= inner.arrival_ns.saturating_add(slack_ns)
+            && inner.departure_ns <= self.departure_ns.saturating_add(slack_ns)
+    }
+
+    /// How long the two spans have in common, in nanoseconds; negative when they are apart.
+    pub fn overlap_ns(self, other: Span) -> i64 {
+        let start = self.arrival_ns.max(other.arrival_ns);
+        self.departure_ns.min(other.departure_ns).saturating_sub(start)
+    }
+}
+
+/// One row of `raw_visits`, with its texts interned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visit {
+    /// The visit's own number.
+    pub visit: i64,
+    /// Where it was.
+    pub server: Server,
+    /// What was spoken there.
+    pub protocol: Name,
+    /// Its connection is lent to one request at a time for as many messages as that needs (a
+    /// database's), so that what lies together belongs together.
+    pub lent: bool,
+    /// The connection that carried it.
+    pub connection: i64,
+    /// Its first and last moment.
+    pub span: Span,
+    /// When it was over: its departure or, where that was not seen, how far the capture had come
+    /// when it gave the visit up.
+    pub ended_ns: i64,
+    /// The request's last byte arrived.
+    pub request_end_ns: i64,
+    /// The reply's first byte left; absent when there was none.
+    pub reply_start_ns: Option<i64>,
+    /// Path template or SQL digest.
+    pub label: Name,
+    /// The protocol's status.
+    pub status: Option<i32>,
+    /// Size of the request.
+    pub bytes_in: i64,
+    /// Size of the reply.
+    pub bytes_out: i64,
+    /// The connection, one tier up, that this one continues (pass-through tiers).
+    pub upstream: Option<i64>,
+    /// Salted hash of the request id.
+    pub id: Option<u64>,
+    /// Salted hashes of the request's parameters or SQL literals.
+    pub literals: Box<[u64]>,
+}
+
+impl Visit {
+    /// Its span, closed even where its departure was not seen.
+    pub fn stay(&self) -> Span {
+        Span { departure_ns: self.ended_ns, ..self.span }
+    }
+}
+
+/// How a parent was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// By an explicit mark: a request id, or a paired connection.
+    Id,
+    /// By inference from times and contents.
+    Inferred,
+}
+
+impl Means {
+    /// The value in the column `link`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Means::Id => "id",
+            Means::Inferred => "inferred",
+        }
+    }
+}
+
+/// A visit's parent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// The parent's number.
+    pub parent: i64,
+    /// How it was found.
+    pub means: Means,
+    /// The probability that it is right.
+    pub confidence: f64,
+}
+
+/// A visit and its parent, if it has one that was found.
+pub type Linked = (Visit, Option<Link>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containment_allows_for_slack_and_open_ends() {
+        let outer = Span { arrival_ns: 10, departure_ns: 20 };
+        assert!(outer.contains(Span { arrival_ns: 10, departure_ns: 20 }, 0));
+        assert!(!outer.contains(Span { arrival_ns: 9, departure_ns: 20 }, 0));
+        assert!(outer.contains(Span { arrival_ns: 9, departure_ns: 21 }, 1));
+        let open = Span { arrival_ns: 10, departure_ns: i64::MAX };
+        assert!(open.contains(Span { arrival_ns: 15, departure_ns: i64::MAX }, 5));
+        assert!(!outer.contains(Span { arrival_ns: 15, departure_ns: i64::MAX }, 5));
+        assert_eq!(outer.overlap_ns(Span { arrival_ns: 25, departure_ns: 30 }), -5);
+    }
+}

@@ -1,0 +1,150 @@
+//! The verb on files: what it writes, and what it says of bad input.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_ipc::reader::StreamReader;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tierlab_link::Topology;
+use tierlab_link::table::{RawReader, Words};
+use tierlab_record::TableWriter;
+use tierlab_record::tables::{EventRow, Events, RawVisitRow, RawVisits};
+
+fn row<'a>(
+    visit: i64,
+    server: &'a str,
+    (from, to): (i64, i64),
+    id: Option<u64>,
+) -> RawVisitRow<'a> {
+    RawVisitRow {
+        visit,
+        server,
+        protocol: "http1",
+        connection: 1,
+        arrival_ns: from,
+        request_end_ns: from,
+        reply_start_ns: None,
+        departure_ns: Some(to),
+        label: "GET /",
+        status: Some(200),
+        bytes_in: 10,
+        bytes_out: 20,
+        upstream: None,
+        id_hash: id,
+        literals: &[1, 2],
+    }
+}
+
+fn raw_visits(folder: &Path) -> PathBuf {
+    let mut table = TableWriter::<RawVisits>::create(folder).expect("a table");
+    let rows = [
+        row(1, "app.1", (20, 30), Some(7)),
+        row(2, "web.1", (10, 40), Some(7)),
+        row(3, "cache.1", (11, 12), Some(7)),
+    ];
+    for row in rows {
+        table.push(row).expect("a row");
+    }
+    table.finish().expect("the end");
+    folder.join("raw_visits.arrows")
+}
+
+fn plan(folder: &Path, input: &Path, more: &str) -> PathBuf {
+    let path = folder.join("plan.json");
+    let servers = r#""servers": {"web.1": ["app.1"]}"#;
+    let text = format!(r#"{{"input": "{}", {servers}{more}}}"#, input.display());
+    std::fs::write(&path, text).expect("a plan");
+    path
+}
+
+/// Every visit's parent and confidence, as the table says.
+fn links(folder: &Path) -> BTreeMap<i64, Option<(i64, f64)>> {
+    let file = File::open(folder.join("visits.arrows")).expect("the table visits");
+    let mut links = BTreeMap::new();
+    for batch in StreamReader::try_new(file, None).expect("a stream") {
+        let batch = batch.expect("a batch");
+        let column = |name| batch.column_by_name(name).expect("a column");
+        let visits = column("visit").as_primitive::<Int64Type>().iter().flatten();
+        let parents = column("parent").as_primitive::<Int64Type>().iter();
+        let confidences = column("confidence").as_primitive::<Float64Type>().iter();
+        links.extend(visits.zip(parents.zip(confidences).map(|(p, c)| p.zip(c))));
+    }
+    links
+}
+
+fn failure(folder: &TempDir, input: &Path, more: &str) -> String {
+    let plan = plan(folder.path(), input, more);
+    let error = tierlab_link::run(&plan, folder.path()).expect_err("bad input");
+    format!("{error:#}")
+}
+
+#[test]
+fn visits_are_written_with_their_parents() {
+    let folder = TempDir::new().expect("a folder");
+    let input = raw_visits(folder.path());
+    tierlab_link::run(&plan(folder.path(), &input, ""), folder.path()).expect("links");
+    let expected = BTreeMap::from([(1, Some((2, 1.0))), (2, None), (3, None)]);
+    assert_eq!(links(folder.path()), expected);
+}
+
+#[test]
+fn a_stream_that_was_cut_off_gives_its_whole_batches() {
+    let folder = TempDir::new().expect("a folder");
+    let input = raw_visits(folder.path());
+    let bytes = std::fs::read(&input).expect("the table");
+    // Less than the end mark (8 bytes): the batch before it is whole.
+    std::fs::write(&input, &bytes[..bytes.len() - 5]).expect("a shorter table");
+    tierlab_link::run(&plan(folder.path(), &input, ""), folder.path()).expect("links");
+    assert_eq!(links(folder.path()).len(), 3);
+    std::fs::write(&input, &bytes[..bytes.len() - 100]).expect("a shorter table");
+    tierlab_link::run(&plan(folder.path(), &input, ""), folder.path()).expect("links");
+    assert!(links(folder.path()).is_empty());
+}
+
+#[test]
+fn a_visit_without_an_end_ends_where_the_capture_gave_it_up() {
+    let folder = TempDir::new().expect("a folder");
+    let mut table = TableWriter::<RawVisits>::create(folder.path()).expect("a table");
+    table.push(row(1, "app.1", (20, 30), None)).expect("a row");
+    let open = RawVisitRow { departure_ns: None, ..row(2, "web.1", (10, 0), None) };
+    table.push(open).expect("a row");
+    table.push(row(3, "web.1", (15, 40), None)).expect("a row");
+    table.finish().expect("the end");
+    let calls = BTreeMap::from([("web.1".to_owned(), vec!["app.1".to_owned()])]);
+    let mut words = Words::new(&Topology::new(&calls).expect("no circle"));
+    let mut raw = RawReader::open(&folder.path().join("raw_visits.arrows")).expect("the table");
+    let mut ends = Vec::new();
+    while let Some(batch) = raw.batch().expect("a batch") {
+        raw.visits(&batch, &mut words, |visit| ends.push((visit.visit, visit.ended_ns)));
+    }
+    assert_eq!(ends, [(1, 30), (2, 30), (3, 40)]);
+}
+
+#[test]
+fn an_empty_table_gives_an_empty_table() {
+    let folder = TempDir::new().expect("a folder");
+    TableWriter::<RawVisits>::create(folder.path()).expect("a table").finish().expect("the end");
+    let input = folder.path().join("raw_visits.arrows");
+    tierlab_link::run(&plan(folder.path(), &input, ""), folder.path()).expect("links");
+    assert!(links(folder.path()).is_empty());
+}
+
+#[test]
+fn bad_input_is_named() {
+    let folder = TempDir::new().expect("a folder");
+    let missing = folder.path().join("nowhere.arrows");
+    assert!(failure(&folder, &missing, "").contains("cannot open"));
+    let input = raw_visits(folder.path());
+    assert!(failure(&folder, &input, r#", "colour": 1"#).contains("colour"));
+    assert!(failure(&folder, &input, r#", "hide_ids": "yes""#).contains("expected a boolean"));
+    std::fs::write(&input, "not a table at all").expect("a file");
+    assert!(failure(&folder, &input, "").contains("is not an Arrow IPC stream"));
+    let mut other = TableWriter::<Events>::create(folder.path()).expect("a table");
+    let (kind, subject, detail) = ("phase", "all", "");
+    other.push(EventRow { t_ns: 0, duration_ns: 0, kind, subject, detail }).expect("a row");
+    other.finish().expect("the end");
+    let events = folder.path().join("events.arrows");
+    assert!(failure(&folder, &events, "").contains("does not have the columns of raw_visits"));
+}

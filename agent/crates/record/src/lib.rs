@@ -1,0 +1,15 @@
+//! Tables, clocks and Arrow streams: what the agent writes and how it tells the time.
+//!
+//! Every table of the run folder that the agent fills is declared once, in [`tables`]. A row is a
+//! plain struct; pushing it into a [`TableWriter`] appends it to columns, and a batch of columns
+//! goes to disk as one Arrow IPC stream message, so that a kill loses at most the last batch.
+
+pub mod clock;
+mod column;
+pub mod priority;
+mod stop;
+mod stream;
+pub mod tables;
+
+pub use stop::Stop;
+pub use stream::{RecordError, Table, TableWriter};

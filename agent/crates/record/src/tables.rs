@@ -1,0 +1,322 @@
+//! The tables that the agent writes, each declared once. The Python side declares the same in
+//! `tierlab.tables.schemas`; a contract test compares the two through `tierlab-agent schema`.
+//!
+//! Times are nanoseconds since the epoch (UTC); sizes are bytes; shares are 0..1; a value that was
+//! not measured is null. Counts and byte sums of a sampler's row are what happened during `dt_ns`.
+
+use crate::Table;
+use crate::column::{Column, Hashes, Text};
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use std::sync::{Arc, OnceLock};
+
+macro_rules! tables {
+    ($( $(#[$doc:meta])* $table:ident / $row:ident = $name:literal {
+        $( $column:ident : $type:ty ),* $(,)?
+    } )*) => {
+        $(
+            #[doc = concat!("One row of `", $name, "`.")]
+            #[allow(missing_docs)]
+            pub struct $row<'a> {
+                $( pub $column: <$type as Column>::Cell<'a>, )*
+            }
+
+            $(#[$doc])*
+            #[derive(Default)]
+            pub struct $table {
+                rows: usize,
+                $( $column: <$type as Column>::Builder, )*
+            }
+
+            impl Table for $table {
+                type Row<'a> = $row<'a>;
+                const NAME: &'static str = $name;
+
+                fn schema() -> SchemaRef {
+                    static SCHEMA: OnceLock<SchemaRef> = OnceLock::new();
+                    let fields = || vec![ $( <$type as Column>::field(stringify!($column)), )* ];
+                    SCHEMA.get_or_init(|| Arc::new(Schema::new(fields()))).clone()
+                }
+
+                fn push(&mut self, row: $row<'_>) {
+                    self.rows += 1;
+                    $( <$type as Column>::append(row.$column, &mut self.$column); )*
+                }
+
+                fn len(&self) -> usize {
+                    self.rows
+                }
+
+                fn take(&mut self) -> Result<RecordBatch, ArrowError> {
+                    self.rows = 0;
+                    RecordBatch::try_new(Self::schema(), vec![
+                        $( <$type as Column>::finish(&mut self.$column), )*
+                    ])
+                }
+            }
+        )*
+
+        /// Every table's name and schema, in the order of declaration.
+        pub fn all() -> Vec<(&'static str, SchemaRef)> {
+            vec![ $( ($name, <$table as Table>::schema()), )* ]
+        }
+    };
+}
+
+tables! {
+    /// Interactions as their users saw them. `end_ns` is the end of the page and its images.
+    Requests / RequestRow = "requests" {
+        user: i32,
+        session: i64,
+        interaction: Text,
+        request_id: Option<Text>,
+        intended_ns: i64,
+        start_ns: i64,
+        connected_ns: Option<i64>,
+        first_byte_ns: Option<i64>,
+        end_ns: i64,
+        status: Option<i16>,
+        bytes: i64,
+        error: Option<Text>,
+        attempts: i16,
+    }
+
+    /// Visits as the tracer saw them, before they are linked. `id_hash` is the salted hash of the
+    /// request id that the message carried; `literals` are the salted hashes of its parameters or
+    /// SQL literals. Both exist only until the visits are linked.
+    RawVisits / RawVisitRow = "raw_visits" {
+        visit: i64,
+        server: Text,
+        protocol: Text,
+        connection: i64,
+        arrival_ns: i64,
+        request_end_ns: i64,
+        reply_start_ns: Option<i64>,
+        departure_ns: Option<i64>,
+        label: Text,
+        status: Option<i32>,
+        bytes_in: i64,
+        bytes_out: i64,
+        upstream: Option<Text>,
+        id_hash: Option<u64>,
+        literals: Hashes,
+    }
+
+    /// Linked visits.
+    Visits / VisitRow = "visits" {
+        visit: i64,
+        server: Text,
+        protocol: Text,
+        connection: i64,
+        arrival_ns: i64,
+        request_end_ns: i64,
+        reply_start_ns: Option<i64>,
+        departure_ns: Option<i64>,
+        label: Text,
+        status: Option<i32>,
+        bytes_in: i64,
+        bytes_out: i64,
+        parent: Option<i64>,
+        link: Option<Text>,
+        confidence: Option<f64>,
+    }
+
+    /// Something that happened.
+    Events / EventRow = "events" {
+        t_ns: i64,
+        duration_ns: i64,
+        kind: Text,
+        subject: Text,
+        detail: Text,
+    }
+
+    /// CPU time by core (`cpu0`, ...) as shares of the interval. `busy` comes from the source that
+    /// the manifest names; the rest is the kernel's tick accounting.
+    Cpu / CpuRow = "cpu" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        busy: Option<f64>,
+        user: Option<f64>,
+        system: Option<f64>,
+        iowait: Option<f64>,
+        irq: Option<f64>,
+        steal: Option<f64>,
+    }
+
+    /// Memory of the host (`host`): levels at `t_ns`, faults and paging during `dt_ns`.
+    Memory / MemoryRow = "memory" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        total: Option<i64>,
+        free: Option<i64>,
+        available: Option<i64>,
+        cached: Option<i64>,
+        anonymous: Option<i64>,
+        dirty: Option<i64>,
+        writeback: Option<i64>,
+        swap_used: Option<i64>,
+        minor_faults: Option<i64>,
+        major_faults: Option<i64>,
+        paged_in: Option<i64>,
+        paged_out: Option<i64>,
+        swapped_in: Option<i64>,
+        swapped_out: Option<i64>,
+        refaults: Option<i64>,
+    }
+
+    /// Block devices.
+    Disk / DiskRow = "disk" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        reads: i64,
+        writes: i64,
+        bytes_read: i64,
+        bytes_written: i64,
+        read_time_ns: i64,
+        write_time_ns: i64,
+        in_flight: i64,
+        busy: f64,
+        queue_length: f64,
+    }
+
+    /// Network interfaces.
+    Net / NetRow = "net" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        bytes_in: i64,
+        packets_in: i64,
+        drops_in: i64,
+        errors_in: i64,
+        bytes_out: i64,
+        packets_out: i64,
+        drops_out: i64,
+        errors_out: i64,
+        queued_packets: Option<i64>,
+        queued_bytes: Option<i64>,
+        queue_drops: Option<i64>,
+    }
+
+    /// TCP of the sampled network namespace.
+    Tcp / TcpRow = "tcp" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        established: Option<i64>,
+        active_opens: Option<i64>,
+        passive_opens: Option<i64>,
+        attempt_fails: Option<i64>,
+        resets_in: Option<i64>,
+        resets_out: Option<i64>,
+        segments_in: Option<i64>,
+        segments_out: Option<i64>,
+        retransmissions: Option<i64>,
+        syn_retransmissions: Option<i64>,
+        listen_overflows: Option<i64>,
+        listen_drops: Option<i64>,
+        timeouts: Option<i64>,
+    }
+
+    /// Listening sockets: connections that wait to be accepted, and how many may.
+    Listen / ListenRow = "listen" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        address: Text,
+        port: i32,
+        accept_queue: i64,
+        backlog: i64,
+        drops: Option<i64>,
+    }
+
+    /// Pressure stall information: the share of the interval in which some or all tasks waited.
+    Pressure / PressureRow = "pressure" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        resource: Text,
+        some: Option<f64>,
+        full: Option<f64>,
+    }
+
+    /// Processes and threads of the servers. `run_ns` and `wait_ns` (runnable, not running) are
+    /// what happened during `dt_ns`; a row with a `thread` is that thread, one without is the whole
+    /// process.
+    Process / ProcessRow = "process" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        process: i64,
+        thread: Option<i64>,
+        name: Text,
+        run_ns: Option<i64>,
+        wait_ns: Option<i64>,
+        resident: Option<i64>,
+        threads: Option<i64>,
+        minor_faults: Option<i64>,
+        major_faults: Option<i64>,
+        state: Option<Text>,
+    }
+
+    /// Domains (servers' control groups) as the host sees them.
+    Domain / DomainRow = "domain" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        cpu_ns: Option<i64>,
+        throttled_ns: Option<i64>,
+        memory: Option<i64>,
+        memory_limit: Option<i64>,
+        major_faults: Option<i64>,
+        bytes_read: Option<i64>,
+        bytes_written: Option<i64>,
+        processes: Option<i64>,
+        throttled_periods: Option<i64>,
+        refaults: Option<i64>,
+        threads_running: Option<i64>,
+        threads_blocked: Option<i64>,
+        threads_stopped: Option<i64>,
+        frozen: Option<i64>,
+        limit_hits: Option<i64>,
+    }
+
+    /// MariaDB's own counters: one row a poll. `poll_ns` is how long the answer took; where there
+    /// was none the rest is null.
+    Database / DatabaseRow = "database" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        poll_ns: i64,
+        threads_connected: Option<i64>,
+        threads_running: Option<i64>,
+        row_lock_waiting: Option<i64>,
+        row_lock_waits: Option<i64>,
+        row_lock_time_ns: Option<i64>,
+        table_lock_waiting: Option<i64>,
+        table_lock_waits: Option<i64>,
+        log_waits: Option<i64>,
+        pending_fsyncs: Option<i64>,
+        pending_reads: Option<i64>,
+        pending_writes: Option<i64>,
+        data_reads: Option<i64>,
+        data_writes: Option<i64>,
+        data_fsyncs: Option<i64>,
+        buffer_pool_waits: Option<i64>,
+        aborted_connections: Option<i64>,
+        refused_connections: Option<i64>,
+    }
+
+    /// Use of soft resources, as the server itself says (written by the Python side).
+    Soft / SoftRow = "soft" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        resource: Text,
+        in_use: Option<i64>,
+        waiting: Option<i64>,
+        limit: Option<i64>,
+    }
+}

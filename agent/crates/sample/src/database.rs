@@ -1,0 +1,203 @@
+//! Table `database`: MariaDB's own counters, asked for over its UNIX socket (no message of it is on
+//! the wire that the tracer sees). Each server has a thread of its own: one that is stopped or busy
+//! answers late, which is seen in `poll_ns`, and keeps nobody else from sampling.
+//!
+//! Statements are of two kinds that no application sends, and that MariaDB counts apart from
+//! SELECT: SHOW STATUS (about 0.25 ms of the server's CPU time) and SHOW PROCESSLIST (0.15 ms at
+//! 64 connections; there is no counter of the waits for a table's metadata lock). The same through
+//! information_schema took three to five times as much.
+
+use crate::counter::grown;
+use crate::database_link::{Link, Reading};
+use crate::events::EventLog;
+use crate::grid::Grid;
+use crate::plan::{DatabaseServer, Plan};
+use crate::sampler::{Moment, NotMeasured, Task};
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tierlab_record::tables::{Database, DatabaseRow};
+use tierlab_record::{RecordError, Table, TableWriter, clock};
+
+const NS_PER_MS: i64 = 1_000_000;
+
+/// The running polls of all servers.
+pub struct DatabasePolls {
+    shared: Arc<Shared>,
+}
+
+/// What the polling threads and the session have in common.
+struct Shared {
+    table: Mutex<Option<TableWriter<Database>>>,
+    failure: Mutex<Option<RecordError>>,
+    cpu_ns: AtomicI64,
+}
+
+/// One server's poll.
+struct Poll {
+    subject: String,
+    link: Link,
+    rows_end: Moment,
+    before: Option<(Moment, Reading)>,
+}
+
+impl DatabasePolls {
+    /// Logs in to every server; those that refuse are named if there is no other.
+    pub fn start(plan: &Plan, out: &Path) -> Result<Result<Self, NotMeasured>, RecordError> {
+        let mut reasons = Vec::new();
+        let mut polls = Vec::new();
+        for server in &plan.databases {
+            match Poll::open(server) {
+                Ok(poll) => polls.push(poll),
+                Err(NotMeasured(reason)) => reasons.push(format!("{}: {reason}", server.subject)),
+            }
+        }
+        if polls.is_empty() {
+            let none = "the plan names no database server".to_owned();
+            let reason = if reasons.is_empty() { none } else { reasons.join("; ") };
+            return Ok(Err(NotMeasured(reason)));
+        }
+        let shared = Arc::new(Shared {
+            table: Mutex::new(Some(TableWriter::create(out)?)),
+            failure: Mutex::new(None),
+            cpu_ns: AtomicI64::new(0),
+        });
+        for poll in polls {
+            let (shared, interval_ns) = (shared.clone(), plan.database_interval_ns);
+            std::thread::spawn(move || poll.run(interval_ns, &shared));
+        }
+        Ok(Ok(Self { shared }))
+    }
+}
+
+impl Task for DatabasePolls {
+    fn name(&self) -> &'static str {
+        Database::NAME
+    }
+
+    /// Nothing: the threads have their own ticks.
+    fn tick(&mut self, _now: &mut Moment, _events: &mut EventLog) -> Result<(), RecordError> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), RecordError> {
+        if let Some(error) = held(&self.shared.failure).take() {
+            return Err(error);
+        }
+        match held(&self.shared.table).as_mut() {
+            Some(table) => table.flush(),
+            None => Ok(()),
+        }
+    }
+
+    /// A thread that still waits for its server is not waited for: it finds no table and ends.
+    fn finish(self: Box<Self>) -> Result<(), RecordError> {
+        match held(&self.shared.table).take() {
+            Some(table) => table.finish(),
+            None => Ok(()),
+        }
+    }
+
+    /// The threads' CPU time: they wait for most of the time that they take.
+    fn took_ns(&self) -> i64 {
+        self.shared.cpu_ns.load(Ordering::Relaxed)
+    }
+
+    fn missing_columns(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
+impl Poll {
+    fn open(server: &DatabaseServer) -> Result<Self, NotMeasured> {
+        let mut link = Link::new(server);
+        let reading = link.read().map_err(|error| NotMeasured(error.to_string()))?;
+        let now = Moment::now();
+        let subject = server.subject.clone();
+        Ok(Self { subject, link, rows_end: now, before: Some((now, reading)) })
+    }
+
+    /// Polls until the table is finished.
+    fn run(mut self, interval_ns: i64, shared: &Shared) {
+        leave_signals_to_the_session();
+        leave_signals_to_the_session();
+        let mut grid = Grid::aligned(interval_ns, clock::monotonic_ns(), clock::realtime_ns());
+        let mut cpu_ns = clock::thread_cpu_ns();
+        loop {
+            let _ = grid.wait();
+            let began = Moment::now();
+            let reading = self.link.read().ok();
+            let now = Moment::now();
+            let mut table = held(&shared.table);
+            let Some(table) = table.as_mut() else { return };
+            if let Err(error) = self.push(table, began, now, reading) {
+                *held(&shared.failure) = Some(error);
+                return;
+            }
+            let earlier = std::mem::replace(&mut cpu_ns, clock::thread_cpu_ns());
+            shared.cpu_ns.fetch_add(cpu_ns - earlier, Ordering::Relaxed);
+        }
+    }
+
+    /// A server that did not answer has a row too: how long it was waited for.
+    fn push(
+        &mut self,
+        table: &mut TableWriter<Database>,
+        began: Moment,
+        now: Moment,
+        reading: Option<Reading>,
+    ) -> Result<(), RecordError> {
+        let (since, before) = match (&self.before, &reading) {
+            (Some((since, before)), Some(_)) => (*since, before.clone()),
+            _ => (self.rows_end, Reading::default()),
+        };
+        let read = reading.clone().unwrap_or_default();
+        let level = |name| read.level(name);
+        let count = |name| grown(before.counter(name), read.counter(name), 1);
+        // The sampler's own connection, which runs its own statement, is not the application's.
+        let others = |name| level(name).map(|threads| (threads - 1).max(0));
+        table.push(DatabaseRow {
+            t_ns: now.t_ns,
+            dt_ns: now.since(since),
+            subject: &self.subject,
+            poll_ns: now.since(began),
+            threads_connected: others("Threads_connected"),
+            threads_running: others("Threads_running"),
+            row_lock_waiting: level("Innodb_row_lock_current_waits"),
+            row_lock_waits: count("Innodb_row_lock_waits"),
+            row_lock_time_ns: count("Innodb_row_lock_time").map(|ms| ms * NS_PER_MS),
+            table_lock_waiting: read.table_lock_waiting,
+            table_lock_waits: count("Table_locks_waited"),
+            log_waits: count("Innodb_log_waits"),
+            pending_fsyncs: level("Innodb_data_pending_fsyncs"),
+            pending_reads: level("Innodb_data_pending_reads"),
+            pending_writes: level("Innodb_data_pending_writes"),
+            data_reads: count("Innodb_data_reads"),
+            data_writes: count("Innodb_data_writes"),
+            data_fsyncs: count("Innodb_data_fsyncs"),
+            buffer_pool_waits: count("Innodb_buffer_pool_wait_free"),
+            aborted_connections: count("Aborted_connects"),
+            refused_connections: count("Connection_errors_max_connections"),
+        })?;
+        self.rows_end = now;
+        if let Some(reading) = reading {
+            self.before = Some((now, reading));
+        }
+        Ok(())
+    }
+}
+
+/// What a lock holds; a thread that panicked has left it as good as before.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A signal to end must wake the session out of its sleep, not a thread of this file.
+fn leave_signals_to_the_session() {
+    // SAFETY: `all` is filled before it is used; only this thread's mask changes.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}

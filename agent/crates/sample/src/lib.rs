@@ -1,0 +1,73 @@
+//! Samples every resource at a fixed interval: one file a sampler, one sampler a table.
+//!
+//! | table | sampler | what it reads |
+//! |---|---|---|
+//! | `cpu` | `cpu`, `busy`, `switches`, `bpf` | /proc/stat, cpuacct or eBPF |
+//! | `memory` | `memory` | /proc/meminfo, /proc/vmstat |
+//! | `disk` | `disk` | /sys/block |
+//! | `net` | `net`, `qdisc`, `netlink` | /proc/self/net/dev, rtnetlink |
+//! | `tcp` | `tcp` | /proc/self/net/snmp, netstat |
+//! | `listen` | `listen`, `sock_diag`, `netlink` | inet_diag over netlink |
+//! | `pressure` | `pressure` | /proc/pressure, control groups |
+//! | `process` | `process`, `threads`, `members`, `pid_stat`, `cpu_clock` | `/proc/<pid>`, CPU clocks |
+//! | `database` | `database`, `database_link` | MariaDB's status, by its UNIX socket |
+//! | `domain` | `domain`, `group_files`, `group_state`, `thread_states` | control groups |
+//!
+//! Descriptors stay open and are read with pread into buffers that stay; nothing is executed and,
+//! once everything is known, nothing allocated at a tick but the columns' own growth. Ticks are
+//! absolute times of the monotonic clock (`grid`); each row has the interval that was measured.
+//! What a machine does not have is null or an absent table with a reason, never zero.
+
+mod awaited_file;
+mod bpf;
+mod busy;
+mod counter;
+mod cpu;
+mod cpu_clock;
+mod database;
+mod database_link;
+mod disk;
+mod domain;
+mod events;
+#[cfg(test)]
+mod golden;
+mod grid;
+mod group_files;
+mod group_state;
+mod kernel_file;
+mod keyed;
+mod listen;
+mod machine;
+mod members;
+mod memory;
+mod net;
+mod netlink;
+mod pid_stat;
+mod plan;
+mod pressure;
+mod process;
+mod qdisc;
+mod registry;
+mod roots;
+mod sampler;
+mod session;
+mod sock_diag;
+mod switches;
+mod tally;
+mod tcp;
+mod text;
+mod thread_states;
+mod threads;
+
+use anyhow::Result;
+use plan::Plan;
+use std::path::Path;
+use tierlab_record::Stop;
+
+/// Samples as the plan file says until it is stopped; tables go to `out`.
+pub fn run(plan: &Path, out: &Path) -> Result<()> {
+    let plan = Plan::read(plan)?;
+    let stop = Stop::on_signals();
+    let session = session::Session::start(&plan, &roots::Roots::machine(), out)?;
+    Ok(session.run(plan.duration_ns, stop)?)
+}

@@ -1,0 +1,183 @@
+//! Table `listen`: the accept queues of the planned listening sockets, over inet_diag (sock_diag(7)).
+//!
+//! For a listening socket the kernel reports the connections that wait to be accepted as `rqueue`
+//! and the backlog as `wqueue`; one connection more than the backlog fits. Sockets that share a
+//! port (SO_REUSEPORT) are added up. `drops` are the packets that the very socket dropped: connection
+//! requests, and what clients sent on connections that it could not take yet (sk_drops counts each,
+//! `listen_drops` of table `tcp` only the former), so more than the connections that waited.
+//!
+//! Asking for one socket takes the kernel a few microseconds, listing all of them some ten times as
+//! long, since it walks a large hash table. So they are listed once a second and asked for one by
+//! one in between, unless the list shows sockets that share a port, of which only one would answer.
+
+use crate::counter::grown;
+use crate::events::EventLog;
+use crate::plan::Listener;
+use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sock_diag::{ListenSocket, Lookups, SockDiag};
+use crate::tally::Tally;
+use std::net::IpAddr;
+use tierlab_record::tables::{Listen, ListenRow};
+use tierlab_record::{RecordError, TableWriter};
+
+/// Samples listening sockets.
+pub struct ListenSampler {
+    diag: SockDiag,
+    lookups: Lookups,
+    watched: Vec<Watched>,
+    shared: bool,
+    list_due_ns: i64,
+    before: Option<Moment>,
+    all_drops: Tally,
+}
+
+struct Watched {
+    listener: Listener,
+    address: String,
+    there: bool,
+    drops_before: Option<u64>,
+    found: Found,
+}
+
+/// What the sockets of one listener are together.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    sockets: u32,
+    accept_queue: i64,
+    backlog: i64,
+    drops: Option<u64>,
+}
+
+const LIST_NS: i64 = 1_000_000_000;
+
+impl ListenSampler {
+    /// Opens the socket in the caller's network namespace. `drops` is told of the sockets' drops.
+    pub fn open(listeners: &[Listener], drops: &Tally) -> Result<Self, NotMeasured> {
+        if listeners.is_empty() {
+            return Err(NotMeasured("the plan names no listening sockets".to_owned()));
+        }
+        let mut diag = SockDiag::open()
+            .map_err(|error| NotMeasured(format!("sock_diag netlink socket: {error}")))?;
+        diag.listening(|_| {}).map_err(|error| NotMeasured(format!("inet_diag: {error}")))?;
+        let watched = listeners
+            .iter()
+            .map(|listener| Watched {
+                listener: listener.clone(),
+                address: listener.address.to_string(),
+                there: false,
+                drops_before: None,
+                found: Found::default(),
+            })
+            .collect();
+        let targets = listeners.iter().map(|listener| (listener.address, listener.port));
+        let lookups = Lookups::new(targets);
+        let (shared, list_due_ns, before, all_drops) = (false, 0, None, drops.clone());
+        Ok(Self { diag, lookups, watched, shared, list_due_ns, before, all_drops })
+    }
+}
+
+impl ListenSampler {
+    fn list(&mut self) -> std::io::Result<()> {
+        let watched = &mut self.watched;
+        self.diag.listening(|socket| {
+            for watched in watched.iter_mut().filter(|watched| serves(&socket, &watched.listener)) {
+                watched.found.add(&socket);
+            }
+        })?;
+        self.shared = self.watched.iter().any(|watched| watched.found.sockets > 1);
+        Ok(())
+    }
+
+    fn look_up(&mut self) -> std::io::Result<()> {
+        let watched = &mut self.watched;
+        self.diag.look_up(&self.lookups, |number, socket| {
+            if let Some(watched) = watched.get_mut(number) {
+                watched.found.add(&socket);
+            }
+        })
+    }
+
+    /// What all watched sockets have dropped; `None` unless the kernel says it of each.
+    fn drops(&self) -> Option<u64> {
+        let there = self.watched.iter().filter(|watched| watched.found.sockets > 0);
+        there.map(|watched| watched.found.drops).sum()
+    }
+}
+
+impl Sampler for ListenSampler {
+    type Table = Listen;
+
+    fn sample(
+        &mut self,
+        now: Moment,
+        table: &mut TableWriter<Listen>,
+        events: &mut EventLog,
+    ) -> Result<(), RecordError> {
+        for watched in &mut self.watched {
+            watched.found = Found::default();
+        }
+        let answered = if self.shared || now.monotonic_ns >= self.list_due_ns {
+            self.list_due_ns = now.monotonic_ns + LIST_NS;
+            self.list()
+        } else {
+            self.look_up()
+        };
+        if answered.is_err() {
+            // What is left of the answers would be taken for those of the next question.
+            if let Ok(fresh) = SockDiag::open() {
+                self.diag = fresh;
+            }
+            self.all_drops.tell(None, now);
+            return Ok(());
+        }
+        self.all_drops.tell(self.drops(), now);
+        let dt_ns = self.before.replace(now).map(|earlier| now.since(earlier));
+        for watched in &mut self.watched {
+            watched.tell(now, events);
+            let drops_before = std::mem::replace(&mut watched.drops_before, watched.found.drops);
+            let (Some(dt_ns), true) = (dt_ns, watched.there) else { continue };
+            table.push(ListenRow {
+                t_ns: now.t_ns,
+                dt_ns,
+                subject: &watched.listener.subject,
+                address: &watched.address,
+                port: i32::from(watched.listener.port),
+                accept_queue: watched.found.accept_queue,
+                backlog: watched.found.backlog,
+                drops: grown(drops_before, watched.found.drops, 1),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Found {
+    fn add(&mut self, socket: &ListenSocket) {
+        let drops = socket.drops.map(u64::from);
+        self.drops =
+            if self.sockets == 0 { drops } else { self.drops.zip(drops).map(|(a, b)| a + b) };
+        self.sockets += 1;
+        self.accept_queue += i64::from(socket.queue);
+        self.backlog += i64::from(socket.backlog);
+    }
+}
+
+impl Watched {
+    /// Records that the socket came or went.
+    fn tell(&mut self, now: Moment, events: &mut EventLog) {
+        let there = self.found.sockets > 0;
+        if there != self.there {
+            self.there = there;
+            let kind = if there { "listen_start" } else { "listen_end" };
+            let detail = format!("{}:{}", self.address, self.listener.port);
+            events.at(now, kind, &self.listener.subject, &detail);
+        }
+    }
+}
+
+/// A socket bound to every address serves each of them.
+fn serves(socket: &ListenSocket, listener: &Listener) -> bool {
+    let address: IpAddr = socket.address.to_canonical();
+    socket.port == listener.port
+        && (address == listener.address.to_canonical() || address.is_unspecified())
+}

@@ -1,0 +1,204 @@
+//! What interfaces hold back before they send: their queueing disciplines, tc(8), over rtnetlink(7).
+//!
+//! An interface's root discipline counts what its children hold (linux/gen_stats.h). A loopback is
+//! made with `noqueue`, which holds nothing: such an interface has no figures here. One may get a
+//! discipline at any time, so all are listed once a second, and at every tick while there is one.
+
+use crate::counter::increase;
+use crate::netlink::{HEADER, Message, Netlink, attributes, header, u32_at};
+use crate::sampler::Moment;
+use std::ffi::CStr;
+use std::io;
+
+/// A `struct tcmsg`, and the places of its members.
+const TCMSG: usize = 20;
+const INTERFACE: usize = 4;
+const HANDLE: usize = 8;
+const PARENT: usize = 12;
+/// The parent of an interface's root discipline.
+const ROOT: u32 = u32::MAX;
+/// Attributes: the discipline's name; its figures, of which we want those of its queue.
+const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_QUEUE: u16 = 3;
+
+const LIST_NS: i64 = 1_000_000_000;
+
+/// What an interface holds back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Packets that wait.
+    pub packets: i64,
+    /// Their bytes.
+    pub bytes: i64,
+    /// Packets dropped since the tick before; `None` if this discipline was not there then.
+    pub drops: Option<i64>,
+}
+
+/// The queues of every interface that has one.
+pub struct Queues {
+    netlink: Netlink,
+    roots: Vec<Root>,
+    /// As they were a tick ago.
+    before: Vec<Root>,
+    due_ns: i64,
+}
+
+/// A root discipline that can hold something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Root {
+    interface: u32,
+    handle: u32,
+    packets: u32,
+    bytes: u32,
+    drops: u32,
+}
+
+impl Queues {
+    /// Opens a socket that stays with the network namespace of the caller.
+    pub fn open() -> io::Result<Self> {
+        let netlink = Netlink::open(libc::NETLINK_ROUTE)?;
+        let mut queues = Self { netlink, roots: Vec::new(), before: Vec::new(), due_ns: 0 };
+        // A kernel without traffic control says so here.
+        queues.list()?;
+        Ok(queues)
+    }
+
+    /// Takes the figures of this tick.
+    pub fn look(&mut self, now: Moment) {
+        std::mem::swap(&mut self.roots, &mut self.before);
+        self.roots.clear();
+        if self.before.is_empty() && now.monotonic_ns < self.due_ns {
+            return;
+        }
+        self.due_ns = now.monotonic_ns + LIST_NS;
+        if self.list().is_err() {
+            self.roots.clear();
+            self.due_ns = 0;
+            // What is left of the answers would be taken for those of the next question.
+            if let Ok(fresh) = Netlink::open(libc::NETLINK_ROUTE) {
+                self.netlink = fresh;
+            }
+        }
+    }
+
+    /// What the interface of this name holds back, if it can hold something.
+    pub fn of(&self, interface: &str) -> Option<Queue> {
+        let root = self.roots.iter().find(|root| root.is_of(interface.as_bytes()))?;
+        let was = |before: &&Root| (before.interface, before.handle);
+        let same = self.before.iter().find(|before| was(before) == was(&root));
+        let drops = same.and_then(|same| increase(same.drops.into(), root.drops.into()));
+        Some(Queue {
+            packets: root.packets.into(),
+            bytes: root.bytes.into(),
+            drops: drops.map(|drops| drops as i64),
+        })
+    }
+
+    fn list(&mut self) -> io::Result<()> {
+        let mut request = [0; HEADER + TCMSG];
+        let head = header(libc::RTM_GETQDISC, libc::NLM_F_DUMP, 0, TCMSG);
+        request[..HEADER].copy_from_slice(&head);
+        let roots = &mut self.roots;
+        self.netlink.list(&request, |message| roots.extend(Root::of(&message)))
+    }
+}
+
+impl Root {
+    /// What a message says of a root discipline that can hold something and tells how much.
+    fn of(message: &Message<'_>) -> Option<Self> {
+        let body = message.body;
+        let rest = body.get(TCMSG..)?;
+        let find = |wanted| attributes(rest).find(|(kind, _)| *kind == wanted);
+        let (_, name) = find(TCA_KIND)?;
+        if message.kind != libc::RTM_NEWQDISC
+            || u32_at(body, PARENT)? != ROOT
+            || name.starts_with(b"noqueue\0")
+        {
+            return None;
+        }
+        let (_, stats) = find(TCA_STATS2)?;
+        let (_, queue) = attributes(stats).find(|(kind, _)| *kind == TCA_STATS_QUEUE)?;
+        Some(Self {
+            interface: u32_at(body, INTERFACE)?,
+            handle: u32_at(body, HANDLE)?,
+            packets: u32_at(queue, 0)?,
+            bytes: u32_at(queue, 4)?,
+            drops: u32_at(queue, 8)?,
+        })
+    }
+
+    /// Asked each time, since an interface may be given another name.
+    fn is_of(&self, name: &[u8]) -> bool {
+        let mut found = [0; libc::IF_NAMESIZE];
+        // SAFETY: the buffer is as long as the call demands.
+        if unsafe { libc::if_indextoname(self.interface, found.as_mut_ptr()) }.is_null() {
+            return false;
+        }
+        // SAFETY: the call succeeded, so that a name that ends with 0 is in the buffer.
+        unsafe { CStr::from_ptr(found.as_ptr()) }.to_bytes() == name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    /// A message about a discipline of interface 7 that holds 3 packets of 4,500 bytes.
+    fn body(name: &[u8], parent: u32) -> Vec<u8> {
+        let mut bytes = vec![0; 4];
+        for member in [7, 0x10000, parent, 2] {
+            bytes.extend(u32::to_ne_bytes(member));
+        }
+        bytes.extend(attribute(TCA_KIND, name));
+        let queue: Vec<u8> = [3u32, 4500, 9, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+        bytes.extend(attribute(TCA_STATS2, &attribute(TCA_STATS_QUEUE, &queue)));
+        bytes
+    }
+
+    fn root(body: &[u8]) -> Option<Root> {
+        Root::of(&Message { kind: libc::RTM_NEWQDISC, number: 0, body })
+    }
+
+    #[test]
+    fn only_a_root_that_can_hold_something_is_one() {
+        let htb = Root { interface: 7, handle: 0x10000, packets: 3, bytes: 4500, drops: 9 };
+        assert_eq!(root(&body(b"htb\0", ROOT)), Some(htb));
+        assert_eq!(root(&body(b"noqueue\0", ROOT)), None);
+        assert_eq!(root(&body(b"tbf\0", 0x10001)), None);
+        assert_eq!(root(&body(b"ingress\0", 0xffff_fff1)), None);
+    }
+
+    #[test]
+    fn a_cut_message_is_no_root_and_never_a_panic() {
+        let whole = body(b"htb\0", ROOT);
+        for length in 0..whole.len() - 8 {
+            assert_eq!(root(&whole[..length]), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn another_discipline_does_not_continue_the_count_of_the_one_before() {
+        // Interface 1 is the loopback of every network namespace.
+        let root = |handle, drops| Root { interface: 1, handle, packets: 0, bytes: 0, drops };
+        let Ok(mut queues) = Queues::open() else { return };
+        for (before, now, drops) in [
+            (vec![root(1, 3)], root(1, 5), Some(2)),
+            (vec![root(1, 3)], root(2, 5), None),
+            (vec![root(1, 3)], root(1, 1), None),
+            (vec![], root(1, 5), None),
+        ] {
+            (queues.before, queues.roots) = (before, vec![now]);
+            assert_eq!(queues.of("lo").unwrap().drops, drops);
+            assert_eq!(queues.of("lo0"), None);
+        }
+    }
+}

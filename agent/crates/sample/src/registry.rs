@@ -1,0 +1,106 @@
+//! From the plan's table names to running samplers.
+
+use crate::cpu::CpuSampler;
+use crate::database::DatabasePolls;
+use crate::disk::DiskSampler;
+use crate::domain::DomainSampler;
+use crate::listen::ListenSampler;
+use crate::memory::MemorySampler;
+use crate::net::NetSampler;
+use crate::plan::{Plan, TableName};
+use crate::pressure::PressureSampler;
+use crate::process::ProcessSampler;
+use crate::roots::Roots;
+use crate::sampler::{NotMeasured, Running, Sampler, Task};
+use crate::tally::Tallies;
+use crate::tcp::TcpSampler;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tierlab_record::tables::Database;
+use tierlab_record::{RecordError, Table};
+
+/// The samplers that run, and why the others do not.
+pub struct Samplers {
+    /// In the order of the plan.
+    pub running: Vec<Box<dyn Task>>,
+    /// Absent tables and the reasons.
+    pub absent: BTreeMap<String, String>,
+    /// Where `busy` of the CPU table comes from.
+    pub cpu_source: Option<&'static str>,
+    tallies: Tallies,
+}
+
+impl Samplers {
+    /// Opens the samplers of the plan's tables; their files go to `out`.
+    pub fn open(plan: &Plan, roots: &Roots, out: &Path) -> Result<Self, RecordError> {
+        let mut samplers = Self {
+            running: Vec::new(),
+            absent: BTreeMap::new(),
+            cpu_source: None,
+            tallies: Tallies::default(),
+        };
+        for table in &plan.tables {
+            samplers.open_one(*table, plan, roots, out)?;
+        }
+        Ok(samplers)
+    }
+
+    fn open_one(
+        &mut self,
+        table: TableName,
+        plan: &Plan,
+        roots: &Roots,
+        out: &Path,
+    ) -> Result<(), RecordError> {
+        let Tallies { faults, disk, drops } = self.tallies.clone();
+        match table {
+            TableName::Cpu => {
+                let sampler = CpuSampler::open(roots, plan.cpu_source);
+                self.cpu_source = sampler.as_ref().ok().map(CpuSampler::source);
+                self.start(sampler, out)
+            }
+            TableName::Memory => self.start(MemorySampler::open(roots, &faults), out),
+            TableName::Disk => self.start(DiskSampler::open(roots, &disk), out),
+            TableName::Net => self.start(NetSampler::open(roots), out),
+            TableName::Tcp => self.start(TcpSampler::open(roots, &drops), out),
+            TableName::Listen => self.start(ListenSampler::open(&plan.listen, &drops), out),
+            TableName::Pressure => self.start(PressureSampler::open(roots, &plan.subjects), out),
+            TableName::Process => self.start(ProcessSampler::open(roots, plan), out),
+            TableName::Domain => {
+                self.start(DomainSampler::open(roots, &plan.subjects, &self.tallies), out)
+            }
+            TableName::Database => {
+                match DatabasePolls::start(plan, out)? {
+                    Ok(polls) => self.running.push(Box::new(polls)),
+                    Err(NotMeasured(reason)) => {
+                        self.absent.insert(Database::NAME.to_owned(), reason);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn start<S: Sampler + 'static>(
+        &mut self,
+        sampler: Result<S, NotMeasured>,
+        out: &Path,
+    ) -> Result<(), RecordError> {
+        match sampler {
+            Ok(sampler) => self.running.push(Box::new(Running::start(sampler, out)?)),
+            Err(NotMeasured(reason)) => {
+                self.absent.insert(S::Table::NAME.to_owned(), reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Absent tables and columns (`table.column`), each with the reason.
+    pub fn not_measured(&self) -> BTreeMap<String, String> {
+        let columns = self.running.iter().flat_map(|task| {
+            let missing = task.missing_columns().into_iter();
+            missing.map(|(column, reason)| (format!("{}.{column}", task.name()), reason))
+        });
+        columns.chain(self.absent.clone()).collect()
+    }
+}

@@ -1,0 +1,127 @@
+"""Prove the diagnosis on the real system: inject at random, diagnose blind, score, print a table.
+
+``--quick`` runs one trial of each kind. ``--seed`` draws other disturbances. ``--runs`` keeps the
+run folders; trials that are already there are scored again without being repeated, so a broken-off
+proof goes on where it was. Exits 1 when a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import coarsen
+import truth
+from campaign import FULL, QUICK, Planned, planned, run
+from score import Score, add_founded, add_pairs, add_single, found_in
+from table import markdown, rows
+
+from tierlab.analysis.observed import observe
+from tierlab.diagnosis import diagnose
+from tierlab.tables.run import Run
+
+Seen = Callable[[Path, Path], Path]
+"""Copies a run as somebody saw it who observed less; takes the run and the copy's place."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A way to observe; ``copy`` is None for all that there is."""
+
+    name: str
+    copy: Seen | None
+
+
+def ticks(tick_ms: int) -> View:
+    """Return the view of longer ticks."""
+
+    def copy(run: Path, target: Path) -> Path:
+        return coarsen.coarser(run, target, tick_ms * 1_000_000)
+
+    return View(f"samples at {tick_ms} ms", copy)
+
+
+VIEWS = (
+    View("samples at 50 ms and messages", None),
+    ticks(100),
+    ticks(200),
+    ticks(1000),
+    View("without messages", coarsen.without_messages),
+)
+
+
+def main() -> int:
+    """Run, diagnose, score and print; 1 when the full view misses a bar."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one trial of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=Path, help="keep the run folders here")
+    asked = parser.parse_args()
+    with ExitStack() as stack:
+        folder = asked.runs or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="tierlab-diagnosis-"))
+        )
+        trials = list(planned(QUICK if asked.quick else FULL, asked.seed))
+        made = []
+        for number, trial in enumerate(trials, start=1):
+            print(f"trial {number} of {len(trials)}: {trial.name}", file=sys.stderr, flush=True)
+            made.append((trial, run(trial, folder)))
+        print(f"Disturbances drawn from seed {asked.seed}.\n")
+        return report(made)
+
+
+def report(made: list[tuple[Planned, Path]]) -> int:
+    """Score every view and print its table; the first one's misses are listed."""
+    holds = True
+    for view in VIEWS:
+        score = scored(made, view)
+        print(f"### {view.name}\n\n{markdown(score)}\n", flush=True)
+        if view.copy is None:
+            explain(score)
+            holds = all(row.holds is not False for row in rows(score))
+    return 0 if holds else 1
+
+
+def scored(made: list[tuple[Planned, Path]], view: View) -> Score:
+    """Diagnose every run as the view has it, and compare with the truth."""
+    score = Score()
+    for trial, folder in made:
+        with tempfile.TemporaryDirectory(prefix="tierlab-view-") as scratch:
+            seen = folder if view.copy is None else view.copy(folder, Path(scratch) / "run")
+            observed = observe(Run(seen))
+            found = found_in(diagnose(observed))
+        true = truth.read(folder)
+        if trial.kind == "single":
+            add_single(score, trial.name, true, found)
+        elif trial.kind == "pair":
+            add_pairs(score, true, found)
+        else:
+            add_founded(score, trial.name, [], found)
+            score.control_s += 0.0 if observed.measured is None else observed.measured.seconds
+    return score
+
+
+def explain(score: Score) -> None:
+    """Print what was missed, what was wrong and what nothing was injected for."""
+    for name, each in score.missed:
+        print(f"missed: {name}: {each.cause} at {each.subject}, {each.length_s * 1e3:.0f} ms")
+    for name, true, found in score.wrong:
+        print(
+            f"wrong: {name}: {true.cause} at {true.subject}, {true.length_s * 1e3:.0f} ms, "
+            f"taken for {found.cause} at {found.tier} ({found.confidence:.2f})"
+        )
+    for name, one in score.false:
+        length = one.window.duration_s * 1e3
+        print(
+            f"unfounded: {name}: {one.cause} at {one.tier}, {length:.0f} ms, {one.confidence:.2f}"
+        )
+    print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Found against true: recall, precision, cause, tier and onset, each a sum over trials."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from truth import Injected
+
+from tierlab.diagnosis import Diagnosis
+from tierlab.diagnosis.finding import Window
+
+SHORT_S = 0.1
+BEFORE_NS = 60_000_000
+AFTER = 0.5
+AFTER_NS = 300_000_000
+"""What a disturbance piled up is worked off within half its length and this: no false finding."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One window of one finding."""
+
+    cause: str
+    tier: str
+    window: Window
+    confidence: float
+
+
+@dataclass
+class Score:
+    """Counts of disturbances and findings; see the table's columns."""
+
+    true: Counter[str] = field(default_factory=Counter)
+    recalled: Counter[str] = field(default_factory=Counter)
+    windows: Counter[str] = field(default_factory=Counter)
+    founded: Counter[str] = field(default_factory=Counter)
+    by_cause: dict[str, Counter[str]] = field(default_factory=dict)
+    tier_right: int = 0
+    onset_ns: list[int] = field(default_factory=list)
+    pairs: int = 0
+    pairs_named: int = 0
+    control_s: float = 0.0
+    false: list[tuple[str, Found]] = field(default_factory=list)
+    missed: list[tuple[str, Injected]] = field(default_factory=list)
+    wrong: list[tuple[str, Injected, Found]] = field(default_factory=list)
+
+
+def found_in(diagnosis: Diagnosis) -> list[Found]:
+    """Return a diagnosis' windows, one by one, in order of time."""
+    windows = [
+        Found(each.cause, each.tier, window, each.confidence)
+        for each in diagnosis.findings
+        for window in each.windows
+    ]
+    return sorted(windows, key=lambda each: each.window.start_ns)
+
+
+def size(length_s: float) -> str:
+    """Return the class of length that the bars speak of."""
+    return "50-100 ms" if length_s < SHORT_S else "from 100 ms"
+
+
+def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:
+    """Score a trial with one disturbance at a time."""
+    for each in true:
+        if not each.delayed:
+            continue
+        hits = [one for one in found if touches(one.window, each)]
+        score.true[size(each.length_s)] += 1
+        if not hits:
+            score.missed.append((name, each))
+            continue
+        score.recalled[size(each.length_s)] += 1
+        first = max(hits, key=lambda one: (_overlap(one.window, each), one.confidence))
+        score.by_cause.setdefault(each.cause, Counter())[first.cause] += 1
+        score.tier_right += first.tier == each.tier
+        score.onset_ns.append(abs(min(one.window.start_ns for one in hits) - each.start_ns))
+        if first.cause != each.cause or first.tier != each.tier:
+            score.wrong.append((name, each, first))
+    add_founded(score, name, true, found)
+
+
+def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:
+    """Count the windows that a disturbance stands behind, and keep the others."""
+    for one in found:
+        score.windows[size(one.window.duration_s)] += 1
+        if any(touches(one.window, each) for each in true):
+            score.founded[size(one.window.duration_s)] += 1
+        else:
+            score.false.append((name, one))
+
+
+def add_pairs(score: Score, true: Sequence[Injected], found: Sequence[Found]) -> None:
+    """Score a trial whose disturbances come two at once: both are to be named with their tiers."""
+    for one, other in zip(true[::2], true[1::2], strict=False):
+        if not (one.delayed and other.delayed):
+            continue
+        score.pairs += 1
+        score.pairs_named += all(
+            any(
+                (each.cause, each.tier) == (cause.cause, cause.tier) and touches(each.window, cause)
+                for each in found
+            )
+            for cause in (one, other)
+        )
+
+
+def touches(window: Window, true: Injected) -> bool:
+    """Say whether a window is of a disturbance or of what it piled up."""
+    after = AFTER_NS + int(AFTER * (true.end_ns - true.start_ns))
+    return window.start_ns < true.end_ns + after and window.end_ns > true.start_ns - BEFORE_NS
+
+
+def _overlap(window: Window, true: Injected) -> int:
+    return min(window.end_ns, true.end_ns) - max(window.start_ns, true.start_ns)

@@ -1,0 +1,30 @@
+"""What happened beside the requests: retransmissions, drops, late ticks, lost packets."""
+
+from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
+from tierlab.analysis.result import Result
+from tierlab.analysis.span import Span
+
+INCIDENT = "kind NOT IN ('phase', 'driver_lag')"
+"""An event that is not a record kept at any rate: phases, and the driver's figures each second."""
+
+
+class Happening(Result):
+    """Events of one kind at one subject in the span. ``longest_s`` is the longest of them."""
+
+    kind: str
+    subject: str
+    count: int
+    longest_s: float
+
+
+def happenings(db: Connection, span: Span) -> list[Happening]:
+    """Count the events that began in the span by kind and subject; phases and the driver's
+    own records are not among them."""
+    found = rows(
+        db,
+        f"""SELECT kind, subject, count(*) AS count, max(duration_ns) / 1e9 AS longest_s
+            FROM events WHERE {INCIDENT} AND t_ns {IN_SPAN}
+            GROUP BY ALL ORDER BY count DESC, kind, subject""",
+        bounds(span),
+    )
+    return [Happening(**each) for each in found]

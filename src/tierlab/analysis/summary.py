@@ -1,0 +1,145 @@
+"""All figures of one trial. Terminal, JSON and HTML show this and nothing else."""
+
+from tierlab.analysis.caveats import caveats
+from tierlab.analysis.cpu_use import CpuUse, agents_use, cpu_use
+from tierlab.analysis.driver import Driver, driver, recorded_cpu_share
+from tierlab.analysis.facts import Facts, facts
+from tierlab.analysis.happenings import Happening, happenings
+from tierlab.analysis.histogram import Bucket, histogram
+from tierlab.analysis.little import LawCheck, queue_checks, users_check
+from tierlab.analysis.observation import ObservationCost, observation_cost
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.resources import Resource, resources
+from tierlab.analysis.responses import Interaction, Responses, interactions, responses
+from tierlab.analysis.result import Result
+from tierlab.analysis.servers import Server, servers
+from tierlab.analysis.span import Span
+from tierlab.analysis.thinking import thought_share
+from tierlab.analysis.time_shares import TimeShares, time_shares
+from tierlab.analysis.very_long import VeryLong, very_long
+from tierlab.analysis.visits import Linking, linking, server_visits
+from tierlab.tables.run import Run
+
+
+class Summary(Result):
+    """The figures of the runtime. ``format`` rises when a key changes its meaning or goes away.
+
+    ``not_measured`` gives each table or figure that is missing its reason; ``caveats`` are
+    sentences about what makes the figures less than they seem.
+    """
+
+    format: int = 1
+    facts: Facts
+    responses: Responses | None
+    histogram: list[Bucket]
+    very_long: VeryLong | None
+    interactions: list[Interaction]
+    time: TimeShares | None
+    servers: list[Server]
+    linking: Linking | None
+    resources: list[Resource]
+    busiest: list[Resource]
+    cpu: CpuUse | None
+    happenings: list[Happening]
+    checks: list[LawCheck]
+    driver: Driver | None
+    observation: ObservationCost
+    not_measured: dict[str, str]
+    caveats: list[str]
+
+
+def summarise(observed: Observed) -> Summary:
+    """Compute every figure of the run."""
+    run, db, span = observed.run, observed.db, observed.measured
+    if observed.whole is None or span is None:
+        return _nothing(run)
+    tier_of = {name: part.tier for name, part in run.manifest.servers.items()}
+    about = facts(run.manifest, span)
+    found = resources(db, span)
+    shares = time_shares(db, span, tier_of)
+    visits = server_visits(db, span)
+    if shares is not None:
+        visits.sort(key=lambda each: shares.position(each.server))
+    entry = [] if shares is None else [s for t in shares.tiers if t.depth == 0 for s in t.servers]
+    linked = linking(db, span, entry) if shares is not None else None
+    all_responses = responses(db, span)
+    thought = thought_share(db, span) if about.users is not None else None
+    law = users_check(all_responses, span.seconds, about.users, about.think_s, thought)
+    trial_ns = observed.whole.duration_ns
+    all_servers = servers(run.manifest, visits, peaks(observed, span), found, shares)
+    costs = run.manifest.observation.costs
+    use = cpu_use(found, all_servers, agents_use(costs, trial_ns, recorded_cpu_share(db, span)))
+    return Summary(
+        facts=about,
+        responses=all_responses,
+        histogram=histogram(db, span),
+        very_long=very_long(db, span),
+        interactions=interactions(db, span),
+        time=shares,
+        servers=all_servers,
+        linking=linked,
+        resources=found,
+        busiest=busiest(found),
+        cpu=use,
+        happenings=happenings(db, span),
+        checks=queue_checks(visits) + ([law] if law is not None else []),
+        driver=driver(db, span, costs.get("drive"), trial_ns),
+        observation=observation_cost(run.manifest.observation, trial_ns, cores(found)),
+        not_measured=not_measured(run),
+        caveats=caveats(
+            about,
+            observed.note,
+            all_responses,
+            shares=shares,
+            visits=visits,
+            linked=linked,
+            use=use,
+        ),
+    )
+
+
+def peaks(observed: Observed, span: Span) -> dict[str, float]:
+    """Return each server's peak queue length in the span."""
+    lengths = observed.queue_lengths
+    names = lengths.by_server if lengths is not None else []
+    found = {name: lengths.peak(name, span) for name in names if lengths is not None}
+    return {name: peak for name, peak in found.items() if peak is not None}
+
+
+def busiest(found: list[Resource]) -> list[Resource]:
+    """Return the cores and disks by their mean busy share, the busiest first."""
+    busy = [each for each in found if each.metric == "busy" and each.table in {"cpu", "disk"}]
+    return sorted(busy, key=lambda each: (-each.mean, -each.peak, each.subject))
+
+
+def cores(found: list[Resource]) -> int | None:
+    """Return how many cores were sampled; None when none was."""
+    return sum((each.table, each.metric) == ("cpu", "busy") for each in found) or None
+
+
+def not_measured(run: Run) -> dict[str, str]:
+    """Return what the manifest and the folder say is missing, and why."""
+    return dict(sorted({**run.missing, **run.manifest.not_measured}.items()))
+
+
+def _nothing(run: Run) -> Summary:
+    about = facts(run.manifest, None)
+    return Summary(
+        facts=about,
+        responses=None,
+        histogram=[],
+        very_long=None,
+        interactions=[],
+        time=None,
+        servers=servers(run.manifest, [], {}, [], None),
+        linking=None,
+        resources=[],
+        busiest=[],
+        cpu=None,
+        happenings=[],
+        checks=[],
+        driver=None,
+        observation=observation_cost(run.manifest.observation, 0, None),
+        not_measured=not_measured(run),
+        caveats=caveats(about, None, None, shares=None, visits=[], linked=None, use=None),
+    )

@@ -1,0 +1,88 @@
+"""`tierlab clean`: remove what trials that did not come to their end have left behind."""
+
+from __future__ import annotations
+
+import json as encoder
+import shutil
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tierlab.environments.ledger import Account, accounts, discard
+from tierlab.environments.removal import GRACE, describe, remove_all
+from tierlab.errors import UserError
+from tierlab.servers.mariadb_seed import cache_folder
+
+
+def clean(
+    force: Annotated[
+        bool, typer.Option("--force", help="Clean trials too that are still running.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Remove the cached data sets too, if no trial runs.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Remove processes, namespaces, control groups and folders that dead trials left behind."""
+    found = accounts()
+    live = [] if force else [account for account in found if account.is_live]
+    dead = [account for account in found if account not in live]
+    removed: dict[str, list[str]] = {}
+    left: dict[str, list[str]] = {}
+    for account in dead:
+        if dry_run:
+            removed[account.trial] = [describe(entry) for entry in reversed(account.entries)]
+        else:
+            removed[account.trial], left[account.trial] = _clean(account)
+    if cache and not live and cache_folder().exists():
+        removed["cache"] = [str(cache_folder())]
+        if not dry_run:
+            shutil.rmtree(cache_folder())
+    _print(removed, left, live, dry_run=dry_run, json=json)
+    problems = [note for notes in left.values() for note in notes]
+    if problems:
+        raise UserError(f"not everything could be removed: {'; '.join(problems)}.")
+
+
+def _clean(account: Account) -> tuple[list[str], list[str]]:
+    """Remove a trial's leftovers; what was done, and what could not be."""
+    removed, left = [], []
+    for outcome in remove_all(account, GRACE):
+        if not outcome.done:
+            left.append(outcome.note or describe(outcome.entry))
+        elif outcome.note is not None:
+            removed.append(outcome.note)
+    if not left:
+        discard(account.path)
+    return removed, left
+
+
+def _print(
+    removed: dict[str, list[str]],
+    left: dict[str, list[str]],
+    live: list[Account],
+    *,
+    dry_run: bool,
+    json: bool,
+) -> None:
+    if json:
+        running = {account.trial: account.owner.pid for account in live}
+        document = {"dry_run": dry_run, "removed": removed, "left": left, "running": running}
+        typer.echo(encoder.dumps(document, indent=2))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for trial, notes in removed.items():
+        console.print(f"{trial}: {'would remove' if dry_run else 'cleaned'}", markup=False)
+        for note in notes:
+            console.print(f"  {note}", markup=False)
+    for account in live:
+        console.print(
+            f"{account.trial}: still running (process {account.owner.pid}); left alone",
+            markup=False,
+        )
+    if not removed and not live:
+        console.print("nothing to clean")

@@ -1,0 +1,37 @@
+"""Does a trial meet its stated objective?"""
+
+from __future__ import annotations
+
+from tierlab.analysis.summary import Summary
+from tierlab.experiment import Objective
+
+
+def shortfalls(objective: Objective, summary: Summary) -> list[str]:
+    """Say in one sentence each which bounds the trial did not keep."""
+    asked = objective.model_dump(exclude_none=True)
+    if not asked:
+        return []
+    responses = summary.responses
+    if responses is None:
+        return ["The objective cannot be judged: no request ended in the runtime."]
+    missed = []
+    least = asked.pop("throughput", None)
+    if least is not None and responses.throughput < least:
+        missed.append(
+            f"throughput is {responses.throughput:.1f} requests/s, the objective is {least:g}."
+        )
+    most = asked.pop("errors", None)
+    share = responses.failed / responses.count
+    if most is not None and share > most:
+        missed.append(f"{share:.2%} of the requests failed, the objective is {most:.2%}.")
+    times = responses.time.model_dump() if responses.time is not None else {}
+    for key, bound_ns in asked.items():
+        name = key.removesuffix("_ns")
+        found = times.get(f"{name}_s")
+        if found is None:
+            missed.append(f"{name} cannot be judged: every request failed.")
+        elif found * 1e9 > bound_ns:
+            missed.append(
+                f"{name} is {found * 1e3:.0f} ms, the objective is {bound_ns / 1e6:g} ms."
+            )
+    return missed

@@ -1,0 +1,37 @@
+"""``tierlab report RUN``: the answer of a trial that was run before."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tierlab.analysis.observed import observe
+from tierlab.analysis.summary import summarise
+from tierlab.report import build, terminal
+from tierlab.tables.run import Run
+from tierlab.trial.finish import is_unfinished, recover
+from tierlab.trial.folder import RunFolder
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="A run folder, such as runs/quickstart/001.")],
+    json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+) -> None:
+    """Say how fast a trial was and where the time went; write its report.html.
+
+    A trial that was killed is finished first: what its agents wrote becomes tables.
+    """
+    if is_unfinished(folder := RunFolder(run)):
+        recover(folder)
+    if json:
+        typer.echo(summarise(observe(Run(run))).model_dump_json(indent=2))
+        return
+    made = build(run)
+    terminal.show(made.summary, made.diagnosis, Console(), str(made.page))
+    if open_:
+        webbrowser.open(made.page.resolve().as_uri())

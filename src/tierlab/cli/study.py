@@ -1,0 +1,73 @@
+"""``tierlab study NAME``: repeat what a paper published, and put both side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tierlab import experiment
+from tierlab.cli.run import Json, Runs, print_answer, run_trials
+from tierlab.errors import UserError
+from tierlab.report import Report, build
+from tierlab.report.study import NAME, build_study, show
+from tierlab.servers.rubbos import PROJECT
+from tierlab.studies.published import SUFFIX, Published, beside, load
+from tierlab.trial.finish import is_unfinished, recover
+from tierlab.trial.folder import RunFolder
+
+STUDIES = PROJECT / "studies"
+
+
+def study(
+    name: Annotated[
+        str, typer.Argument(help="A study, such as transient-events, or an experiment file.")
+    ],
+    runs: Runs = Path("runs"),
+    json: Json = False,
+    of: Annotated[
+        Path | None, typer.Option(help="Compare this run folder; run nothing.", metavar="RUN")
+    ] = None,
+) -> None:
+    """Run a study: what a paper published and what is measured here, side by side.
+
+    Each trial ends in study.html in its run folder. That a claim differs is an answer, status 0.
+    """
+    file = find(name)
+    published = load(beside(file))
+    shown = _printing(published, json)
+    if of is None:
+        run_trials(experiment.load(file), runs, shown)
+        return
+    if is_unfinished(folder := RunFolder(of)):
+        recover(folder)
+    shown(build(of))
+
+
+def _printing(published: Published, json: bool) -> Callable[[Report], None]:
+    def shown(made: Report) -> None:
+        comparison = build_study(made, published)
+        if json:
+            typer.echo(comparison.model_dump_json())
+            return
+        print_answer(made)
+        show(comparison, Console(), str(made.page.with_name(NAME)))
+
+    return shown
+
+
+def find(name: str) -> Path:
+    """Return a study's experiment file; UserError that names the studies when there is none."""
+    if name.endswith(".toml"):
+        return Path(name)
+    file = STUDIES / f"{name}.toml"
+    if not file.is_file():
+        known = sorted(each.name.removesuffix(SUFFIX) for each in STUDIES.glob(f"*{SUFFIX}"))
+        raise UserError(
+            f"there is no study `{name}`: there are {', '.join(known) or 'none'},"
+            " and any experiment file (*.toml) with its published table beside it."
+        )
+    return file

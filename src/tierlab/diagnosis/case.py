@@ -1,0 +1,65 @@
+"""The case for and against one cause, piece by piece of evidence."""
+
+from __future__ import annotations
+
+from tierlab.diagnosis.finding import Evidence, Suspect
+
+UNSEEN = 0.75
+"""What an exclusion that could not be checked leaves of a cause's least support."""
+
+
+def ramp(value: float | None, low: float, high: float) -> float | None:
+    """Return 0 up to ``low``, 1 from ``high`` on, and a straight line between; None stays None.
+
+    >>> ramp(0.5, 0.25, 0.75)
+    0.5
+    """
+    if value is None:
+        return None
+    return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def against(support: float | None) -> float | None:
+    """Turn what speaks for into what speaks against."""
+    return None if support is None else 1.0 - support
+
+
+class Case:
+    """Multiplies supports: each piece of evidence is needed, none outvotes another.
+
+    ``least`` and ``most`` bound the support whatever the unmeasured pieces would have said, so a
+    source that is taken away lowers the one and raises the other, never the reverse.
+    """
+
+    def __init__(self, cause: str, subject: str) -> None:
+        self._cause, self._subject = cause, subject
+        self._least, self._most = 1.0, 1.0
+        self._evidence: list[Evidence] = []
+
+    def direct(self, table: str, support: float | None, words: str) -> Case:
+        """Add evidence without which the cause is not shown."""
+        self._least *= 0.0 if support is None else support
+        return self._add(table, support, words)
+
+    def beside(self, table: str, support: float | None, words: str) -> Case:
+        """Add evidence that would rule the cause out."""
+        self._least *= UNSEEN if support is None else support
+        return self._add(table, support, words)
+
+    def _add(self, table: str, support: float | None, words: str) -> Case:
+        self._most *= 1.0 if support is None else support
+        said = words if support is not None else f"{words}: not measured"
+        self._evidence.append(
+            Evidence(table=table, subject=self._subject, support=support, words=said)
+        )
+        return self
+
+    def suspect(self) -> Suspect:
+        """Close the case."""
+        return Suspect(
+            cause=self._cause,
+            subject=self._subject,
+            least=self._least,
+            most=self._most,
+            evidence=self._evidence,
+        )

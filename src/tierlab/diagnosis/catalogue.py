@@ -1,0 +1,26 @@
+"""The root-cause classes that Tierlab knows."""
+
+from tierlab.diagnosis.cause import Cause
+from tierlab.diagnosis.causes import (
+    burst,
+    collection,
+    cpu,
+    disk,
+    freeze,
+    lock,
+    memory,
+    network,
+    pool,
+)
+
+CATALOGUE: tuple[Cause, ...] = (
+    burst.CAUSE,
+    collection.CAUSE,
+    cpu.CAUSE,
+    disk.CAUSE,
+    freeze.CAUSE,
+    lock.CAUSE,
+    memory.CAUSE,
+    network.CAUSE,
+    pool.CAUSE,
+)

@@ -1,0 +1,43 @@
+"""What the catalogue holds: a root-cause class with its signature, words and remedies."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+
+
+@dataclass(frozen=True)
+class Leading:
+    """A sampled figure of the suspected server: high, or ``low``, where the cause is at work."""
+
+    table: str
+    value: str
+    where: str = "true"
+    low: bool = False
+
+    def rarity(self, scene: Scene) -> float | None:
+        """Return the share of equally long windows of the run in which it was as strong."""
+        signal = scene.signal(self.table, self.value, self.where)
+        return None if signal is None else signal.as_strong(scene.window, low=self.low)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A root-cause class.
+
+    ``judge`` returns None where the cause cannot apply to the server at all. ``leading`` is the
+    figure that shows it best; None where that is no sampled one. ``happened`` says in
+    words what happened, to follow the server's name ("was stopped"). ``explains`` names the causes
+    whose evidence this one brings about by itself; one that ``follows`` may be brought about by any
+    stall elsewhere, so beside another cause it is not named.
+    """
+
+    name: str
+    title: str
+    judge: Callable[[Scene], Suspect | None]
+    happened: Callable[[Scene], str]
+    remedies: Callable[[Scene], list[Remedy]]
+    leading: Leading | None
+    follows: bool = False
+    explains: frozenset[str] = frozenset()

@@ -1,0 +1,1 @@
+"""The catalogue's entries, one file a root-cause class."""

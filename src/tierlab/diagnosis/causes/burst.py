@@ -1,0 +1,48 @@
+"""Burst: more users came at once than the system could serve."""
+
+from tierlab.diagnosis.case import Case, ramp
+from tierlab.diagnosis.cause import Cause
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.surge import surge
+
+NAME = "burst"
+
+
+def judge(scene: Scene) -> Suspect:
+    """Weigh the arrivals just before and in the window against the run's usual."""
+    case = Case(NAME, scene.servers[0])
+    times = surge(scene)
+    figure = "" if times is None else f": {times:.1f} times the usual"
+    case.direct("visits", ramp(times, 2.0, 4.0), f"arrivals at the first tier{figure}")
+    return case.suspect()
+
+
+def happened(scene: Scene) -> str:
+    """Say what happened."""
+    times = surge(scene)
+    figure = f" ({times:.1f} times the usual arrivals)" if times is not None else ""
+    return f"was hit by a surge of users{figure}"
+
+
+def remedies(_scene: Scene) -> list[Remedy]:
+    """Say what to change."""
+    return [
+        Remedy(
+            change="smooth the arrivals (a rate limit or a waiting room before the first tier) or "
+            "keep capacity for the surge",
+            expected="the queue at the first tier stays short",
+        )
+    ]
+
+
+CAUSE = Cause(
+    NAME,
+    "a surge of users",
+    judge,
+    happened,
+    remedies,
+    leading=None,
+    follows=True,
+    explains=frozenset({"cpu", "pool", "disk"}),
+)

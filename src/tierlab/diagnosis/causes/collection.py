@@ -1,0 +1,54 @@
+"""Garbage collection: the runtime held all its threads to collect, and logged it."""
+
+from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.cause import Cause
+from tierlab.diagnosis.evidence import paused, stopped
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+
+NAME = "gc"
+
+
+def judge(scene: Scene) -> Suspect | None:
+    """Weigh how much of the window the logged pauses cover; None for a server without a JVM."""
+    if scene.kind != "tomcat":
+        return None
+    case = Case(NAME, scene.subject)
+    share = paused(scene)
+    figure = "" if share is None else f" {share:.0%} of the time"
+    case.direct(
+        "events", ramp(share, 0.25, 0.6), f"its own log says that all threads stood{figure}"
+    )
+    case.beside("domain", against(stopped(scene)), "its threads were not stopped from outside")
+    case.beside("domain", _alive(scene), "it used CPU meanwhile, as a collector does")
+    return case.suspect()
+
+
+def _alive(scene: Scene) -> float | None:
+    used = scene.mean("domain", "cpu_ns * 1.0 / dt_ns")
+    support = ramp(used, 0.0, 0.1)
+    return None if support is None else 0.5 + 0.5 * support
+
+
+def happened(scene: Scene) -> str:
+    """Say what happened, with the collector's own words."""
+    reasons = sorted({each.reason for each in scene.pauses or [] if each.touches(scene.window)})
+    said = f" ({', '.join(reasons[:2])})" if reasons else ""
+    return f"stopped all its threads to collect garbage{said}"
+
+
+def remedies(_scene: Scene) -> list[Remedy]:
+    """Say what to change."""
+    return [
+        Remedy(
+            change="find what asks for full collections (System.gc, a heap dump, jcmd) or give the "
+            "heap room; a concurrent collector (-XX:+UseZGC, -XX:+UseShenandoahGC) stops threads "
+            "for a millisecond only",
+            expected="pauses below the requests' usual time",
+        )
+    ]
+
+
+CAUSE = Cause(
+    NAME, "garbage collection", judge, happened, remedies, None, explains=frozenset({"cpu"})
+)

@@ -1,0 +1,42 @@
+"""Disk: the server waited for its device, which others kept busy or a limit held back."""
+
+from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.cause import Cause, Leading
+from tierlab.diagnosis.evidence import SOME, faulting, pressure
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+
+NAME = "disk"
+
+
+def judge(scene: Scene) -> Suspect:
+    """Weigh the time in which tasks of the domain waited for I/O that no page fault asked for."""
+    case = Case(NAME, scene.subject)
+    waited = pressure(scene, "io")
+    figure = "" if waited is None else f" {waited:.0%} of the time"
+    case.direct("pressure", ramp(waited, 0.25, 0.6), f"its tasks waited for I/O{figure}")
+    case.beside("domain", against(faulting(scene)), "it did not read pages back after faults")
+    return case.suspect()
+
+
+def happened(scene: Scene) -> str:
+    """Say what happened."""
+    waited = pressure(scene, "io")
+    figure = f" ({waited:.0%} of the time)" if waited is not None else ""
+    return f"waited for its disk{figure}: writes to the same device went first"
+
+
+def remedies(scene: Scene) -> list[Remedy]:
+    """Say what to change."""
+    return [
+        Remedy(
+            change="move what writes (a backup, log rotation, a checkpoint) to another device or "
+            f"hour, limit its rate, or give {scene.subject}'s domain a larger share of the device",
+            expected="commits take their usual time",
+        )
+    ]
+
+
+CAUSE = Cause(
+    NAME, "a busy disk", judge, happened, remedies, Leading("pressure", SOME, "resource = 'io'")
+)

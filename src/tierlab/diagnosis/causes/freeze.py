@@ -1,0 +1,67 @@
+"""Freeze: the server did not run at all, though work waited and CPUs were there.
+
+A stopped process (SIGSTOP, a paused container or virtual machine, a debugger) uses no CPU, waits
+for none, and nothing leaves it. A server whose threads all wait for something uses none either:
+locks, pools and pauses are ruled out first.
+"""
+
+from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.cause import Cause, Leading
+from tierlab.diagnosis.evidence import CORES, idle, paused, pressure, stopped, waiting_for_locks
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+
+NAME = "freeze"
+
+
+def judge(scene: Scene) -> Suspect:
+    """Weigh: no CPU used, nothing left, no wait for CPU, memory, disk, locks or a collection."""
+    case = Case(NAME, scene.subject)
+    case.direct("domain", idle(scene), "the server used no CPU while requests waited")
+    case.beside("domain", stopped(scene), "its threads were seen stopped")
+    case.beside("visits", silent(scene), "nothing left the server")
+    for resource in ("cpu", "memory", "io"):
+        share = pressure(scene, resource)
+        case.beside("pressure", against(ramp(share, 0.3, 0.6)), f"it did not wait for {resource}")
+    case.beside("events", against(_paused(scene)), "no pause of its own runtime")
+    if scene.kind == "mariadb":
+        locks = waiting_for_locks(scene)
+        case.beside("database", against(ramp(locks, 0, 2)), "no statement waited for a lock")
+    return case.suspect()
+
+
+def _paused(scene: Scene) -> float | None:
+    """Return how far it paused by itself: a collection stopped halfway looks long, too."""
+    if scene.kind != "tomcat" or stopped(scene) == 1.0:
+        return 0.0
+    return ramp(paused(scene), 0.3, 0.6)
+
+
+def silent(scene: Scene) -> float | None:
+    """Return 1 where nothing left the server in the middle of the window."""
+    if scene.leaving is None:
+        return None
+    length = scene.window.end_ns - scene.window.start_ns
+    middle = scene.around(-length // 5, -length // 5)
+    return 1.0 - 0.9 * min(1.0, scene.leaving(middle) / 3)
+
+
+def happened(_scene: Scene) -> str:
+    """Say what happened."""
+    return "did not run at all: it was stopped, although it had work and CPUs were there"
+
+
+def remedies(_scene: Scene) -> list[Remedy]:
+    """Say what to change."""
+    return [
+        Remedy(
+            change="find what stops the processes: a debugger, a snapshot or backup that stops the "
+            "domain, a live migration, a suspended container or virtual machine",
+            expected="without the stop these requests take their usual time",
+        )
+    ]
+
+
+CAUSE = Cause(
+    NAME, "a stopped server", judge, happened, remedies, Leading("domain", CORES, low=True)
+)

@@ -1,0 +1,48 @@
+"""Locks: statements waited for rows or a table that another transaction held."""
+
+from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.cause import Cause, Leading
+from tierlab.diagnosis.evidence import LOCK_WAITS, pressure, stopped, waiting_for_locks
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+
+NAME = "lock"
+
+
+def judge(scene: Scene) -> Suspect | None:
+    """Weigh the statements that waited for a lock; None for what is no database."""
+    if scene.kind != "mariadb":
+        return None
+    case = Case(NAME, scene.subject)
+    waiting = waiting_for_locks(scene)
+    figure = "" if waiting is None else f": {waiting:.0f} at once"
+    case.direct(
+        "database", ramp(waiting, 0, 1), f"statements waited for a row or table lock{figure}"
+    )
+    case.beside("domain", against(stopped(scene)), "its threads were not stopped")
+    for resource in ("cpu", "memory"):
+        share = pressure(scene, resource)
+        case.beside("pressure", against(ramp(share, 0.5, 0.9)), f"it did not wait for {resource}")
+    return case.suspect()
+
+
+def happened(scene: Scene) -> str:
+    """Say what happened."""
+    waiting = waiting_for_locks(scene)
+    count = f"{waiting:.0f} statements" if waiting else "statements"
+    return f"held a lock that {count} waited for"
+
+
+def remedies(_scene: Scene) -> list[Remedy]:
+    """Say what to change."""
+    return [
+        Remedy(
+            change="find the transaction that holds the lock (a report, a schema change, a backup "
+            "with LOCK TABLES) and move it to quiet hours, make it shorter, or let it read a "
+            "consistent snapshot instead",
+            expected="statements do not wait for each other",
+        )
+    ]
+
+
+CAUSE = Cause(NAME, "a lock", judge, happened, remedies, Leading("database", LOCK_WAITS))

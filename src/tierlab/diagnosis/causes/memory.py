@@ -1,0 +1,70 @@
+"""Memory thrashing: the domain had less memory than its server's working set.
+
+The kernel dropped pages of the server's own files and read them back as major faults (thesis,
+section 3.3: page-fault bursts and iowait; read-around keeps the count small, so the pages that came
+back and memory pressure are looked at too).
+"""
+
+from tierlab.diagnosis.case import Case, ramp
+from tierlab.diagnosis.cause import Cause, Leading
+from tierlab.diagnosis.evidence import FAULTS, REFAULTS, faulting, pressure
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+
+NAME = "memory"
+
+
+def judge(scene: Scene) -> Suspect:
+    """Weigh major faults and the time in which tasks of the domain waited for memory."""
+    case = Case(NAME, scene.subject)
+    figure = f": {said}" if (said := _rates(scene)) else ""
+    case.direct("domain", faulting(scene), f"its domain read pages back{figure}")
+    stalled = pressure(scene, "memory")
+    share = "" if stalled is None else f" {stalled:.0%} of the time"
+    case.beside("pressure", _half(ramp(stalled, 0.02, 0.2)), f"its tasks waited for memory{share}")
+    return case.suspect()
+
+
+def _half(support: float | None) -> float | None:
+    """Weaken it: faults alone already say most."""
+    return None if support is None else 0.5 + 0.5 * support
+
+
+def _rates(scene: Scene) -> str:
+    rates = ((FAULTS, "major page faults"), (REFAULTS, "pages that had been dropped"))
+    seen = [(scene.mean("domain", value), what) for value, what in rates]
+    said = [f"{rate:,.0f} {what}" for rate, what in seen if rate is not None]
+    return f"{' and '.join(said)} a second" if said else ""
+
+
+def happened(scene: Scene) -> str:
+    """Say what happened."""
+    figure = f" ({said})" if (said := _rates(scene)) else ""
+    return f"thrashed: its domain's memory was full and its own pages were read back{figure}"
+
+
+def remedies(scene: Scene) -> list[Remedy]:
+    """Say what to change."""
+    limit = scene.signal("domain", "memory_limit")
+    now = f" (now {limit.usual / 2**20:.0f} MiB)" if limit is not None and limit.usual > 0 else ""
+    return [
+        Remedy(
+            change=f"give {scene.subject}'s domain more memory{now}",
+            expected="the working set stays in memory: no faults, no stall",
+        ),
+        Remedy(
+            change="move the job that takes the memory to another domain or hour, or limit it",
+            expected="the server keeps its pages while the job runs",
+        ),
+    ]
+
+
+CAUSE = Cause(
+    NAME,
+    "too little memory",
+    judge,
+    happened,
+    remedies,
+    Leading("domain", f"coalesce({FAULTS}, 0) + coalesce({REFAULTS}, 0)"),
+    explains=frozenset({"disk", "cpu", "freeze"}),
+)

@@ -1,0 +1,89 @@
+"""Pool: a soft resource of the server was used up, while nothing below it was slow."""
+
+from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.cause import Cause, Leading
+from tierlab.diagnosis.evidence import paused, starved, stopped
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.scene import Scene
+
+NAME = "pool"
+GAUGES = ("pool", "threads")
+
+
+def judge(scene: Scene) -> Suspect:
+    """Weigh gauges at their limits, else connections that wait to be accepted."""
+    case = Case(NAME, scene.subject)
+    full = exhausted(scene)
+    if full is not None:
+        case.direct("soft", full[1], f"{full[0]} in use up to their limit, requests waiting")
+    else:
+        waiting = _unaccepted(scene)
+        case.direct("listen", ramp(waiting, 0, 3), "connections waited to be accepted")
+    case.beside("domain", against(stopped(scene)), "its threads were not stopped")
+    case.beside("pressure", against(starved(scene)), "it did not wait for a CPU")
+    if scene.kind == "tomcat":
+        case.beside("events", against(ramp(paused(scene), 0.3, 0.6)), "no pause of its own runtime")
+    return case.suspect()
+
+
+def exhausted(scene: Scene) -> tuple[str, float] | None:
+    """Return the soft resource nearest its limit, and how far requests waited for it."""
+    found = []
+    for name in GAUGES:
+        where = f"resource = '{name}'"
+        used = scene.signal("soft", 'in_use * 1.0 / nullif("limit", 0)', where)
+        waiting = scene.signal("soft", "waiting", where)
+        shares = None if used is None else used.read_in(scene.window)
+        if shares is None or not shares.size:
+            continue
+        support = ramp(float(shares.max()), 0.8, 1.0) or 0.0
+        waits = waiting.read_in(scene.window) if waiting is not None else shares[:0]
+        if waits.size:
+            support *= 0.2 + 0.8 * (ramp(float(waits.max()), 0, 1) or 0.0)
+        found.append((name, support))
+    return max(found, key=lambda each: each[1]) if found else None
+
+
+def _unaccepted(scene: Scene) -> float | None:
+    signal = scene.signal("listen", "accept_queue")
+    if signal is None:
+        return None
+    seen = signal.within(scene.window)
+    return float(seen.max()) if seen.size else None
+
+
+def happened(scene: Scene) -> str:
+    """Say what happened."""
+    full = exhausted(scene)
+    what = {"pool": "database connections", "threads": "threads"}.get(full[0] if full else "", "")
+    return f"had all its {what or 'workers'} in use, and requests waited for one"
+
+
+def remedies(scene: Scene) -> list[Remedy]:
+    """Say what to change."""
+    full = exhausted(scene)
+    name = full[0] if full else "threads"
+    now = scene.limits.get(name)
+    size = f" (now {now})" if now is not None else ""
+    return [
+        Remedy(
+            change=f"find what holds {scene.subject}'s {name}{size} without working: slow or "
+            "unfinished requests, connections that are not given back; bound them by a timeout",
+            expected="requests get one at once",
+        ),
+        Remedy(
+            change=f"a larger {name} at {scene.subject}, if what is below has room for it",
+            expected="fewer requests wait, more are under way below",
+        ),
+    ]
+
+
+CAUSE = Cause(
+    NAME,
+    "an exhausted pool",
+    judge,
+    happened,
+    remedies,
+    Leading("soft", "waiting"),
+    follows=True,
+)

@@ -1,0 +1,48 @@
+"""Which stalls of an incident are told of, each with its verdict."""
+
+from dataclasses import dataclass
+
+from tierlab.diagnosis.incidents import Incident
+from tierlab.diagnosis.merge import Occurrence
+from tierlab.diagnosis.scenes import Stage
+from tierlab.diagnosis.stalls import Stall, stands_out
+from tierlab.diagnosis.verdicts import judge
+
+CLEAR = 0.6
+"""How sure a second cause must be: beside a stall elsewhere its evidence may be an echo."""
+
+
+@dataclass(frozen=True)
+class Court:
+    """Hears the stalls of one run; with ``anywhere`` any server may be to blame for each."""
+
+    stage: Stage
+    coverage: float
+    anywhere: bool
+
+    def occurrences(self, incident: Incident) -> list[Occurrence]:
+        """Return the roots whose cause is known, and second causes that were at work at once.
+
+        Where no root's is known, the first of the other stalls whose cause is: the order of onsets
+        can be misread. Where none of these is either, the roots that stand out, without a cause.
+        """
+        roots = [self._hear(root) for root in incident.roots]
+        others = [self._hear(stall) for stall in incident.others]
+        known = [each for each in roots if each.verdict.winner is not None]
+        known = known or [each for each in others if each.verdict.winner is not None][:1]
+        if not known:
+            return [each for each in roots if stands_out(each.stall)]
+        return known + [each for each in others if _is_second(each, known)]
+
+    def _hear(self, stall: Stall) -> Occurrence:
+        scenes = self.stage.scenes(stall, anywhere=self.anywhere)
+        return Occurrence(stall, judge(scenes, self.coverage))
+
+
+def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
+    """Say whether it is a cause of its own beside those known, and clearly shown."""
+    winner = occurrence.verdict.winner
+    if winner is None or winner.cause.follows or occurrence.verdict.confidence < CLEAR:
+        return False
+    named = {(each.cause, each.subject) for each in known}
+    return (occurrence.cause, occurrence.subject) not in named

@@ -1,0 +1,85 @@
+"""From a run to its diagnosis. Reads the run folder's tables and nothing else."""
+
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.own_gaps import own_gaps
+from tierlab.analysis.span import Span
+from tierlab.diagnosis.chain import Chains, delayed
+from tierlab.diagnosis.court import Court
+from tierlab.diagnosis.finding import Diagnosis, Finding
+from tierlab.diagnosis.incidents import incidents
+from tierlab.diagnosis.merge import Merged, merged
+from tierlab.diagnosis.moved import moved
+from tierlab.diagnosis.scenes import Stage
+from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
+from tierlab.diagnosis.verdicts import SHOWN, Heard
+from tierlab.diagnosis.waits import connecting, responding
+from tierlab.diagnosis.words import paragraph, said
+from tierlab.tables.schemas import SCHEMAS
+
+NOTHING = "Nothing abnormal: no server kept requests waiting for longer than they usually take."
+UNSEEN = "Nothing can be said: the run holds neither requests nor visits."
+
+
+def diagnose(observed: Observed) -> Diagnosis:
+    """Find the bottlenecks that delayed requests in the measured stretch, and their causes."""
+    span, run = observed.measured, observed.run
+    missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
+    if span is None or not (run.has("requests") or run.has("visits")):
+        return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
+    stage = Stage(observed)
+    coverage = 1 - len(missing) / len(SCHEMAS)
+    court = Court(stage, coverage, anywhere=not run.has("visits"))
+    occurrences = [
+        each
+        for incident in incidents(_stalls(observed, span, stage), stage.servers)
+        for each in court.occurrences(incident)
+    ]
+    chains = Chains(observed)
+    findings = [
+        _completed(observed, stage, chains, each) for each in merged(occurrences, stage.entry)
+    ]
+    if not findings:
+        return Diagnosis(verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing)
+    return Diagnosis(
+        verdict="findings", words=paragraph(findings), findings=findings, missing=missing
+    )
+
+
+def _stalls(observed: Observed, span: Span, stage: Stage) -> list[Stall]:
+    run, db = observed.run, observed.db
+    if not run.has("visits"):
+        return stalls(responding(db, span, LEAST_GAP_NS))
+    found = stalls(own_gaps(db, span, LEAST_GAP_NS))
+    if run.has("requests") and stage.servers:
+        found += stalls(connecting(db, span, LEAST_GAP_NS, stage.servers[0]))
+    return found
+
+
+def _completed(observed: Observed, stage: Stage, chains: Chains, found: Merged) -> Finding:
+    clearest = found.clearest
+    winner = clearest.verdict.winner
+    suspects = [each.suspect for each in clearest.verdict.others]
+    who = delayed(observed, found.windows)
+    return Finding(
+        cause=clearest.cause,
+        subject=found.subject,
+        tier=stage.tier(found.subject),
+        words=said(found, who),
+        windows=found.windows,
+        confidence=clearest.verdict.confidence,
+        unusual=_unusual(winner),
+        delayed=who,
+        chain=chains.links(clearest.stall.window, stage.servers),
+        evidence=moved(stage.signals, clearest.stall.core)
+        if winner is None
+        else winner.suspect.evidence,
+        ruled_out=[each for each in suspects if each.most < SHOWN],
+        not_ruled_out=[each for each in suspects if each.most >= SHOWN],
+        remedies=[] if winner is None else winner.cause.remedies(winner.scene),
+    )
+
+
+def _unusual(winner: Heard | None) -> float | None:
+    """Return how rarely the winner's leading figure was as strong."""
+    leading = None if winner is None else winner.cause.leading
+    return None if winner is None or leading is None else leading.rarity(winner.scene)

@@ -1,0 +1,106 @@
+"""Evidence that several causes need, each asked of one scene."""
+
+import numpy as np
+
+from tierlab.diagnosis.case import against, ramp
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.signals import Signal
+
+CORES = "cpu_ns * 1.0 / dt_ns"
+FAULTS = "major_faults * 1e9 / dt_ns"
+REFAULTS = "refaults * 1e9 / dt_ns"
+SOME = '"some"'
+
+
+def pressure(scene: Scene, resource: str) -> float | None:
+    """Return the share of the window in which a task of the server waited for the resource."""
+    return scene.mean("pressure", SOME, f"resource = '{resource}'")
+
+
+def starved(scene: Scene) -> float | None:
+    """Return how far the server's threads were ready to run and did not get a CPU."""
+    return ramp(pressure(scene, "cpu"), 0.3, 0.6)
+
+
+def idle(scene: Scene) -> float | None:
+    """Return how far the server used no CPU at all: 1 for none."""
+    used = used_inside(scene.signal("domain", CORES), scene.window)
+    return against(ramp(used, 0.004, 0.03))
+
+
+def used_inside(signal: Signal | None, window: Window) -> float | None:
+    """Return what was used within the window: the median of whole ticks where it is long enough, as
+    the last one may reach into what was worked off afterwards.
+
+    In a shorter one what the parts outside of it would usually have used is taken off.
+    """
+    if signal is None:
+        return None
+    inside = signal.inside(window)
+    if inside.size:
+        return float(np.median(inside))
+    here = signal.within(window)
+    if not here.size:
+        return None
+    mean = signal.mean(window)
+    return None if mean is None else max(0.0, min(mean, float(here.min())))
+
+
+def stopped(scene: Scene) -> float | None:
+    """Return 1 where threads of the server were seen stopped, 0 where all were seen otherwise.
+
+    The sampler looks only where a domain uses next to no CPU; None where it did not look.
+    """
+    halted = scene.signal("domain", "threads_stopped + coalesce(frozen, 0)")
+    if halted is None:
+        return None
+    seen = halted.within(scene.window)
+    return float(seen.max() > 0) if seen.size else None
+
+
+def faulting(scene: Scene) -> float | None:
+    """Return how far the server's domain read pages back from disk.
+
+    One major fault reads many pages around the one that was asked for: the pages that came back
+    tell of a shortage whose faults are few. An undisturbed server reads none back.
+    """
+    rates = (
+        ramp(scene.mean("domain", FAULTS), 60.0, 300.0),
+        ramp(scene.mean("domain", REFAULTS), 500.0, 2500.0),
+    )
+    return max((each for each in rates if each is not None), default=None)
+
+
+def paused(scene: Scene) -> float | None:
+    """Return the share of the window in which the server's own runtime held all its threads."""
+    if scene.pauses is None:
+        return None
+    window = scene.window
+    covered = sum(
+        max(
+            0,
+            min(each.window.end_ns, window.end_ns) - max(each.window.start_ns, window.start_ns),
+        )
+        for each in scene.pauses
+    )
+    return min(1.0, covered / max(1, window.end_ns - window.start_ns))
+
+
+def waiting_for_locks(scene: Scene) -> float | None:
+    """Return the most statements that waited for a lock at once, at any poll in the window.
+
+    Between two polls only the waits for rows are counted.
+    """
+    signal = scene.signal("database", LOCK_WAITS)
+    if signal is None:
+        return None
+    polled = signal.read_in(scene.window)
+    if polled.size:
+        return float(polled.max())
+    begun = scene.signal("database", "row_lock_waits")
+    counted = None if begun is None else begun.within(scene.window)
+    return float(counted.max()) if counted is not None and counted.max(initial=0) > 0 else None
+
+
+LOCK_WAITS = "row_lock_waiting + table_lock_waiting"

@@ -1,0 +1,107 @@
+"""A finding: a claim with its windows, strength, chain, evidence and remedies (DESIGN section 6).
+
+Times are UTC nanoseconds (``*_ns``), durations seconds (``*_s``), shares and confidences 0..1.
+"""
+
+from typing import Literal
+
+from tierlab.analysis.result import Result
+
+Verdict = Literal["findings", "nothing abnormal", "not observed"]
+
+
+class Window(Result):
+    """A stretch of time, its end not included."""
+
+    start_ns: int
+    end_ns: int
+
+    @property
+    def duration_s(self) -> float:
+        """Its length."""
+        return (self.end_ns - self.start_ns) / 1e9
+
+
+class Evidence(Result):
+    """One thing that speaks for or against a cause: a table's figure in the window.
+
+    ``support`` is 1 where it speaks fully for the cause, 0 where it rules it out, None where it was
+    not measured; ``words`` say so with the figure.
+    """
+
+    table: str
+    subject: str
+    support: float | None
+    words: str
+
+
+class Suspect(Result):
+    """A cause that was considered, how strongly the evidence speaks for it and which evidence.
+
+    ``least`` takes what was not measured as speaking against it, ``most`` as speaking for it.
+    """
+
+    cause: str
+    subject: str
+    least: float
+    most: float
+    evidence: list[Evidence]
+
+
+class Link(Result):
+    """One step from the slow requests down to the cause; ``lag_s`` after the first onset."""
+
+    subject: str
+    start_ns: int
+    lag_s: float
+    words: str
+
+
+class Delayed(Result):
+    """The users' requests that were under way in the windows and took longer than usual."""
+
+    count: int
+    very_long: int
+    worst_s: float | None
+
+
+class Remedy(Result):
+    """What to change, and what to expect of it."""
+
+    change: str
+    expected: str
+
+
+class Finding(Result):
+    """One bottleneck, however often it came back: what, where, when and how sure.
+
+    ``cause`` is a name of the catalogue, or ``unknown``. ``unusual`` is the share of equally long
+    windows of this run in which the leading evidence was as strong (a permutation p-value).
+    """
+
+    cause: str
+    subject: str
+    tier: str
+    words: str
+    windows: list[Window]
+    confidence: float
+    unusual: float | None
+    delayed: Delayed | None
+    chain: list[Link]
+    evidence: list[Evidence]
+    ruled_out: list[Suspect]
+    not_ruled_out: list[Suspect]
+    remedies: list[Remedy]
+
+
+class Diagnosis(Result):
+    """All that is found in a run. ``format`` rises when a key changes its meaning or goes away.
+
+    ``missing`` gives the sources that would have made the diagnosis surer, with the reasons.
+    """
+
+    format: int = 1
+    verdict: Verdict
+    words: str
+    findings: list[Finding]
+    missing: dict[str, str]

@@ -1,0 +1,95 @@
+"""Which stalls belong together, and which of them are the roots?
+
+A stalled server fills the queues above it until their pools are full and they stall too, and once
+it goes on, what had piled up makes shorter stalls everywhere. A root is a stall that neither
+explains.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierlab.diagnosis.stalls import Stall
+
+USERS = "users"
+"""Stands for the way from the users to the first server."""
+
+ONSET_NS = 60_000_000
+"""A stall below explains one above that begins at most so much earlier."""
+
+AFTERMATH = 0.5
+AFTERMATH_NS = 120_000_000
+"""What piled up is worked off within this time and that share of the stall's length."""
+
+MINOR = 0.3
+
+ENOUGH = 8
+SHARE = 0.25
+"""A stall of a few visits explains one of many above only if they are a quarter of those: or else
+so many that they may be all that a pool lets through."""
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Stalls that overlap or follow from one another: those that nothing else explains, and the
+    others, each with what made most requests wait first.
+    """
+
+    roots: list[Stall]
+    others: list[Stall]
+
+
+def incidents(stalls: Sequence[Stall], order: Sequence[str]) -> list[Incident]:
+    """Group the stalls; ``order`` is the servers' order, from the users on."""
+    groups: list[list[Stall]] = []
+    reach = 0
+    for stall in sorted(stalls, key=lambda each: each.window.start_ns):
+        if groups and stall.window.start_ns <= reach:
+            groups[-1].append(stall)
+        else:
+            groups.append([stall])
+            reach = 0
+        reach = max(reach, stall.window.end_ns + _aftermath(stall))
+    return [_incident(group, order) for group in groups]
+
+
+def _incident(group: list[Stall], order: Sequence[str]) -> Incident:
+    depth = {name: index for index, name in enumerate(order)} | {USERS: -1}
+    roots = [
+        stall
+        for stall in group
+        if not any(other is not stall and _explains(other, stall, depth) for other in group)
+    ]
+    # Two that each seem to follow from the other: then the one that made most wait.
+    roots = roots or _by_weight(group)[:1]
+    most = max(each.total_ns for each in roots)
+    roots = [each for each in roots if each.total_ns >= MINOR * most]
+    others = [each for each in group if each not in roots]
+    return Incident(_by_weight(roots), _by_weight(others))
+
+
+def _by_weight(group: list[Stall]) -> list[Stall]:
+    return sorted(group, key=lambda each: -each.total_ns)
+
+
+def _aftermath(stall: Stall) -> int:
+    length = stall.window.end_ns - stall.window.start_ns
+    return AFTERMATH_NS + int(AFTERMATH * length)
+
+
+def _holds(one: Stall, other: Stall) -> bool:
+    """Say whether so many waited below that those above can have waited for them."""
+    return one.waiting >= min(ENOUGH, SHARE * other.waiting)
+
+
+def _explains(one: Stall, other: Stall, depth: dict[str, int]) -> bool:
+    """Say whether ``other`` follows from ``one``."""
+    if one.longest_ns < other.longest_ns / 2:
+        return False
+    a, b = one.window, other.window
+    if b.start_ns >= one.core.end_ns - ONSET_NS // 2 and one.longest_ns >= other.longest_ns:
+        return b.start_ns <= a.end_ns + _aftermath(one)
+    below = depth.get(one.server, 0) > depth.get(other.server, 0) and _holds(one, other)
+    overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
+    return (
+        below and a.start_ns <= b.start_ns + ONSET_NS and overlap >= 0.4 * (b.end_ns - b.start_ns)
+    )

@@ -1,0 +1,79 @@
+"""One finding for a bottleneck that came back: occurrences of one cause at one server, joined."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierlab.diagnosis.cause import Cause
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.incidents import USERS
+from tierlab.diagnosis.stalls import Stall
+from tierlab.diagnosis.verdicts import Verdict
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """One stall, and what was judged of it."""
+
+    stall: Stall
+    verdict: Verdict
+
+    @property
+    def cause(self) -> str:
+        """The winner's name, or ``unknown``."""
+        return UNKNOWN if self.verdict.winner is None else self.verdict.winner.cause.name
+
+    @property
+    def subject(self) -> str:
+        """The server to blame: the winner's, else the one that stalled."""
+        winner = self.verdict.winner
+        return self.stall.server if winner is None else winner.suspect.subject
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Occurrences of one cause at one server, in order of time."""
+
+    cause: Cause | None
+    subject: str
+    occurrences: list[Occurrence]
+
+    @property
+    def windows(self) -> list[Window]:
+        """When: stalls of it that overlap are one, however many ways they were seen."""
+        joined: list[Window] = []
+        for window in (each.stall.window for each in self.occurrences):
+            if joined and window.start_ns <= joined[-1].end_ns:
+                end_ns = max(window.end_ns, joined[-1].end_ns)
+                joined[-1] = Window(start_ns=joined[-1].start_ns, end_ns=end_ns)
+            else:
+                joined.append(window)
+        return joined
+
+    @property
+    def clearest(self) -> Occurrence:
+        """The occurrence with the strongest case, the longest of equals."""
+        return max(
+            self.occurrences, key=lambda each: (each.verdict.confidence, each.stall.total_ns)
+        )
+
+
+def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
+    """Join them; what made requests wait the most comes first. ``entry`` is the first server: who
+    kept the users waiting without a cause.
+    """
+    groups: dict[tuple[str, str], list[Occurrence]] = {}
+    for each in occurrences:
+        subject = entry if each.subject == USERS else each.subject
+        groups.setdefault((each.cause, subject), []).append(each)
+    found = [
+        Merged(_cause(group), subject, sorted(group, key=lambda each: each.stall.window.start_ns))
+        for (_, subject), group in groups.items()
+    ]
+    return sorted(found, key=lambda each: -sum(o.stall.total_ns for o in each.occurrences))
+
+
+def _cause(group: list[Occurrence]) -> Cause | None:
+    winner = group[0].verdict.winner
+    return None if winner is None else winner.cause

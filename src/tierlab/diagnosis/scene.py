@@ -1,0 +1,57 @@
+"""What a cause is judged by: one server in one stretch of time, and the run around it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.signals import Signal, Signals
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A stop of all threads that the server itself logged."""
+
+    window: Window
+    reason: str
+
+    def touches(self, window: Window) -> bool:
+        """Say whether any of it lies in the window."""
+        return self.window.start_ns < window.end_ns and self.window.end_ns > window.start_ns
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One server, suspected for one window.
+
+    ``servers`` are all, from the users on; ``kind`` is the suspected one's software. ``toward`` is
+    the share of the waiting that ended with the arrival at each callee. ``leaving`` counts the
+    visits that left the server in a window, ``arriving`` those that came to the first one; None
+    where messages were not captured. ``usual_arrivals`` a second is the run's median.
+    """
+
+    subject: str
+    kind: str
+    window: Window
+    servers: tuple[str, ...]
+    limits: dict[str, int]
+    toward: dict[str, float]
+    signals: Signals
+    pauses: list[Pause] | None
+    leaving: Callable[[Window], int] | None
+    arriving: Callable[[Window], int] | None
+    usual_arrivals: float
+
+    def signal(self, table: str, value: str, where: str = "true") -> Signal | None:
+        """Return a figure of the suspected server."""
+        return self.signals.get(table, value, self.subject, where)
+
+    def mean(self, table: str, value: str, where: str = "true") -> float | None:
+        """Return the figure's mean over the window; None where it was not measured."""
+        signal = self.signal(table, value, where)
+        return None if signal is None else signal.mean(self.window)
+
+    def around(self, before_ns: int, after_ns: int = 0) -> Window:
+        """Return the window, widened: for sources that tick slowly or tell late."""
+        return Window(
+            start_ns=self.window.start_ns - before_ns, end_ns=self.window.end_ns + after_ns
+        )

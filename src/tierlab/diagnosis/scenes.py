@@ -1,0 +1,124 @@
+"""Setting the scene of a stall: who is suspected, and what is known of it."""
+
+from collections.abc import Callable
+from functools import cache, cached_property
+
+import numpy as np
+
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.query import Ints, columns
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.incidents import USERS
+from tierlab.diagnosis.scene import Pause, Scene
+from tierlab.diagnosis.signals import Signals
+from tierlab.diagnosis.stalls import Stall
+
+ARRIVAL_BIN_NS = 150_000_000
+
+
+class Stage:
+    """A run, ready to set scenes from."""
+
+    def __init__(self, observed: Observed) -> None:
+        self._observed = observed
+        self.signals = Signals(observed.run, observed.db)
+        manifest = observed.run.manifest
+        self.servers = tuple(manifest.servers)
+        self._parts = manifest.servers
+        self._pauses = self._read_pauses()
+        self._departures = cache(lambda name: self._times(name, "departure_ns"))
+        self._arrivals = cache(self._read_arrivals)
+
+    @property
+    def entry(self) -> str:
+        """Return the first server; the users themselves where none is known."""
+        return self.servers[0] if self.servers else USERS
+
+    def tier(self, server: str) -> str:
+        """Return the server's tier; its own name where the manifest does not know it."""
+        part = self._parts.get(server)
+        return server if part is None else part.tier
+
+    def scenes(self, stall: Stall, *, anywhere: bool) -> list[Scene]:
+        """Return the stalled server's scene; with ``anywhere`` that of every server.
+
+        A wait of the users for the first server is that server's scene.
+        """
+        if anywhere:
+            return [self._scene(stall, name) for name in self.servers]
+        subject = self.servers[0] if stall.server == USERS else stall.server
+        return [self._scene(stall, subject)] if subject in self._parts else []
+
+    def _scene(self, stall: Stall, subject: str) -> Scene:
+        part = self._parts[subject]
+        has = self._observed.run.has("visits")
+        return Scene(
+            subject=subject,
+            kind=part.server,
+            window=stall.core,
+            servers=self.servers,
+            limits=dict(part.soft),
+            toward=stall.toward,
+            signals=self.signals,
+            pauses=None if self._pauses is None else self._pauses.get(subject, []),
+            leaving=self._counter(lambda: self._departures(subject)) if has else None,
+            arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
+            usual_arrivals=self._usual_arrivals,
+        )
+
+    def _any_arrivals(self) -> bool:
+        run = self._observed.run
+        return run.has("visits") or run.has("requests")
+
+    def _counter(self, times: Callable[[], Ints]) -> Callable[[Window], int]:
+        def count(window: Window) -> int:
+            known = times()
+            first, last = np.searchsorted(known, [window.start_ns, window.end_ns])
+            return int(last - first)
+
+        return count
+
+    def _times(self, server: str, column: str) -> Ints:
+        found = columns(
+            self._observed.db,
+            f"SELECT {column} AS t FROM visits WHERE server = $server AND {column} IS NOT NULL "
+            "ORDER BY t",
+            {"server": server},
+        )
+        return found["t"].astype(np.int64)
+
+    def _read_arrivals(self) -> Ints:
+        """When visits came to the first server; without messages, when users sent requests."""
+        if self._observed.run.has("visits") and self.servers:
+            return self._times(self.servers[0], "arrival_ns")
+        found = columns(
+            self._observed.db, "SELECT start_ns AS t FROM requests ORDER BY start_ns", {}
+        )
+        return found["t"].astype(np.int64)
+
+    @cached_property
+    def _usual_arrivals(self) -> float:
+        span = self._observed.measured
+        if span is None or not self._any_arrivals():
+            return 0.0
+        edges = np.arange(span.start_ns, span.end_ns + 1, ARRIVAL_BIN_NS)
+        counts = np.diff(np.searchsorted(self._arrivals(), edges))
+        return float(np.mean(np.sort(counts)[: max(1, int(0.9 * len(counts)))])) / (
+            ARRIVAL_BIN_NS / 1e9
+        )
+
+    def _read_pauses(self) -> dict[str, list[Pause]] | None:
+        """The servers' own pauses by server; None where no log of them was kept."""
+        if not self._observed.run.has("events"):
+            return None
+        found = columns(
+            self._observed.db,
+            """SELECT subject, t_ns, duration_ns, detail FROM events
+            WHERE kind IN ('gc', 'safepoint') ORDER BY t_ns""",
+            {},
+        )
+        pauses: dict[str, list[Pause]] = {}
+        for subject, start, length, detail in zip(*found.values(), strict=True):
+            window = Window(start_ns=int(start), end_ns=int(start + length))
+            pauses.setdefault(str(subject), []).append(Pause(window, str(detail)))
+        return pauses or None

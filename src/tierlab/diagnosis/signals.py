@@ -1,0 +1,129 @@
+"""Sampled evidence as step functions of time, asked for the mean over a window."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import duckdb
+import numpy as np
+
+from tierlab.analysis.query import Connection, Floats, Ints, columns
+from tierlab.diagnosis.finding import Window
+from tierlab.tables.run import Run
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One figure of one subject: ``value[i]`` holds from ``start_ns[i]`` to ``end_ns[i]``."""
+
+    start_ns: Ints
+    end_ns: Ints
+    value: Floats
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """The integral of the value up to each tick's end, and the time measured up to there."""
+        length = (self.end_ns - self.start_ns).astype(np.float64)
+        return np.cumsum(self.value * length), np.cumsum(length)
+
+    def mean(self, window: Window) -> float | None:
+        """Return the time-weighted mean over the window; None where nothing was measured."""
+        first = int(np.searchsorted(self.end_ns, window.start_ns, side="right"))
+        last = int(np.searchsorted(self.start_ns, window.end_ns, side="left"))
+        if last <= first:
+            return None
+        part = np.minimum(self.end_ns[first:last], window.end_ns) - np.maximum(
+            self.start_ns[first:last], window.start_ns
+        )
+        total = float(part.sum())
+        return float((part * self.value[first:last]).sum() / total) if total > 0 else None
+
+    def within(self, window: Window) -> Floats:
+        """Return the values of the ticks that overlap the window."""
+        first = int(np.searchsorted(self.end_ns, window.start_ns, side="right"))
+        last = int(np.searchsorted(self.start_ns, window.end_ns, side="left"))
+        return self.value[first : max(first, last)]
+
+    def read_in(self, window: Window) -> Floats:
+        """Return what was read in the window: levels hold at their tick's end only."""
+        first, last = np.searchsorted(self.end_ns, [window.start_ns, window.end_ns], side="right")
+        return self.value[first:last]
+
+    def inside(self, window: Window, share: float = 0.8) -> Floats:
+        """Return the values of the ticks that lie in the window for most of their length."""
+        overlap = np.minimum(self.end_ns, window.end_ns) - np.maximum(
+            self.start_ns, window.start_ns
+        )
+        return self.value[overlap >= share * (self.end_ns - self.start_ns)]
+
+    @cached_property
+    def usual(self) -> float:
+        """The median over the run."""
+        return float(np.median(self.value))
+
+    def as_strong(self, window: Window, *, low: bool = False) -> float | None:
+        """Return the share of equally long windows whose mean is as high (or as low) as this one's.
+
+        Windows begin at every tick (all circular shifts by whole ticks); the share is
+        (1 + as strong) / (1 + all), so never zero (B. Phipson and G. Smyth, 2010, "Permutation
+        P-values should never be zero").
+        """
+        here = self.mean(window)
+        if here is None:
+            return None
+        starts = self.start_ns
+        totals, times = self._sums
+        last = np.searchsorted(self.end_ns, starts + (window.end_ns - window.start_ns), side="left")
+        last = np.minimum(last, len(starts) - 1)
+        before = np.arange(len(starts)) - 1
+        total = totals[last] - np.where(before >= 0, totals[before], 0.0)
+        time = times[last] - np.where(before >= 0, times[before], 0.0)
+        means = total / time
+        strong = means <= here + 1e-12 if low else means >= here - 1e-12
+        return float((1 + np.count_nonzero(strong)) / (1 + len(means)))
+
+
+class Signals:
+    """Every sampled figure of a run, read when first asked for."""
+
+    def __init__(self, run: Run, db: Connection) -> None:
+        self._run, self._db = run, db
+        self._known: dict[tuple[str, str, str], dict[str, Signal]] = {}
+
+    def get(self, table: str, value: str, subject: str, where: str = "true") -> Signal | None:
+        """Return ``value`` (SQL over the table's columns) of a subject; None: not measured.
+
+        Rows of one subject and tick are summed; a null leaves its tick out.
+        """
+        key = (table, value, where)
+        if key not in self._known:
+            self._known[key] = self._read(table, value, where) if self._run.has(table) else {}
+        return self._known[key].get(subject)
+
+    def subjects(self, table: str, value: str, where: str = "true") -> list[str]:
+        """Return who has that figure."""
+        self.get(table, value, "", where)
+        return sorted(self._known[(table, value, where)])
+
+    def sampled(self, table: str, column: str) -> bool:
+        """Say whether a column was looked at, even if nothing was there to be counted."""
+        if not self._run.has(table) or f"{table}.{column}" in self._run.manifest.not_measured:
+            return False
+        found = self._db.execute(f'DESCRIBE "{table}"').fetchall()
+        return any(name == column for name, *_ in found)
+
+    def _read(self, table: str, value: str, where: str) -> dict[str, Signal]:
+        sql = f"""SELECT subject, t_ns, max(dt_ns) AS dt_ns, sum({value})::DOUBLE AS value
+                FROM "{table}" WHERE {where} AND dt_ns > 0 AND ({value}) IS NOT NULL
+                GROUP BY subject, t_ns ORDER BY subject, t_ns"""
+        try:
+            found = columns(self._db, sql, {})
+        except (duckdb.BinderException, duckdb.CatalogException):
+            return {}  # an older run's table, without that column
+        signals = {}
+        for name in sorted(set(found["subject"])):
+            mine = found["subject"] == name
+            end = found["t_ns"][mine]
+            # A tick that reaches back into the one before (a clock step) gives way to it.
+            start = np.maximum(end - found["dt_ns"][mine], np.append(end[:1] - (1 << 62), end[:-1]))
+            signals[str(name)] = Signal(start, end, found["value"][mine])
+        return signals

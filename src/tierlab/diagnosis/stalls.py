@@ -1,0 +1,94 @@
+"""Stalls: stretches of time in which one server kept several requests waiting at once.
+
+They are made of the long gaps of :mod:`tierlab.analysis.own_gaps`, so each is the server's own and
+needs no comparison of queues. Gaps that a page always has (a slow search) are no stall.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tierlab.analysis.own_gaps import Gaps
+from tierlab.analysis.query import Ints
+from tierlab.diagnosis.finding import Window
+
+LEAST_GAP_NS = 20_000_000
+UNUSUAL = 3.0
+"""A gap must be this many times the visit's usual stay."""
+
+JOIN_NS = 15_000_000
+"""Gaps of one server with less than this between them belong together."""
+
+LONG_NS = 30_000_000
+"""The longest gap of a stall lasts at least this long, where two requests waited..."""
+
+ALONE_NS = 90_000_000
+"""... and this long where only one did."""
+
+
+MANY = 5
+LASTING_NS = 100_000_000
+"""A stall without a known cause is told of from these on: shorter ones come by chance."""
+
+
+@dataclass(frozen=True)
+class Stall:
+    """One server's stall. ``core`` ends when the first quarter of the waiting requests went on.
+
+    ``toward`` gives the share of the waiting time that ended with the arrival at each callee.
+    """
+
+    server: str
+    window: Window
+    core: Window
+    waiting: int
+    longest_ns: int
+    total_ns: int
+    toward: dict[str, float]
+
+
+def stalls(gaps: Gaps) -> list[Stall]:
+    """Join the unusual gaps by server and time; in order of their starts."""
+    unusual = ~(gaps.length_ns < UNUSUAL * gaps.usual_ns)
+    gaps = gaps.of(unusual & (gaps.length_ns >= LEAST_GAP_NS))
+    found = []
+    for server in sorted(set(gaps.server)):
+        mine = gaps.of(gaps.server == server)
+        reach = np.maximum.accumulate(mine.end_ns)
+        breaks = np.flatnonzero(mine.start_ns[1:] > reach[:-1] + JOIN_NS) + 1
+        for places in np.split(np.arange(len(mine.start_ns)), breaks):
+            if len(places):
+                found.append(_stall(str(server), mine, places))
+    lasting = [each for each in found if _counts(each)]
+    return sorted(lasting, key=lambda each: (each.window.start_ns, each.server))
+
+
+def stands_out(stall: Stall) -> bool:
+    """Say whether it is too long, for too many, to be passed over where no cause is known."""
+    return stall.waiting >= MANY and stall.longest_ns >= LASTING_NS
+
+
+def _counts(stall: Stall) -> bool:
+    return stall.longest_ns >= (LONG_NS if stall.waiting > 1 else ALONE_NS)
+
+
+def _stall(server: str, gaps: Gaps, places: Ints) -> Stall:
+    start, end = gaps.start_ns[places], gaps.end_ns[places]
+    length = end - start
+    long = length >= length.max() / 2
+    first, last = int(start[long].min()), int(end.max())
+    core_end = int(np.quantile(end[long], 0.25, method="lower"))
+    total = int(length.sum())
+    toward: dict[str, float] = {}
+    for callee, part in zip(gaps.callee[places], length, strict=True):
+        if callee:
+            toward[callee] = toward.get(callee, 0.0) + float(part) / total
+    return Stall(
+        server=server,
+        window=Window(start_ns=first, end_ns=last),
+        core=Window(start_ns=first, end_ns=max(core_end, first + 1)),
+        waiting=len(places),
+        longest_ns=int(length.max()),
+        total_ns=total,
+        toward=toward,
+    )

@@ -1,0 +1,65 @@
+"""Which cause, and how sure? The strongest case wins, less what the others leave open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierlab.diagnosis.catalogue import CATALOGUE
+from tierlab.diagnosis.cause import Cause
+from tierlab.diagnosis.finding import Suspect
+from tierlab.diagnosis.scene import Scene
+
+SHOWN = 0.35
+"""A cause with less support is not named."""
+
+SURE = 0.97
+"""Evidence of all sources that leaves no doubt is still no proof."""
+
+RIVAL = 0.5
+"""How much of the confidence an equally possible other cause takes away."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A cause's case in one scene."""
+
+    cause: Cause
+    scene: Scene
+    suspect: Suspect
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The winner (None: none is shown) with its confidence; the others, most possible first."""
+
+    winner: Heard | None
+    confidence: float
+    others: list[Heard]
+
+
+def judge(scenes: Sequence[Scene], coverage: float) -> Verdict:
+    """Hear every cause in every scene. ``coverage`` is the share of all sources that there are.
+
+    confidence = 0.97 x least support x (1 - rival's most / 2) x (0.8 + 0.2 coverage): taking a
+    source away lowers the first, raises the second and lowers the third, so it never makes the
+    answer surer.
+    """
+    cases = [
+        Heard(cause, scene, suspect)
+        for scene in scenes
+        for cause in CATALOGUE
+        if (suspect := cause.judge(scene)) is not None
+    ]
+    cases.sort(key=lambda each: (-each.suspect.least, -each.suspect.most))
+    if not cases or cases[0].suspect.least < SHOWN:
+        cases.sort(key=lambda each: -each.suspect.most)
+        return Verdict(None, 0.0, cases)
+    winner, others = cases[0], cases[1:]
+    rivals = [
+        each.suspect.most
+        for each in others
+        if each.cause.name not in winner.cause.explains and each.cause is not winner.cause
+    ]
+    doubt = RIVAL * max(rivals, default=0.0)
+    confidence = SURE * winner.suspect.least * (1 - doubt) * (0.8 + 0.2 * coverage)
+    others.sort(key=lambda each: -each.suspect.most)
+    return Verdict(winner, confidence, others)

@@ -1,0 +1,61 @@
+"""What the users' own records say: waits for a connection, and slow responses."""
+
+import numpy as np
+
+from tierlab.analysis.own_gaps import Gaps
+from tierlab.analysis.query import Connection, bounds, columns
+from tierlab.analysis.span import Span
+from tierlab.diagnosis.incidents import USERS
+
+_ATTEMPT_NS = 5_000_000
+"""A connection's first SYN leaves so soon after its request starts."""
+
+_CONNECTING = f"""WITH again AS (
+        SELECT min(t_ns - since_ns) AS first_ns, max(t_ns) AS last_ns FROM (
+            SELECT subject, t_ns, TRY_CAST(said ->> 'connection' AS BIGINT) AS connection,
+                TRY_CAST(said ->> 'since_first_ns' AS BIGINT) AS since_ns
+            FROM (SELECT *, CASE WHEN json_valid(detail) THEN detail END AS said FROM events
+                WHERE kind = 'syn_retransmission'))
+        WHERE connection IS NOT NULL AND since_ns IS NOT NULL GROUP BY subject, connection
+    ), waited AS (
+        SELECT start_ns, coalesce(connected_ns, end_ns) AS end_ns FROM requests
+        WHERE start_ns BETWEEN $start AND $end - 1
+        AND coalesce(connected_ns, end_ns) - start_ns >= $least
+    ), since AS (
+        SELECT if(first_ns - start_ns < {_ATTEMPT_NS} AND last_ns <= end_ns, last_ns, start_ns)
+            AS start_ns, waited.start_ns AS asked_ns, end_ns
+        FROM waited ASOF LEFT JOIN again ON waited.start_ns <= again.first_ns
+    ) SELECT coalesce(start_ns, asked_ns) AS start_ns, end_ns, NULL::DOUBLE AS usual FROM since
+    WHERE end_ns - coalesce(start_ns, asked_ns) >= $least ORDER BY 1"""
+
+_RESPONDING = """SELECT intended_ns AS start_ns, end_ns, usual FROM requests JOIN (
+        SELECT interaction, median(end_ns - intended_ns) AS usual FROM requests
+        GROUP BY interaction HAVING count(*) >= 20) USING (interaction)
+    WHERE intended_ns BETWEEN $start AND $end - 1 AND end_ns - intended_ns >= $least
+    ORDER BY intended_ns"""
+
+
+def connecting(db: Connection, span: Span, least_ns: int, entry: str) -> Gaps:
+    """Return the users' long waits for a connection to the first server, ``entry``.
+
+    A wait begins with the last SYN: one that was dropped waits for the kernel's timer, seconds
+    after the server has gone on, and would hide what stalled for less (RFC 6298).
+    """
+    return _gaps(db, span, least_ns, _CONNECTING, entry)
+
+
+def responding(db: Connection, span: Span, least_ns: int) -> Gaps:
+    """Return the users' long waits for a reply: all there is where messages were not captured."""
+    return _gaps(db, span, least_ns, _RESPONDING, "")
+
+
+def _gaps(db: Connection, span: Span, least_ns: int, sql: str, callee: str) -> Gaps:
+    found = columns(db, sql, {**bounds(span), "least": least_ns})
+    count = len(found["start_ns"])
+    return Gaps(
+        server=np.full(count, USERS, object),
+        start_ns=found["start_ns"].astype(np.int64),
+        end_ns=found["end_ns"].astype(np.int64),
+        callee=np.full(count, callee, object),
+        usual_ns=found["usual"].astype(np.float64),
+    )

@@ -1,0 +1,293 @@
+"""The interface of every environment: a way to make domains, each a unit of isolation on a host.
+
+What an environment cannot do it declares by name with the reason (`Probe.cannot`); asking for it
+all the same is a `UserError`, never a silent no-op.
+"""
+
+from __future__ import annotations
+
+import resource
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar
+
+from tierlab.environments.process import Process
+from tierlab.errors import UserError
+
+
+class Capability(StrEnum):
+    """What an environment may be able to do on this host."""
+
+    NETWORK = "network"
+    """A network of the trial's own: its TCP counters, ports and sysctls are nobody else's."""
+    ACCOUNTING = "accounting"
+    """CPU time and memory per domain, from the kernel."""
+    PIN = "pin"
+    WEIGHT = "weight"
+    MEMORY = "memory"
+    DISK = "disk"
+    """A limit on what a domain reads and writes."""
+    MIGRATE = "migrate"
+    UNPRIVILEGED = "unprivileged"
+    """Servers run as a user without rights of its own (always so if the caller has none)."""
+    RETRIES = "retries"
+    """How long TCP waits before it sends a connection request again."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What an environment can do on this host, why it cannot do the rest, and what there is."""
+
+    environment: str
+    can: frozenset[Capability]
+    cannot: Mapping[Capability, str]
+    pus: frozenset[int]
+    """Processing units that are online, by the operating system's numbers."""
+    memory: int
+    """Bytes."""
+
+
+USUAL_WEIGHT = 1024
+WEIGHT_STEP = USUAL_WEIGHT / 100
+PAGE = resource.getpagesize()
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What a domain may use. None means that nothing was asked (or, read back, not limited)."""
+
+    pus: frozenset[int] | None = None
+    """Processing units, by the operating system's numbers."""
+    weight: int | None = None
+    """Share of the CPU under contention, in proportion to the other domains'; 1024 is the usual."""
+    memory: int | None = None
+    """Bytes."""
+    disk_writes: int | None = None
+    """Bytes a second to the disk that its folder lies on."""
+    disk_reads: int | None = None
+    """Read operations a second from that disk."""
+
+    def difference(self, found: Placement) -> str | None:
+        """Say in words where `found` is not what was asked here; None if it is.
+
+        The kernel keeps memory limits in whole pages and, in version 2 of the control groups,
+        weights in steps of 1 % of the usual; what is lost in rounding is no difference.
+        """
+        if self.pus is not None and self.pus != found.pus:
+            return f"PUs {listed(self.pus)} asked, {listed(found.pus)} found"
+        if self.weight is not None and (
+            found.weight is None or abs(self.weight - found.weight) > WEIGHT_STEP / 2
+        ):
+            return f"weight {self.weight} asked, {found.weight} found"
+        if self.memory is not None and (
+            found.memory is None or abs(self.memory - found.memory) >= PAGE
+        ):
+            return f"memory limit {self.memory} bytes asked, {found.memory} found"
+        for what in ("disk_writes", "disk_reads"):
+            asked, got = getattr(self, what), getattr(found, what)
+            if asked is not None and asked != got:
+                return f"{what.replace('_', ' ')} {asked} a second asked, {got} found"
+        return None
+
+
+def listed(pus: frozenset[int] | None) -> str:
+    """Show a set of PUs as the kernel writes it, such as ``0,2,3``."""
+    return "no limit" if pus is None else ",".join(str(pu) for pu in sorted(pus)) or "none"
+
+
+@dataclass(frozen=True)
+class DomainSpec:
+    """What to create: one domain, named after the subject that lives in it (``db.1``)."""
+
+    name: str
+    placement: Placement = field(default_factory=Placement)
+
+
+@dataclass(frozen=True)
+class DomainStats:
+    """What a domain has used since it was created; None where it is not measured."""
+
+    cpu_ns: int | None
+    memory_bytes: int | None
+    processes: int | None
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that has ended inside a domain."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Domain(ABC):
+    """One unit of isolation. Its `folder` is where its files lie, as seen from inside it."""
+
+    spec: DomainSpec
+    folder: Path
+
+    @abstractmethod
+    def start(self) -> None:
+        """Make the domain ready to run programs, placed as its spec asks."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End every process in the domain; its files remain."""
+
+    @abstractmethod
+    def destroy(self) -> None:
+        """Stop, and remove all that `start` made, the files too."""
+
+    @abstractmethod
+    def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
+        """Run a command to its end; `UserError` if it takes longer than `timeout` seconds."""
+
+    @abstractmethod
+    def spawn(
+        self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None
+    ) -> Process:
+        """Start a long-running program, its output appended to file `log` in the folder."""
+
+    @abstractmethod
+    def put(self, source: Path, name: str) -> Path:
+        """Copy a file or a tree into the folder, readable by the domain's programs."""
+
+    @abstractmethod
+    def write(self, name: str, text: str) -> Path:
+        """Write a text file into the folder, readable by the domain's programs."""
+
+    @abstractmethod
+    def make_folder(self, name: str) -> Path:
+        """Make a folder in the folder, writable by the domain's programs."""
+
+    @abstractmethod
+    def get(self, name: str, target: Path) -> None:
+        """Copy a file or a tree out of the folder."""
+
+    @abstractmethod
+    def pin(self, pus: frozenset[int]) -> None:
+        """Let the domain run on these PUs only."""
+
+    @abstractmethod
+    def set_weight(self, weight: int) -> None:
+        """Set the domain's share of the CPU relative to its siblings'."""
+
+    @abstractmethod
+    def set_memory(self, limit: int) -> None:
+        """Limit the domain's memory, in bytes."""
+
+    @abstractmethod
+    def set_disk(self, writes: int | None, reads: int | None) -> None:
+        """Limit bytes written and read operations, each a second; None leaves one alone."""
+
+    @abstractmethod
+    def migrate(self, host: str) -> None:
+        """Move the running domain to another host."""
+
+    @abstractmethod
+    def stats(self) -> DomainStats:
+        """Read what the domain has used so far."""
+
+    @abstractmethod
+    def read_back(self) -> Placement:
+        """Read from the kernel or hypervisor how the domain is placed now."""
+
+    @abstractmethod
+    def cgroups(self) -> Mapping[str, Path]:
+        """Folders of its cgroup by controller (version 1) and as `unified` (version 2), if any."""
+
+    @abstractmethod
+    def pids(self) -> list[int]:
+        """List the processes that live in the domain now."""
+
+    def place(self, placement: Placement) -> Placement:
+        """Place the domain as asked and read it back; `UserError` if the two differ."""
+        if placement.pus is not None:
+            self.pin(placement.pus)
+        if placement.weight is not None:
+            self.set_weight(placement.weight)
+        if placement.memory is not None:
+            self.set_memory(placement.memory)
+        if placement.disk_writes is not None or placement.disk_reads is not None:
+            self.set_disk(placement.disk_writes, placement.disk_reads)
+        return self.verify(placement)
+
+    def verify(self, placement: Placement) -> Placement:
+        """Read the placement back; `UserError` if it is not (or no longer) the one asked for."""
+        found = self.read_back()
+        difference = placement.difference(found)
+        if difference is not None:
+            raise UserError(
+                f"{self.spec.name}: the placement read back is not the one asked for:"
+                f" {difference}; choose a placement that this host grants."
+            )
+        return found
+
+
+class Environment(ABC):
+    """A way to make domains for one trial; everything it makes is in the trial's ledger."""
+
+    name: ClassVar[str]
+    trial: str
+    work: Path
+    """A folder on this host for the trial's passing files, the domains' among them."""
+
+    @classmethod
+    @abstractmethod
+    def probe(cls) -> Probe:
+        """Say what this host allows."""
+
+    @abstractmethod
+    def create(self, spec: DomainSpec) -> Domain:
+        """Make a domain (not started yet)."""
+
+    @abstractmethod
+    def spawn(self, argv: Sequence[str], *, log: Path) -> Process:
+        """Start a program of the laboratory itself (an agent) on the trial's network.
+
+        It keeps the caller's rights, belongs to no domain, and its standard output is a pipe
+        (`Process.stdout`); its standard error goes to `log`.
+        """
+
+    @abstractmethod
+    def connect(self, address: str, port: int, *, timeout: float) -> socket.socket:
+        """Open a TCP connection on the trial's network."""
+
+    @abstractmethod
+    def listener(self, address: str, port: int) -> str | None:
+        """Say who holds this port on the trial's network; None if it is free."""
+
+    @abstractmethod
+    def scratch(self, folder: Path) -> AbstractContextManager[Path]:
+        """Make a folder on this host that is gone, with all in it, when the context ends."""
+
+    @abstractmethod
+    def destroy(self) -> None:
+        """Remove every domain and all else that was made for the trial."""
+
+
+_DOING: Mapping[Capability, str] = {
+    Capability.NETWORK: "give a trial a network of its own",
+    Capability.ACCOUNTING: "account for what a server uses",
+    Capability.PIN: "place servers on PUs",
+    Capability.WEIGHT: "weight the CPU",
+    Capability.MEMORY: "limit memory",
+    Capability.DISK: "limit the use of the disk",
+    Capability.MIGRATE: "move a server to another host",
+    Capability.UNPRIVILEGED: "run servers without rights",
+    Capability.RETRIES: "say when TCP repeats a connection request",
+}
+
+
+def refuse(key: str, environment: str, wanted: Capability, reason: str) -> UserError:
+    """Word the refusal of what `key` (or a subject) wants and the environment cannot do."""
+    return UserError(
+        f"{key}: the {environment} environment cannot {_DOING[wanted]} here, because {reason};"
+        " do without it, or see in 'tierlab doctor' what this machine lacks."
+    )

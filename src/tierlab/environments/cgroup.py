@@ -1,0 +1,209 @@
+"""Control groups of a trial: ``tierlab-<trial>/<domain>`` at the root of the machine's hierarchy.
+
+Versions 1 and 2 are behind one interface. A placement is written as asked and read back from the
+kernel's own effective files.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from tierlab.environments.base import Capability, DomainStats, Placement
+from tierlab.environments.ledger import Ledger
+from tierlab.errors import UserError
+from tierlab.machine.topology import parse_list
+
+DISK_CONTROLLERS = frozenset({"blkio", "io"})
+"""What version 1 and version 2 call it."""
+CONTROLLERS_FILE = "cgroup.controllers"
+UNLIMITED = 1 << 62
+"""Version 1 shows "no memory limit" as a number near 2^63; version 2 says ``max``."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The control group of one domain: its folder for each controller it has."""
+
+    folders: Mapping[str, Path]
+
+    def entrances(self) -> list[Path]:
+        """The folders whose ``cgroup.procs`` a process must be written to, each once."""
+        return list(dict.fromkeys(self.folders.values()))
+
+    def pids(self) -> list[int]:
+        """List the processes in the group."""
+        found: set[int] = set()
+        for folder in self.entrances():
+            found.update(int(pid) for pid in read(folder / "cgroup.procs").split())
+        return sorted(found)
+
+    def sampled(self) -> dict[str, Path]:
+        """Folders as the agent's sampler wants them: version 1's by controller, 2's as `unified`.
+
+        Only version 2 has ``cgroup.controllers`` in its folders. The sampler reads there what
+        version 1 does not account for, pressure at the least.
+        """
+        new = {name: at for name, at in self.folders.items() if (at / CONTROLLERS_FILE).exists()}
+        old = {name: at for name, at in self.folders.items() if name not in new}
+        if new:
+            old["unified"] = next(iter(new.values()))
+        return old
+
+
+class Hierarchy(ABC):
+    """The control groups of this machine."""
+
+    @abstractmethod
+    def controllers(self) -> Mapping[str, Path]:
+        """Root folder of each controller that can be used."""
+
+    @abstractmethod
+    def settle(self, folder: Path, controllers: list[str]) -> None:
+        """Fit out a folder just made so that processes (or groups below) may use it."""
+
+    @abstractmethod
+    def pin(self, group: Group, pus: str) -> None:
+        """Restrict to PUs, in the kernel's list format."""
+
+    @abstractmethod
+    def set_weight(self, group: Group, weight: int) -> None:
+        """Set the CPU weight; 1024 is the usual."""
+
+    @abstractmethod
+    def set_memory(self, group: Group, limit: int) -> None:
+        """Limit memory, in bytes."""
+
+    @abstractmethod
+    def set_disk(self, group: Group, device: str, writes: int | None, reads: int | None) -> None:
+        """Limit bytes written to a device and read operations, each a second, if given."""
+
+    @abstractmethod
+    def read_back(self, group: Group) -> Placement:
+        """Read the placement in force."""
+
+    @abstractmethod
+    def stats(self, group: Group) -> DomainStats:
+        """Read what was used."""
+
+    @abstractmethod
+    def prepare(self, ledger: Ledger, needed: tuple[str, ...]) -> None:
+        """Change at the root what must be changed before groups can be made."""
+
+    def missing(self) -> dict[Capability, str]:
+        """Say which capabilities want a controller that this machine does not offer."""
+        have = self.controllers()
+        wanted = {
+            Capability.PIN: {"cpuset"},
+            Capability.WEIGHT: {"cpu"},
+            Capability.MEMORY: {"memory"},
+            Capability.DISK: DISK_CONTROLLERS,
+        }
+        return {
+            capability: f"no {' or '.join(sorted(names))} controller may be used by this user"
+            for capability, names in wanted.items()
+            if not have.keys() & names
+        }
+
+    def make(self, ledger: Ledger, name: str) -> Group:
+        """Make group `name` (below ``tierlab-<trial>``), each folder in the ledger first."""
+        folders: dict[str, Path] = {}
+        by_root: dict[Path, list[str]] = {}
+        for controller, root in self.controllers().items():
+            by_root.setdefault(root, []).append(controller)
+        self.prepare(ledger, tuple(self.controllers()))
+        for root, controllers in by_root.items():
+            above = root / f"tierlab-{ledger.trial}"
+            if not above.exists():
+                self._make_folder(ledger, above, controllers)
+            folder = above / name
+            self._make_folder(ledger, folder, controllers)
+            folders.update(dict.fromkeys(controllers, folder))
+        return Group(folders)
+
+    def _make_folder(self, ledger: Ledger, folder: Path, controllers: list[str]) -> None:
+        entry = ledger.add("cgroup", path=str(folder))
+        try:
+            folder.mkdir()
+        except OSError as error:
+            ledger.strike(entry)
+            raise UserError(
+                f"{folder}: cannot make the control group ({error.strerror});"
+                " 'tierlab doctor' says what this machine allows."
+            ) from error
+        ledger.amend(entry, inode=folder.stat().st_ino)
+        self.settle(folder, controllers)
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a version calls the files of a group's placement."""
+
+    effective_pus: str
+    weight: str
+    weight_unit: float
+    """What 1 is in that file, where 1024 is the usual weight."""
+    memory_limit: str
+
+
+class Versioned(Hierarchy):
+    """The hierarchy of one version: the versions differ in names and units."""
+
+    files: ClassVar[Files]
+
+    def pin(self, group: Group, pus: str) -> None:
+        """cpuset.cpus, in both versions."""
+        write(group.folders["cpuset"] / "cpuset.cpus", pus)
+
+    def set_weight(self, group: Group, weight: int) -> None:
+        """In the version's unit."""
+        scaled = round(weight / self.files.weight_unit)
+        write(group.folders["cpu"] / self.files.weight, str(scaled))
+
+    def set_memory(self, group: Group, limit: int) -> None:
+        """In bytes, in both versions."""
+        write(group.folders["memory"] / self.files.memory_limit, str(limit))
+
+    @abstractmethod
+    def disk_limits(self, group: Group) -> tuple[int | None, int | None]:
+        """Read the limits that `set_disk` sets; the group has its controller."""
+
+    def read_back(self, group: Group) -> Placement:
+        """Effective PUs, the weight, and the limits if there are any."""
+        folders, files = group.folders, self.files
+        pus = weight = memory = None
+        disk: tuple[int | None, int | None] = (None, None)
+        if "cpuset" in folders:
+            pus = frozenset(parse_list(read(folders["cpuset"] / files.effective_pus)))
+        if "cpu" in folders:
+            weight = round(int(read(folders["cpu"] / files.weight)) * files.weight_unit)
+        if "memory" in folders:
+            limit = read(folders["memory"] / files.memory_limit)
+            memory = None if limit == "max" or int(limit) >= UNLIMITED else int(limit)
+        if folders.keys() & DISK_CONTROLLERS:
+            disk = self.disk_limits(group)
+        return Placement(pus, weight, memory, *disk)
+
+
+def read(path: Path) -> str:
+    """Read a control file."""
+    return path.read_text().strip()
+
+
+def number(folder: Path | None, name: str) -> int | None:
+    """Read a number; None without the controller's folder."""
+    return None if folder is None else int(read(folder / name))
+
+
+def write(path: Path, value: str) -> None:
+    """Write a control file; `UserError` if the kernel refuses the value."""
+    try:
+        path.write_text(value)
+    except OSError as error:
+        raise UserError(
+            f"{path}: the kernel refuses '{value}' ({error.strerror});"
+            " choose PUs, weight and memory that this machine has."
+        ) from error

@@ -1,0 +1,33 @@
+"""Files of a trial on this host."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tierlab.environments.ledger import Entry, Ledger
+from tierlab.errors import UserError
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy a file or a tree, sharing blocks where the file system can."""
+    copied = subprocess.run(
+        ["cp", "-R", "--preserve=mode,timestamps", "--reflink=auto", str(source), str(target)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if copied.returncode != 0:
+        raise UserError(f"cannot copy {source} to {target}: {copied.stderr.strip()}.")
+
+
+def make_folder(ledger: Ledger, path: Path) -> Entry:
+    """Make a folder of the trial's, in the ledger first; `UserError` if it is there already."""
+    entry = ledger.add("folder", path=str(path))
+    try:
+        path.mkdir(mode=0o755)
+    except OSError as error:
+        ledger.strike(entry)
+        raise UserError(f"{path}: cannot make the trial's folder ({error.strerror}).") from error
+    ledger.amend(entry, inode=path.stat().st_ino)
+    return entry

@@ -1,0 +1,113 @@
+"""The network namespace of a trial: loopback only, no way out, sysctls of its own.
+
+It is bound to ``/run/netns/tierlab-<trial>``, so that ``ip netns`` shows it. It is not made with
+``ip netns add`` (or the libraries that follow it), which leaves a mount on /run/netns behind, nor
+entered with ``ip netns exec``, which hides the control groups.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import pyroute2
+
+from tierlab.environments.ledger import Ledger
+from tierlab.errors import UserError
+
+FOLDER = Path("/run/netns")
+
+T = TypeVar("T")
+
+
+class Namespace:
+    """A network namespace that exists; see `create`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def entry(self) -> list[str]:
+        """The command that enters it and becomes the next one."""
+        return ["nsenter", f"--net={self.path}"]
+
+    def inside(self, work: Callable[[], T]) -> T:
+        """Do some work in a thread of its own that has joined the namespace.
+
+        setns(2) moves a single thread; sockets made there stay in the namespace for good.
+        """
+        results: list[T] = []
+        errors: list[BaseException] = []
+
+        def join_and_work() -> None:
+            try:
+                pyroute2.netns.setns(str(self.path), flags=0)
+                results.append(work())
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=join_and_work, name=f"inside {self.path.name}")
+        thread.start()
+        thread.join()
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    def socket(self) -> socket.socket:
+        """Make a TCP socket inside."""
+        return self.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+
+
+def create(ledger: Ledger, sysctls: Mapping[str, int]) -> Namespace:
+    """Make the namespace of a trial, bring its loopback up and set its sysctls.
+
+    `sysctls` by their dotted names (``net.core.somaxconn``). They belong to the namespace alone
+    and go with it.
+    """
+    if not FOLDER.exists() or ledger.others_list("empty folder", path=str(FOLDER)):
+        ledger.add("empty folder", path=str(FOLDER))
+        FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"tierlab-{ledger.trial}"
+    entry = ledger.add("network namespace", path=str(path))
+    try:
+        path.touch(mode=0o444, exist_ok=False)
+    except OSError as error:
+        ledger.strike(entry)
+        raise UserError(
+            f"{path}: cannot make the network namespace ({error.strerror}); if it is left over from"
+            " a trial with another ledger folder, remove it with 'ip netns delete'."
+        ) from error
+    made = subprocess.run(
+        ["unshare", f"--net={path}", "true"], capture_output=True, text=True, check=False
+    )
+    if made.returncode != 0:
+        raise UserError(
+            f"{path}: cannot make the network namespace ({made.stderr.strip()});"
+            " 'tierlab doctor' says what this machine allows."
+        )
+    ledger.amend(entry, inode=path.stat().st_ino)
+    namespace = Namespace(path)
+    namespace.inside(_bring_loopback_up)
+    namespace.inside(lambda: _set_sysctls(sysctls))
+    return namespace
+
+
+def _bring_loopback_up() -> None:
+    # Not IPRoute(netns=...): that forks, and the child would run our signal handlers.
+    with pyroute2.IPRoute() as route:
+        route.link("set", index=route.link_lookup(ifname="lo")[0], state="up")
+
+
+def _set_sysctls(sysctls: Mapping[str, int]) -> None:
+    for name, value in sysctls.items():
+        path = Path("/proc/sys", *name.split("."))
+        try:
+            path.write_text(str(value))
+        except OSError as error:
+            raise UserError(
+                f"sysctl {name} = {value}: the kernel refuses it ({error.strerror})."
+            ) from error

@@ -1,0 +1,245 @@
+"""Processes of a trial: told apart by pid and start time, in the ledger before they do anything.
+
+A process starts as a small shell that waits for a word on its standard input. Only when its
+identity is on the disk does it get the word, join its cgroups and become the program. Should the
+laboratory die in between, the shell reads the end of its input and goes.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
+from typing import IO
+
+TOKEN = "TIERLAB_LEDGER"
+"""Environment variable of every process of a trial: the token of its ledger."""
+
+_LAUNCHER = """\
+read -r go || exit 125
+count=$1; shift
+while [ "$count" -gt 0 ]; do
+  echo $$ > "$1/cgroup.procs" || exit 125
+  shift; count=$((count - 1))
+done
+ulimit -S -n "$1" || exit 125; shift
+exec "$@" < /dev/null
+"""
+
+KILL_SECONDS = 5.0
+"""How long a killed process may take to be gone."""
+
+MOST_FILES = 65_536
+"""Soft limit of open files given to servers, where the hard limit allows as many."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A process for certain: pids are used again, but not with the same start time.
+
+    `start` is in clock ticks after boot, field 22 of proc_pid_stat(5).
+    """
+
+    pid: int
+    start: int
+
+
+@dataclass(frozen=True)
+class Stat:
+    """The fields of /proc/<pid>/stat that tell whose a process is."""
+
+    state: str
+    session: int
+    start: int
+
+
+def stat(pid: int) -> Stat | None:
+    """Read a process's state, session and start time; None if there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # The name in parentheses may hold blanks and parentheses; the fields count from its end.
+    fields = text[text.rindex(")") + 2 :].split()
+    return Stat(state=fields[0], session=int(fields[3]), start=int(fields[19]))
+
+
+def identify(pid: int) -> Identity:
+    """Identify a process that is there for certain: oneself, or a child not waited for yet."""
+    found = stat(pid)
+    if found is None:
+        raise RuntimeError("/proc is not mounted: Tierlab needs it to tell processes apart")
+    return Identity(pid, found.start)
+
+
+def is_alive(identity: Identity) -> bool:
+    """Whether that very process still runs (a zombie does not)."""
+    found = stat(identity.pid)
+    return found is not None and found.start == identity.start and found.state not in "ZX"
+
+
+def session_members(leader: Identity, token: str) -> list[int]:
+    """List the living processes of a session, its leader among them.
+
+    Linux gives no pid out anew while a session bears it, so a living leader with the right start
+    time vouches for all. Without a leader, each must carry the ledger's token.
+    """
+    found = stat(leader.pid)
+    if found is not None and found.start != leader.start:
+        return []
+    vouched = found is not None
+    members = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        pid = int(folder.name)
+        member = stat(pid)
+        if member is None or member.session != leader.pid or member.state in "ZX":
+            continue
+        if vouched or carries(pid, token):
+            members.append(pid)
+    return members
+
+
+def carries(pid: int, token: str) -> bool:
+    """Whether a process was started with this ledger's token in its environment."""
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    return f"{TOKEN}={token}".encode() in environment.split(b"\0")
+
+
+def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
+    """Ask processes to end, wait `grace` seconds, then kill; return those that had to be asked.
+
+    `members` lists who is left and is asked anew each time, since processes come and go.
+    """
+    asked = list(members())
+    _signal(asked, SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline:
+        if not list(members()):
+            return asked
+        time.sleep(0.02)
+    deadline = time.monotonic() + KILL_SECONDS
+    while (left := list(members())) and time.monotonic() < deadline:
+        _signal(left, SIGKILL)
+        time.sleep(0.02)
+    return asked
+
+
+def _signal(pids: Iterable[int], number: Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+
+
+class Process:
+    """A program of the trial, leader of a session of its own."""
+
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        identity: Identity,
+        token: str,
+        gone: Callable[[], None],
+    ) -> None:
+        self.identity = identity
+        self._popen = popen
+        self._token = token
+        self._gone = gone
+
+    @property
+    def pid(self) -> int:
+        """Process id, on the host."""
+        return self.identity.pid
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """The program's standard output, if it was asked for; who reads it closes it."""
+        return self._popen.stdout
+
+    def poll(self) -> int | None:
+        """Exit status, negative for a signal; None while it runs."""
+        return self._popen.poll()
+
+    def wait(self, timeout: float) -> int | None:
+        """Wait up to `timeout` seconds for the end; the exit status, or None if it still runs."""
+        try:
+            return self._popen.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def signal(self, number: Signals) -> None:
+        """Send a signal to the program (not to its children)."""
+        if self._popen.poll() is None:
+            os.kill(self.pid, number)
+
+    def members(self) -> list[int]:
+        """List the program and the living processes that it started."""
+        self._popen.poll()
+        return session_members(self.identity, self._token)
+
+    def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
+        """Ask the program to end with `first`; kill all that is left after `grace` seconds.
+
+        Returns whether it ended by itself. Striking it off the ledger is the last step; a process
+        that even a kill does not end (it hangs in the kernel) stays there.
+        """
+        self.signal(first)
+        gently = self.wait(grace) is not None
+        end(self.members, 1.0 if gently else 0.0)
+        if self.wait(KILL_SECONDS) is not None:
+            self._gone()
+        return gently
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start a program: where it belongs and what it may see."""
+
+    argv: Sequence[str]
+    token: str
+    cgroups: Sequence[Path] = ()
+    prefix: Sequence[str] = ()
+    """Programs that change namespace or user and then become the next, such as nsenter."""
+    env: Mapping[str, str] | None = None
+    cwd: Path | None = None
+
+
+def open_gate(
+    launch: Launch, output: int | IO[bytes], errors: int | IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start the waiting shell. `let_go` makes it the program; closing its input ends it."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    files = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    groups = [str(group) for group in launch.cgroups]
+    argv = ["/bin/sh", "-c", _LAUNCHER, "tierlab-launch", str(len(groups)), *groups, str(files)]
+    base = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
+    return subprocess.Popen(
+        [*argv, *launch.prefix, *launch.argv],
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=errors,
+        env={**base, **(launch.env or {}), TOKEN: launch.token},
+        cwd=launch.cwd,
+        start_new_session=True,
+    )
+
+
+def let_go(popen: subprocess.Popen[bytes]) -> None:
+    """Let a waiting shell become its program."""
+    if popen.stdin is not None:
+        try:
+            popen.stdin.write(b"go\n")
+            popen.stdin.close()
+        except BrokenPipeError:
+            return

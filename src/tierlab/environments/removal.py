@@ -1,0 +1,164 @@
+"""Removing what a ledger lists: one way for the ordinary end of a trial and for `tierlab clean`.
+
+Each kind of entry has one function. It removes the thing only if it is the one that was made:
+processes by pid and start time, the rest by path and inode number. What has another identity is
+left alone and reported; what is gone already is simply struck off.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tierlab.environments.ledger import Account, Entry
+from tierlab.environments.process import Identity, end, session_members
+
+MNT_DETACH = 2
+
+GRACE = 5.0
+"""Seconds between asking a process to end and killing it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an entry: `done` if it is gone for certain, `note` what was done or not."""
+
+    entry: Entry
+    done: bool
+    note: str | None
+    """None if there was nothing to do."""
+
+
+def remove_all(account: Account, grace: float) -> Iterator[Outcome]:
+    """Remove all that is outstanding: processes first, then the rest, the latest made first."""
+    backwards = account.entries[::-1]
+    processes = [entry for entry in backwards if entry.kind == "process"]
+    others = [entry for entry in backwards if entry.kind != "process"]
+    for entry in [*processes, *others]:
+        # A mistake with one thing must not keep the others from being removed.
+        try:
+            yield _REMOVERS[entry.kind](entry, account, grace)
+        except (OSError, KeyError) as error:
+            yield Outcome(entry, False, f"could not remove {describe(entry)}: {error}")
+
+
+def describe(entry: Entry) -> str:
+    """Name an entry for people."""
+    what = entry.what
+    if entry.kind == "process":
+        return f"process {what['pid']} ({what['program']})"
+    if entry.kind == "controller":
+        return f"controller {what['controller']} handed down by {what['path']}"
+    return f"{entry.kind} {what['path']}"
+
+
+def _remove_process(entry: Entry, account: Account, grace: float) -> Outcome:
+    if not account.is_of_this_boot:
+        return Outcome(entry, True, None)
+    leader = Identity(int(entry.what["pid"]), int(entry.what["start"]))
+    ended = end(lambda: session_members(leader, account.token), grace)
+    if session_members(leader, account.token):
+        return Outcome(entry, False, f"could not end {describe(entry)}")
+    return Outcome(entry, True, f"ended {describe(entry)}" if ended else None)
+
+
+def _identity_problem(entry: Entry, path: Path) -> str | None:
+    """Say why the thing at this path is not the one that was made; None if it is."""
+    made = entry.what.get("inode")
+    if made is not None and path.lstat().st_ino != made:
+        return f"left {describe(entry)} alone: it is not the one that the trial made"
+    return None
+
+
+def _remove_cgroup(entry: Entry, account: Account, grace: float) -> Outcome:
+    path = Path(str(entry.what["path"]))
+    if not account.is_of_this_boot or not path.exists():
+        return Outcome(entry, True, None)
+    problem = _identity_problem(entry, path)
+    if problem is not None:
+        return Outcome(entry, False, problem)
+
+    def members() -> list[int]:
+        return [int(pid) for pid in (path / "cgroup.procs").read_text().split()]
+
+    end(members, grace)
+    _retry_busy(path.rmdir)
+    return Outcome(entry, True, f"removed {describe(entry)}")
+
+
+def _retry_busy(action: Callable[[], None]) -> None:
+    """A group stays busy for a moment after its last process has ended."""
+    deadline = time.monotonic() + 5.0
+    while True:
+        try:
+            action()
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _take_controller_back(entry: Entry, account: Account, _grace: float) -> Outcome:
+    root = Path(str(entry.what["path"]))
+    if not account.is_of_this_boot or any(root.glob("tierlab-*/")):
+        return Outcome(entry, True, None)
+    (root / "cgroup.subtree_control").write_text(f"-{entry.what['controller']}")
+    return Outcome(entry, True, f"took back {describe(entry)}")
+
+
+def _remove_namespace(entry: Entry, _account: Account, _grace: float) -> Outcome:
+    path = Path(str(entry.what["path"]))
+    if not path.exists():
+        return Outcome(entry, True, None)
+    if path.stat().st_dev != path.parent.stat().st_dev:  # the namespace is bound there
+        problem = _identity_problem(entry, path)
+        if problem is not None:
+            return Outcome(entry, False, problem)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.umount2(os.fsencode(path), MNT_DETACH) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
+    path.unlink()
+    return Outcome(entry, True, f"removed {describe(entry)}")
+
+
+def _remove_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
+    path = Path(str(entry.what["path"]))
+    if not path.exists():
+        return Outcome(entry, True, None)
+    problem = _identity_problem(entry, path)
+    if problem is not None:
+        return Outcome(entry, False, problem)
+    if "inode" in entry.what:
+        shutil.rmtree(path)
+    else:
+        path.rmdir()  # the crash came between making it and noting its inode: it is empty
+    return Outcome(entry, True, f"removed {describe(entry)}")
+
+
+def _remove_empty_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
+    """A folder shared with others (/run/netns): it goes only when nobody uses it."""
+    path = Path(str(entry.what["path"]))
+    try:
+        path.rmdir()
+    except OSError:
+        return Outcome(entry, True, None)
+    return Outcome(entry, True, f"removed {describe(entry)}")
+
+
+_REMOVERS: dict[str, Callable[[Entry, Account, float], Outcome]] = {
+    "process": _remove_process,
+    "cgroup": _remove_cgroup,
+    "controller": _take_controller_back,
+    "network namespace": _remove_namespace,
+    "folder": _remove_folder,
+    "empty folder": _remove_empty_folder,
+}

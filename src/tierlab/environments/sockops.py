@@ -1,0 +1,109 @@
+"""A program of the kernel's that says how long to wait for the answer to a SYN.
+
+The first wait is TCP_TIMEOUT_INIT, 1 s, built into the kernel; no sysctl or route changes it. A
+BPF program of the type "sock ops", attached to a control group of version 2, is asked for it by
+the connections of the processes in that group (and those below it), with each wait twice the one
+before. The program is seven instructions and goes away with the group.
+
+Sources: bpf(2); ``BPF_SOCK_OPS_TIMEOUT_INIT`` in include/uapi/linux/bpf.h;
+samples/bpf/tcp_synrto_kern.c of the Linux kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+import time
+from pathlib import Path
+
+BPF_PROG_LOAD, BPF_PROG_ATTACH = 5, 8
+SOCK_OPS_PROGRAM = 13
+AT_SOCK_OPS = 3
+ALLOW_MULTI = 2
+TIMEOUT_INIT = 1
+
+CLOCK_REALTIME_COARSE = 5
+"""Its resolution is a tick of the kernel's, the unit of the reply; clock_getres(2)."""
+
+SYSTEM_CALL = {"x86_64": 321, "aarch64": 280, "riscv64": 280, "ppc64le": 361, "s390x": 351}
+"""Number of bpf(2), by architecture."""
+
+
+def set_syn_timeout(group: Path, seconds: int) -> None:
+    """Have connections of the group's processes wait `seconds` before a SYN is sent again.
+
+    OSError if the kernel refuses, or has no such system call.
+    """
+    program = _load(_timeout_program(seconds))
+    try:
+        folder = os.open(group, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            _bpf(BPF_PROG_ATTACH, struct.pack("=4I", folder, program, AT_SOCK_OPS, ALLOW_MULTI))
+        finally:
+            os.close(folder)
+    finally:
+        os.close(program)
+
+
+def refusal() -> str | None:
+    """Say why the kernel takes no such program from this user; None if it does."""
+    try:
+        os.close(_load(_timeout_program(1)))
+    except OSError as error:
+        return f"the kernel takes no BPF program of it ({error.strerror})"
+    return None
+
+
+def _timeout_program(seconds: int) -> bytes:
+    """`ctx->reply = ctx->op == TIMEOUT_INIT ? seconds * HZ : -1; return 1`."""
+    hz = round(1 / time.clock_getres(CLOCK_REALTIME_COARSE))
+    reply_in_r3, context, op, reply = 3, 1, 0, 4
+    return b"".join(
+        [
+            _instruction(0x61, 2, context, op),  # r2 = ctx->op
+            _instruction(0xB7, 3, value=-1),  # r3 = -1: as it would be without us
+            _instruction(0x55, 2, offset=1, value=TIMEOUT_INIT),  # if r2 != TIMEOUT_INIT skip one
+            _instruction(0xB7, 3, value=seconds * hz),
+            _instruction(0x63, context, reply_in_r3, reply),  # ctx->reply = r3
+            _instruction(0xB7, 0, value=1),  # r0 = 1
+            _instruction(0x95),  # return r0
+        ]
+    )
+
+
+def _instruction(
+    code: int, target: int = 0, source: int = 0, offset: int = 0, value: int = 0
+) -> bytes:
+    """`struct bpf_insn`, see Documentation/bpf/standardization/instruction-set.rst."""
+    return struct.pack("=BBhi", code, source << 4 | target, offset, value)
+
+
+def _load(instructions: bytes) -> int:
+    """A file descriptor of the program."""
+    code = ctypes.create_string_buffer(instructions, len(instructions))
+    licence = ctypes.create_string_buffer(b"Apache-2.0")
+    return _bpf(
+        BPF_PROG_LOAD,
+        struct.pack(
+            "=2I2Q",
+            SOCK_OPS_PROGRAM,
+            len(instructions) // 8,
+            ctypes.addressof(code),
+            ctypes.addressof(licence),
+        ),
+    )
+
+
+def _bpf(command: int, attributes: bytes) -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    # Attributes that are left off at the end are zero to the kernel.
+    given = ctypes.create_string_buffer(attributes, len(attributes))
+    number = SYSTEM_CALL.get(platform.machine(), -1)
+    done: int = libc.syscall(ctypes.c_long(number), command, given, len(attributes))
+    if done < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return done

@@ -1,0 +1,34 @@
+"""Experiment files to typed, validated, frozen plans.
+
+`load(path)` gives an `Experiment`; its `trials()` are `TrialPlan`s, each a combination of the
+factors' levels. Durations are nanoseconds (`*_ns`), sizes bytes, shares 0..1.
+"""
+
+from tierlab.experiment.experiment import Experiment
+from tierlab.experiment.file import load
+from tierlab.experiment.load import Load, Phases, Timeouts
+from tierlab.experiment.objective import Objective
+from tierlab.experiment.observe import Observe
+from tierlab.experiment.plan import TrialPlan
+from tierlab.experiment.soft_resources import SOFT_RESOURCES, SoftResource
+from tierlab.experiment.system import AppTier, DbTier, LbTier, Mapping, System, Tier, WebTier
+
+__all__ = [
+    "SOFT_RESOURCES",
+    "AppTier",
+    "DbTier",
+    "Experiment",
+    "LbTier",
+    "Load",
+    "Mapping",
+    "Objective",
+    "Observe",
+    "Phases",
+    "SoftResource",
+    "System",
+    "Tier",
+    "Timeouts",
+    "TrialPlan",
+    "WebTier",
+    "load",
+]

@@ -1,0 +1,187 @@
+"""From `[[disturb]]` tables to the disturbances of a trial: nothing open, nothing by chance.
+
+What a table leaves open is drawn from the trial's seed, so that the same seed gives the same
+disturbances. Those at random times keep their distance, so that each one's effects can be told
+from the next one's.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tierlab.experiment.disturb import Disturbance, Random, Timed
+from tierlab.experiment.draw_class import drawn_disturbance, existing
+from tierlab.experiment.load import Phases
+from tierlab.experiment.problem import problem
+from tierlab.experiment.quantities import MILLISECOND, SECOND, format_duration
+from tierlab.experiment.system import System
+
+PREPARATION_NS = 5 * SECOND
+"""From the start of the load to the first disturbance: it is prepared meanwhile."""
+
+MARGIN_NS = SECOND
+"""Left free at both ends of the runtime where the start is drawn."""
+
+TRIES = 100
+
+
+class NoRoomError(Exception):
+    """The disturbances do not fit into the runtime; the message says which, without a full stop."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One disturbance of a trial, `at_ns` after the start of the runtime; `id` counts from 1."""
+
+    id: int
+    at_ns: int
+    what: Disturbance
+
+    @property
+    def end_ns(self) -> int:
+        """When it is over."""
+        return self.at_ns + self.what.duration_ns
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A disturbance whose start is still to be drawn, `gap_ns` from all others."""
+
+    place: int
+    what: Disturbance
+    gap_ns: int
+
+
+def check_disturbances(tables: Sequence[Timed], system: System, phases: Phases) -> None:
+    """Raise the `problem` of the first table that this system or its runtime cannot have."""
+    for place, table in enumerate(tables, start=1):
+        name = f"disturb[{place}]"
+        _check_subject(name, table, system)
+        if not isinstance(table.at_ns, int):
+            continue
+        if phases.ramp_up_ns + table.at_ns < PREPARATION_NS:
+            raise problem(
+                f"must leave {format_duration(PREPARATION_NS)} from the start of the load for its"
+                " preparation; take a later moment, or a longer load.phases.ramp_up",
+                name,
+                "at",
+            )
+        longest = table.longest_ns if isinstance(table, Random) else _duration(table)
+        end = table.at_ns + (table.count - 1) * (table.every_ns or 0) + longest
+        if end > phases.runtime_ns:
+            runtime, over = format_duration(phases.runtime_ns), format_duration(end)
+            raise problem(
+                f"must let it end within the runtime of {runtime}; it may last until {over}",
+                name,
+                "at",
+            )
+
+
+def _check_subject(name: str, table: Timed, system: System) -> None:
+    there = existing(system)
+    if isinstance(table, Disturbance) and table.on not in there:
+        raise problem(
+            f"must be a server of this system, not {table.on}: system.db.count is"
+            f" {system.db.count}",
+            name,
+            "on",
+        )
+    if isinstance(table, Random) and not table.reaches(there):
+        raise problem("leaves no server that its classes could disturb", name, "subjects")
+
+
+def _duration(table: Timed) -> int:
+    assert isinstance(table, Disturbance)
+    return table.duration_ns
+
+
+def draw(tables: Sequence[Timed], system: System, phases: Phases, seed: int) -> tuple[Drawn, ...]:
+    """The disturbances of a trial, in the order of their starts.
+
+    `tables` are checked (`check_disturbances`). Raises `NoRoomError`.
+    """
+    dice = random.Random(f"disturbances of {seed}")
+    fixed: list[tuple[int, Disturbance]] = []
+    to_place: list[_Open] = []
+    for place, table in enumerate(tables, start=1):
+        for number in range(table.count):
+            what = _settled(table, system, dice)
+            if isinstance(table.at_ns, int):
+                fixed.append((table.at_ns + number * (table.every_ns or 0), what))
+            else:
+                to_place.append(_Open(place, what, table.gap_ns))
+    placed = sorted(_placed(fixed, to_place, phases, dice), key=lambda found: found[0])
+    return tuple(Drawn(number, at, what) for number, (at, what) in enumerate(placed, start=1))
+
+
+def _settled(table: Timed, system: System, dice: random.Random) -> Disturbance:
+    """The table as it is, or as it is drawn."""
+    if isinstance(table, Random):
+        return drawn_disturbance(table, system, dice)
+    assert isinstance(table, Disturbance)
+    return table
+
+
+def _placed(
+    fixed: list[tuple[int, Disturbance]],
+    to_place: Sequence[_Open],
+    phases: Phases,
+    dice: random.Random,
+) -> list[tuple[int, Disturbance]]:
+    """Give each a start, evenly over what is free; one that finds none makes all start anew."""
+    stuck = None
+    for _ in range(TRIES):
+        placed = list(fixed)
+        for it in to_place:
+            start = _start(it, placed, phases, dice)
+            if start is None:
+                stuck = it
+                break
+            placed.append((start, it.what))
+        else:
+            return placed
+    assert stuck is not None
+    raise NoRoomError(
+        f"disturb[{stuck.place}] finds no room in the runtime of"
+        f" {format_duration(phases.runtime_ns)} beside the others, {format_duration(stuck.gap_ns)}"
+        " apart; ask for fewer, a smaller gap or a longer runtime"
+    )
+
+
+def _start(
+    it: _Open, placed: Sequence[tuple[int, Disturbance]], phases: Phases, dice: random.Random
+) -> int | None:
+    """A start drawn evenly over the moments that are free, in whole milliseconds."""
+    earliest = max(MARGIN_NS, PREPARATION_NS - phases.ramp_up_ns)
+    latest = phases.runtime_ns - MARGIN_NS - it.what.duration_ns
+    free = list(_free(earliest, latest, it, placed))
+    rooms = [last - first + 1 for first, last in free]
+    if not free:
+        return None
+    nth = dice.randrange(sum(rooms))
+    for (first, _), room in zip(free, rooms, strict=True):
+        if nth < room:
+            return (first + nth) * MILLISECOND
+        nth -= room
+    raise AssertionError("the rooms add up")
+
+
+def _free(
+    earliest: int, latest: int, it: _Open, placed: Sequence[tuple[int, Disturbance]]
+) -> Iterator[tuple[int, int]]:
+    """First and last millisecond of each stretch in which it may start."""
+    begin = earliest
+    for at, other in sorted(placed, key=lambda found: found[0]):
+        before = at - it.gap_ns - it.what.duration_ns
+        yield from _whole(begin, min(before, latest))
+        begin = max(begin, at + other.duration_ns + it.gap_ns)
+    yield from _whole(begin, latest)
+
+
+def _whole(first_ns: int, last_ns: int) -> Iterator[tuple[int, int]]:
+    first, last = math.ceil(first_ns / MILLISECOND), last_ns // MILLISECOND
+    if first <= last:
+        yield first, last

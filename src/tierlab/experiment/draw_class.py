@@ -1,0 +1,87 @@
+"""Drawing one disturbance of class `"random"`: its class, server, duration and intensity."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tierlab.experiment.disturb import KINDS, RESOURCES, Disturbance, Random
+from tierlab.experiment.quantities import BYTES, MIB, MILLISECOND
+from tierlab.experiment.system import System
+
+KIB = BYTES["KiB"]
+
+
+def existing(system: System) -> tuple[str, ...]:
+    """The servers of this system."""
+    return tuple(
+        f"{name}.{number}"
+        for name, tier in system.tiers.items()
+        for number in range(1, tier.count + 1)
+    )
+
+
+def drawn_disturbance(table: Random, system: System, dice: random.Random) -> Disturbance:
+    """One draw: each class as likely as another, then each server that it can disturb."""
+    reached = table.reaches(existing(system))
+    kind = dice.choice(list(reached))
+    on = dice.choice(reached[kind])
+    duration = evenly_by_logarithm(dice, table.shortest_ns, table.longest_ns, MILLISECOND)
+    intensity = _INTENSITIES[kind](dice, on) if kind in _INTENSITIES else {}
+    model = KINDS[kind]
+    return model.model_construct(class_=kind, on=on, duration_ns=duration, **intensity)
+
+
+def evenly_by_logarithm(dice: random.Random, least: int, most: int, step: int) -> int:
+    """A number whose logarithm is uniform between those of `least` and `most`, in whole steps."""
+    drawn = math.exp(dice.uniform(math.log(least), math.log(most)))
+    return min(max(round(drawn / step) * step, least), most)
+
+
+def _memory(dice: random.Random, _on: str) -> dict[str, Any]:
+    return {
+        "take": evenly_by_logarithm(dice, 200 * MIB, 800 * MIB, MIB),
+        "request": evenly_by_logarithm(dice, 256 * KIB, 4 * MIB, 4 * KIB),
+    }
+
+
+def _cpu(dice: random.Random, _on: str) -> dict[str, Any]:
+    return {
+        "threads": dice.randint(2, 6),
+        "pattern": dice.choice(["steady", "alternating"]),
+        "where": dice.choice(["domain", "cores"]),
+    }
+
+
+def _disk(dice: random.Random, _on: str) -> dict[str, Any]:
+    return {"write": evenly_by_logarithm(dice, MIB, 16 * MIB, KIB)}
+
+
+def _lock(dice: random.Random, _on: str) -> dict[str, Any]:
+    return {"table": dice.choice(["stories", "comments", "users"])}
+
+
+def _pool(dice: random.Random, on: str) -> dict[str, Any]:
+    return {"resource": dice.choice(RESOURCES[on.partition(".")[0]])}
+
+
+def _burst(dice: random.Random, _on: str) -> dict[str, Any]:
+    return {"users": evenly_by_logarithm(dice, 150, 600, 1)}
+
+
+def _network(dice: random.Random, _on: str) -> dict[str, Any]:
+    return {"rate": evenly_by_logarithm(dice, 2 * KIB, 16 * KIB, KIB)}
+
+
+_INTENSITIES: Mapping[str, Callable[[random.Random, str], dict[str, Any]]] = {
+    "memory": _memory,
+    "cpu": _cpu,
+    "disk": _disk,
+    "lock": _lock,
+    "pool": _pool,
+    "burst": _burst,
+    "network": _network,
+}
+"""What a class draws of its own: strong enough to delay requests, over about a factor of ten."""

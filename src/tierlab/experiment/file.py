@@ -1,0 +1,53 @@
+"""Reading and writing experiment files."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tierlab.errors import UserError
+from tierlab.experiment.experiment import Experiment
+
+MOST_BYTES = 1 << 20
+
+
+def load(path: Path | str) -> Experiment:
+    """The experiment in a TOML file; UserError with one sentence when anything is wrong."""
+    return Experiment.from_tables(read_tables(Path(path)), str(path))
+
+
+def read_tables(path: Path) -> dict[str, Any]:
+    """The file's tables, unchecked."""
+    try:
+        return tomllib.loads(_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: not valid TOML: {_lower(str(error))}.") from None
+    except (ValueError, RecursionError):
+        raise UserError(f"{path}: not valid TOML: a number too long or nested too deep.") from None
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; name the experiment file in it.")
+    if not path.exists():
+        raise UserError(f"{path}: no such file; `tierlab init {path}` writes one.")
+    if not path.is_file():
+        raise UserError(f"{path}: is not a regular file.")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}.") from None
+    if len(content) > MOST_BYTES:
+        raise UserError(f"{path}: is over 1 MiB; that is no experiment file.")
+    if not content.strip():
+        raise UserError(f"{path}: is empty; `tierlab init` writes a file to start from.")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: is not UTF-8 text (byte {error.start}).") from None
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

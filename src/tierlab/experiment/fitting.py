@@ -1,0 +1,58 @@
+"""What a disturbance needs its server to be held to, for the whole trial.
+
+A memory that is never full cannot thrash, and a disk that is faster than any neighbour cannot be
+used up. Where the file says nothing, the tier gets limits with which an undisturbed trial goes on
+as before; in the manifest they look like any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierlab.experiment.disturb import Disk, Memory
+from tierlab.experiment.draw import Drawn
+from tierlab.experiment.quantities import MIB
+from tierlab.experiment.system import AppTier, System, Tier
+
+READS = 1000
+"""A second: a page fault then takes a millisecond on the fastest disk too."""
+
+WRITES = 32 * MIB
+"""A second: twenty times what the database writes under 1,500 users."""
+
+
+def fitted(system: System, drawn: Sequence[Drawn]) -> System:
+    """The system with the limits that these disturbances need and the file does not give."""
+    tiers = dict(system.tiers)
+    for each in drawn:
+        name = each.what.on.partition(".")[0]
+        tiers[name] = _fitted(
+            tiers[name], isinstance(each.what, Memory), isinstance(each.what, Disk)
+        )
+    return system.model_copy(update=tiers)
+
+
+def _fitted(tier: Tier, memory: bool, disk: bool) -> Tier:
+    limits = tier.disk
+    if memory and limits.reads is None:
+        limits = limits.model_copy(update={"reads": READS})
+    if disk and limits.writes is None:
+        limits = limits.model_copy(update={"writes": WRITES})
+    size = room(tier) if memory and tier.memory is None else tier.memory
+    return tier.model_copy(update={"memory": size, "disk": limits})
+
+
+def room(tier: Tier) -> int:
+    """Memory in which one server of the tier has all it needs, and little beside, in bytes.
+
+    Measured on servers under 1,500 users: what each holds besides its heap or buffer pool.
+    """
+    match tier.server:
+        case "tomcat" if isinstance(tier, AppTier):
+            return tier.heap + 192 * MIB
+        case "mariadb":
+            return tier.soft["buffer_pool"] + 128 * MIB
+        case "httpd":
+            return 128 * MIB
+        case _:
+            return 64 * MIB

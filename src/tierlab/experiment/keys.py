@@ -1,0 +1,127 @@
+"""Every key that an experiment file may have, read off the models.
+
+Error sentences, the factors' check, `tierlab init` and the reference page all use this one walk.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic.fields import FieldInfo
+
+from tierlab.experiment.factors import Factors
+from tierlab.experiment.kinds import Kind
+from tierlab.experiment.section import Section
+from tierlab.experiment.soft import completed_soft
+from tierlab.experiment.soft_resources import SOFT_RESOURCES
+from tierlab.experiment.system import Tier
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key by its path, what it takes (shortly, and in JSON Schema) and its meaning.
+
+    `default` and `example` (for a key that has no default) are as a file would have them.
+    """
+
+    path: tuple[str, ...]
+    takes: str
+    schema: dict[str, Any]
+    default: Any
+    example: Any
+    required: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the file by its path, its meaning and the keys that it knows."""
+
+    path: tuple[str, ...]
+    meaning: str
+    keys: tuple[Key, ...]
+    tables: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
+    """Arrays of tables, whose keys are those of the tables' classes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Keys, and tables and arrays of tables below."""
+        return tuple(key.path[-1] for key in self.keys) + self.tables + self.arrays
+
+
+def tables(model: type[Section], *path: str) -> Iterator[Table]:
+    """The model's own table, then those below it."""
+    below: list[tuple[str, type[Section]]] = []
+    arrays: list[str] = []
+    keys: list[Key] = []
+    for name, field in model.model_fields.items():
+        if model is Factors and name == "levels":
+            continue
+        key = field.alias or name
+        section = _section(field.annotation)
+        if typing.get_origin(field.annotation) is list:
+            arrays.append(key)
+        elif section is not None:
+            below.append((key, section))
+        elif not (issubclass(model, Tier) and name == "soft"):
+            keys.append(_key((*path, key), field))
+    names = tuple(name for name, _ in below)
+    tier = issubclass(model, Tier)
+    meaning = " ".join((model.__doc__ or "").split())
+    yield Table(path, meaning, tuple(keys), (*names, "soft") if tier else names, tuple(arrays))
+    for key, section in below:
+        yield from tables(section, *path, key)
+    if tier:
+        yield _soft(model.model_fields["server"].default, *path, "soft")
+
+
+def _soft(server: str, *path: str) -> Table:
+    values = completed_soft(server, {}, processes_only=False)
+    keys = tuple(
+        Key(
+            (*path, resource.name),
+            resource.kind.range(),
+            resource.kind.json_schema(),
+            resource.kind.write(values[resource.name]),
+            None,
+            False,
+            f"{resource.directive}: {resource.meaning}",
+        )
+        for resource in SOFT_RESOURCES[server].values()
+    )
+    return Table(path, f"Soft resources of {server}.", keys)
+
+
+def _section(annotation: Any) -> type[Section] | None:
+    """The table that a field holds, optional or not."""
+    for kind in (annotation, *typing.get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, Section):
+            return kind
+    return None
+
+
+def _key(path: tuple[str, ...], field: FieldInfo) -> Key:
+    kind = next((m for m in field.metadata if isinstance(m, Kind)), None)
+    default = None if field.is_required() else field.get_default(call_default_factory=True)
+    if kind is not None and default is not None:
+        default = kind.write(default)
+    meaning = " ".join((field.description or "").split())
+    takes, schema = _plain(field.annotation) if kind is None else (kind.range(), kind.json_schema())
+    example = (field.examples or [None])[0]
+    return Key(path, takes, schema, default, example, field.is_required(), meaning)
+
+
+def _plain(annotation: Any) -> tuple[str, dict[str, Any]]:
+    """What a key without a kind of its own takes: true or false, or one of some words."""
+    if annotation is bool:
+        return "true or false", {"type": "boolean"}
+    if type(None) in typing.get_args(annotation):
+        (annotation,) = set(typing.get_args(annotation)) - {type(None)}
+    if typing.get_origin(annotation) is Literal:
+        words = typing.get_args(annotation)
+        return ", ".join(f'"{word}"' for word in words), {"enum": list(words)}
+    raise TypeError(f"{annotation} says nothing of its values; give the key a kind")

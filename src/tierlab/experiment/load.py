@@ -1,0 +1,106 @@
+"""`[load]`: who sends requests, which ones, and for how long."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from tierlab.experiment.kinds import Duration, Real, Whole
+from tierlab.experiment.problem import problem
+from tierlab.experiment.quantities import SECOND
+from tierlab.experiment.section import Section
+
+Mix = Literal[
+    "browse-only",
+    "browse-only-no-search",
+    "user",
+    "user-no-search",
+    "author",
+    "read-write",
+    "read-write-no-search",
+]
+
+
+class Phases(Section):
+    """The parts of a trial; figures are taken from the runtime."""
+
+    ramp_up_ns: Annotated[int, Duration("0s", "1h")] = Field(default=20 * SECOND, alias="ramp_up")
+    """Load grows; not counted."""
+
+    runtime_ns: Annotated[int, Duration("1s", "24h")] = Field(default=60 * SECOND, alias="runtime")
+    """Load is steady; counted."""
+
+    ramp_down_ns: Annotated[int, Duration("0s", "1h")] = Field(
+        default=5 * SECOND, alias="ramp_down"
+    )
+    """Load goes on so that the last counted requests end under it; not counted."""
+
+
+class Timeouts(Section):
+    """How long a user waits before an interaction counts as failed."""
+
+    connect_ns: Annotated[int, Duration("1ms", "10m")] = Field(default=60 * SECOND, alias="connect")
+    """For the connection, SYN retransmissions included."""
+
+    request_ns: Annotated[int, Duration("1ms", "10m")] = Field(default=60 * SECOND, alias="request")
+    """For a page or an image, from the start of its connection to its last byte."""
+
+
+class Load(Section):
+    """A closed loop of `users`, or an open loop at `rate`."""
+
+    users: Annotated[int | None, Whole(1, 1_000_000)] = Field(default=None, examples=[500])
+    """Closed loop: users who each wait for the reply and then think. Give this or `rate`."""
+
+    rate: Annotated[float | None, Real(0.01, 1_000_000)] = Field(default=None, examples=[500.0])
+    """Open loop: interactions per second, whatever the system does. Give this or `users`."""
+
+    arrivals: Literal["poisson", "constant"] = "poisson"
+    """Open loop: gaps between interactions, exponential or all the same."""
+
+    mix: Mix = "read-write"
+    """The workload's mix of interactions; read-write is 90 % user and 10 % author sessions."""
+
+    think_ns: Annotated[int, Duration("0s", "1h")] = Field(default=7 * SECOND, alias="think")
+    """Closed loop: mean think time; exponential, cut at ten times the mean as in TPC-W."""
+
+    start: Literal["staggered", "at once"] | None = Field(default=None, examples=["at once"])
+    """Closed loop: users begin evenly over the ramp-up, or all together; without it, as
+    `system.fidelity` has it: staggered where it is corrected, at once where it is published."""
+
+    connection: Literal["per-request", "keep-alive"] = "per-request"
+    """A new connection for each request, or one kept per user."""
+
+    images: bool = True
+    """Whether a page's images are fetched as a browser without a cache would."""
+
+    timeouts: Timeouts = Field(default_factory=Timeouts)
+    phases: Phases = Field(default_factory=Phases)
+
+    @model_validator(mode="after")
+    def _one_loop(self) -> Self:
+        if self.users is None and self.rate is None:
+            raise problem("needs either users (closed loop) or rate (open loop)")
+        if self.users is not None and self.rate is not None:
+            raise problem("has both users (closed loop) and rate (open loop); keep one of them")
+        for name in self._other_loop() & self.model_fields_set:
+            key = type(self).model_fields[name].alias or name
+            needed, given = ("rate", "users") if self.rate is None else ("users", "rate")
+            raise problem(f"goes with {needed}, not with {given}; remove one of them", key)
+        return self
+
+    def _other_loop(self) -> set[str]:
+        """The keys that mean nothing in this loop."""
+        return {"arrivals"} if self.rate is None else {"think_ns", "start"}
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        unused = {fields[name].alias or name for name in self._other_loop()}
+        return {key: value for key, value in write(self).items() if key not in unused}

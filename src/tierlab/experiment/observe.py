@@ -1,0 +1,45 @@
+"""`[observe]`: what is recorded besides the requests, and how finely."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tierlab.experiment.kinds import Duration, Selection
+from tierlab.experiment.quantities import MILLISECOND, SECOND
+from tierlab.experiment.section import Section
+
+SAMPLERS = (
+    "cpu",
+    "memory",
+    "disk",
+    "net",
+    "tcp",
+    "listen",
+    "pressure",
+    "process",
+    "domain",
+    "database",
+)
+"""Each fills the table of its name."""
+
+
+class Observe(Section):
+    """Samplers and message capture."""
+
+    interval_ns: Annotated[int, Duration("10ms", "10s")] = Field(
+        default=50 * MILLISECOND, alias="interval"
+    )
+    """Time between samples."""
+
+    thread_interval_ns: Annotated[int, Duration("10ms", "10s")] = Field(
+        default=SECOND, alias="thread_interval"
+    )
+    """Time between samples of every single thread."""
+
+    samplers: Annotated[tuple[str, ...], Selection(SAMPLERS)] = SAMPLERS
+    """What is sampled."""
+
+    messages: bool = True
+    """Whether messages between the tiers are captured and made into visits (needs privilege)."""

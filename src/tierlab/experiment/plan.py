@@ -1,0 +1,53 @@
+"""The plan of one trial: every value that it runs with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from tierlab.experiment.draw import Drawn
+from tierlab.experiment.load import Load
+from tierlab.experiment.objective import Objective
+from tierlab.experiment.observe import Observe
+from tierlab.experiment.section import Section
+from tierlab.experiment.system import System
+
+
+class TrialPlan(Section):
+    """One run at one combination of the factors' levels."""
+
+    experiment: str
+    """The experiment's name; with `trial` the run folder's path."""
+
+    trial: str
+    """`"001"`, `"002"`, ... in the order in which the trials run."""
+
+    question: str
+    repetition: int
+    """From 1."""
+
+    seed: int
+    """Of this trial: the experiment's seed + repetition - 1."""
+
+    levels: dict[str, Any] = Field(default_factory=dict)
+    """This trial's level of every factor, as the file has it."""
+
+    system: System
+    load: Load
+    observe: Observe
+    objective: Objective
+
+    disturb: tuple[Drawn, ...] = ()
+    """What is done to it and when, nothing left to be drawn; the truth, which no run folder has."""
+
+    def as_file(self) -> dict[str, Any]:
+        """The tables of an experiment file that runs this trial again, undisturbed."""
+        about = {"name": self.experiment, "question": self.question, "seed": self.seed}
+        parts = self.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_none=True,
+            include={"system", "load", "observe", "objective"},
+        )
+        return {"experiment": about} | parts

@@ -1,0 +1,142 @@
+"""From a wrong value to one sentence: file, key, what was wrong, what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from tierlab.errors import UserError
+
+Path = tuple[str, ...]
+_BARE = re.compile(r"\w+(\[[0-9]+\])?")
+
+
+def problem(text: str, *at: str) -> PydanticCustomError:
+    """An error for a validator to raise: `text` goes on from the key at `at` below the table."""
+    return PydanticCustomError("problem", "{text}", {"text": text, "at": at})
+
+
+def unknown_key(key: str, allowed: Iterable[str], *at: str) -> PydanticCustomError:
+    """An error for a key that is not one of `allowed`, with the likeliest one meant."""
+    return problem(_unknown(key, list(allowed)), *at, key)
+
+
+def sentence(
+    source: str, error: ValidationError, keys: Mapping[Path, Sequence[str]], *above: str
+) -> UserError:
+    """The first mistake as one sentence, and how many more there are.
+
+    `keys` are the keys that each table of the file knows; `above` is the table that was validated.
+    """
+    details = error.errors(include_url=False)
+    # A misspelt key first: it may be why another is missing.
+    first = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
+    path, text = _explain(first, keys, above)
+    more = len(details) - 1
+    tail = f" ({more} more mistake{'s' if more > 1 else ''} in this file.)" if more else ""
+    return UserError(f"{source}: {dotted(path)} {text}.{tail}")
+
+
+def dotted(path: Sequence[str]) -> str:
+    """`("load", "think")` as `load.think`; parts with dots or blanks are quoted."""
+    return ".".join(p if _BARE.fullmatch(p) else shown(p) for p in path)
+
+
+def shown(value: object) -> str:
+    """A value as a file would have it, shortened, on one line."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = str(value)
+    text = "".join(c if c.isprintable() else "?" for c in text)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def closest(word: str, words: Iterable[str]) -> str:
+    """` (did you mean x?)`, or nothing when no word is near."""
+    near = difflib.get_close_matches(word, list(words), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _unknown(key: str, allowed: Sequence[str]) -> str:
+    return f"is not a known key{closest(key, allowed)}; allowed here: {', '.join(allowed)}"
+
+
+def _explain(
+    error: ErrorDetails, keys: Mapping[Path, Sequence[str]], above: Path
+) -> tuple[Path, str]:
+    """The key and the rest of the sentence."""
+    path, known = _places(error["loc"], above)
+    context: dict[str, Any] = error.get("ctx", {})
+    value = error["input"]
+    match error["type"]:
+        case "problem":
+            return path + tuple(context["at"]), str(context["text"])
+        case "extra_forbidden":
+            return path, _unknown(path[-1], keys.get(known[:-1], ()))
+        case "missing":
+            return path, "is missing"
+        case "union_tag_not_found":
+            return (*path, "class"), f"is missing; it is {_listed(keys[(*known, 'class')])}"
+        case "union_tag_invalid":
+            path, value = (*path, "class"), value["class"]
+            allowed = keys[(*known, "class")]
+            meant = closest(value, allowed) if isinstance(value, str) else ""
+            return path, f"must be {_listed(allowed)}, not {shown(value)}{meant}"
+    meant = _meant(value, context) if error["type"] == "literal_error" else ""
+    wanted = _wanted(error, context, keys.get(known, ()))
+    return path, f"must be {wanted}, not {shown(value)}{meant}"
+
+
+def _places(loc: Sequence[str | int], above: Path) -> tuple[Path, Path]:
+    """The path for people, `disturb[2].take`, and the keys', `disturb.memory.take`.
+
+    In an array of tables the place counts from 1, and the table's class comes after it.
+    """
+    path, known = list(above), list(above)
+    for before, part in zip((None, *loc), loc, strict=False):
+        if isinstance(part, int):
+            path[-1] += f"[{part + 1}]"
+            continue
+        known.append(part)
+        if not isinstance(before, int):
+            path.append(part)
+    return tuple(path), tuple(known)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """`"a", "b" or "c"`."""
+    *most, last = (f'"{word}"' for word in words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _meant(value: object, context: Mapping[str, Any]) -> str:
+    """The nearest of the words that are allowed."""
+    words = str(context["expected"]).split("'")[1::2]
+    return closest(value, words) if isinstance(value, str) else ""
+
+
+def _wanted(error: ErrorDetails, context: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """What the value should have been."""
+    match error["type"]:
+        case "kind":
+            wanted = str(context["words"])
+        case "literal_error":
+            wanted = str(context["expected"]).replace("'", '"')
+        case "bool_type":
+            wanted = "true or false"
+        case "model_type" | "dict_type":
+            wanted = f"a table (keys: {', '.join(keys)})"
+        case "model_attributes_type":
+            wanted = "a table with a class"
+        case "list_type":
+            wanted = f"an array of tables ([[{error['loc'][-1]}]])"
+        case _:
+            wanted = f"something else ({error['msg']})"
+    return wanted

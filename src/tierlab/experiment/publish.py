@@ -1,0 +1,159 @@
+"""The reference page and the JSON Schema of experiment files, written from the models.
+
+`python -m tierlab.experiment.publish docs/reference` renews both.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from tierlab.experiment.experiment import COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.keys import Key, Table
+from tierlab.experiment.quantities import BYTES, NANOSECONDS
+from tierlab.experiment.template import as_toml
+
+PAGE = "experiment.md"
+SCHEMA = "experiment.schema.json"
+INTRODUCTION = f"""\
+# Experiment files
+
+An experiment file is TOML. Three keys have to be there: `experiment.name`, `system.workload`, and
+either `load.users` or `load.rate`; all others have defaults. `tierlab init FILE` writes a file with
+every key in it. For editors there is a JSON Schema, [{SCHEMA}]({SCHEMA}):
+`#:schema PATH` in the first line points to it.
+
+Durations are text with a unit ({", ".join(NANOSECONDS)}): `"500ms"`. So are sizes
+({", ".join(BYTES)}): `"2GiB"`.
+A key that is not listed here is an error, and so is a value out of its range: `tierlab run` names
+the file, the key and what is allowed, and starts nothing.
+
+This page is written by `python -m tierlab.experiment.publish docs/reference`.
+"""
+FACTORS = """\
+Any other key of this table is a dotted key of `system`, `load` or `observe`, in quotes, with a list
+of its levels. Every combination of levels is a trial and is checked like a file of its own before
+the first one starts. Trials are named 001, 002, ... in the order in which they run; the first key
+varies slowest. A repetition is a complete block: every combination once before any comes again, so
+that a drift of the machine falls on all levels alike. All combinations of a repetition have the
+same seed, and so the same users with the same wishes.
+"""
+DISTURB = """\
+## [[disturb]]
+
+Faults that Tierlab injects into the runtime, so that the truth is known: one table each, as many as
+are wanted. The truth (what was done when) is written beside the run folder, to `<trial>.truth/`,
+and never into it; nothing that reads a run folder can see it. [How to disturb a
+trial](../how-to/disturb.md) says more. Each class has keys of its own beside these:
+"""
+LEVELS = {
+    "anyOf": [
+        {"type": "array", "minItems": 1, "uniqueItems": True, "description": "Levels."},
+        {"type": "object"},
+    ]
+}
+"""Of a factor: a list, or (its dotted key unquoted) a table down to lists."""
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of an experiment file."""
+    title = "Tierlab experiment"
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "title": title} | _object(())
+
+
+def _object(path: tuple[str, ...]) -> dict[str, Any]:
+    """The table at this path."""
+    table = TABLES[path]
+    below = {name: _object((*path, name)) for name in table.tables}
+    arrays = {name: ARRAYS[name] for name in table.arrays}
+    required = [key.path[-1] for key in table.keys if key.required]
+    required += [name for name, part in below.items() if "required" in part]
+    return (
+        {"type": "object", "description": table.meaning}
+        | {"properties": _properties(table) | below | arrays}
+        | ({"required": required} if required else {})
+        | {"additionalProperties": LEVELS if path == ("factors",) else False}
+    )
+
+
+def _properties(table: Table) -> dict[str, Any]:
+    return {key.path[-1]: _property(key) for key in table.keys}
+
+
+def _property(key: Key) -> dict[str, Any]:
+    default = {} if key.default is None else {"default": key.default}
+    examples = {} if key.example is None else {"examples": [key.example]}
+    return key.schema | {"description": key.meaning} | default | examples
+
+
+def _disturbance(table: Table) -> dict[str, Any]:
+    """One table of the array `disturb`."""
+    return {
+        "type": "object",
+        "description": table.meaning,
+        "properties": _properties(table),
+        "required": ["class"],
+        "additionalProperties": False,
+    }
+
+
+ARRAYS = {
+    "disturb": {"type": "array", "items": {"oneOf": [*map(_disturbance, DISTURBANCES.values())]}}
+}
+"""The arrays of tables, by name."""
+
+
+def reference() -> str:
+    """The reference page, in Markdown."""
+    parts = [INTRODUCTION]
+    for path, table in TABLES.items():
+        if path == ("factors",):
+            parts += _disturbances()
+        if path:
+            parts.append("\n".join(_table(table)) + "\n")
+    return "\n".join(parts)
+
+
+def _disturbances() -> Iterator[str]:
+    yield DISTURB + "\n".join(_keys(COMMON.values())) + "\n"
+    for kind, table in DISTURBANCES.items():
+        own = [key for key in table.keys if key.path[-1] not in COMMON]
+        yield "\n".join([f'### class = "{kind}"', "", table.meaning, *_keys(own)]) + "\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"## [{'.'.join(table.path)}]"
+    yield ""
+    yield table.meaning
+    if table.path == ("factors",):
+        yield f"\n{FACTORS.rstrip()}"
+    yield from _keys(table.keys)
+
+
+def _keys(keys: Collection[Key]) -> Iterator[str]:
+    if keys:
+        yield "\n| key | takes | default | meaning |\n|---|---|---|---|"
+    for key in keys:
+        cells = (f"`{key.path[-1]}`", key.takes, _default(key), key.meaning)
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _default(key: Key) -> str:
+    if key.required:
+        return "required"
+    return "none" if key.default is None else f"`{as_toml(key.default)}`"
+
+
+def main(folder: Path) -> None:
+    """Write both files into the folder."""
+    (folder / PAGE).write_text(reference(), encoding="utf-8")
+    text = json.dumps(schema(), indent=2, ensure_ascii=False)
+    (folder / SCHEMA).write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

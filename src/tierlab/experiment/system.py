@@ -1,0 +1,149 @@
+"""`[system]`: the workload, where it runs, and its tiers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_serializer, model_validator
+
+from tierlab.experiment.kinds import Numbers, Real, Size, Whole
+from tierlab.experiment.quantities import MIB
+from tierlab.experiment.section import Section
+from tierlab.experiment.soft import checked_soft, completed_soft, written_soft
+
+
+class Mapping(Section):
+    """Where a tier's servers run; each key that is missing leaves it to the kernel."""
+
+    pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
+    """PUs that the servers may run on, by Linux's CPU numbers; without it, all."""
+
+    weight: Annotated[int | None, Whole(16, 100_000)] = Field(default=None, examples=[1024])
+    """Share of contended CPU time relative to other tiers; a tier without one has 1024."""
+
+
+class DiskLimits(Section):
+    """What each of a tier's servers may do to the disk that its files lie on."""
+
+    writes: Annotated[int | None, Size("64KiB", "1TiB")] = Field(default=None, examples=["32MiB"])
+    """Bytes a second that are written; without it, no limit."""
+
+    reads: Annotated[int | None, Whole(10, 100_000_000)] = Field(default=None, examples=[500])
+    """Read operations a second; without it, no limit."""
+
+
+class Tier(Section):
+    """A layer of the application: `count` instances of one server."""
+
+    server: str
+    """The server software."""
+
+    count: int = 1
+    """Instances."""
+
+    memory: Annotated[int | None, Size("16MiB", "64TiB")] = Field(default=None, examples=["2GiB"])
+    """Memory that each instance may use; without it, no limit."""
+
+    mapping: Mapping = Field(default_factory=Mapping)
+    """Where the servers run."""
+
+    disk: DiskLimits = Field(default_factory=DiskLimits)
+    """How much the servers may use the disk."""
+
+    soft: dict[str, int] = Field(default_factory=dict)
+    """Soft resources by name: all of the server's, in counts, bytes and nanoseconds."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_soft(cls, table: Any) -> Any:
+        server = cls.model_fields["server"].default
+        if not isinstance(table, dict) or table.get("server", server) != server:
+            return table
+        given = checked_soft(server, table.get("soft", {}))
+        return table | {"soft": completed_soft(server, given, table.get("mpm") == "prefork")}
+
+    @field_serializer("soft", when_used="json")
+    def _write_soft(self, soft: dict[str, int]) -> dict[str, Any]:
+        return written_soft(self.server, soft)
+
+
+class WebTier(Tier):
+    """The web server: static pages, and a gateway to the application server."""
+
+    server: Literal["httpd"] = "httpd"
+    """The server software."""
+
+    count: Annotated[int, Whole(1, 1)] = 1
+    """Instances."""
+
+    mpm: Literal["event", "prefork"] = "event"
+    """httpd's processing model: threads in a few processes, or a process a request."""
+
+    connector: Literal["ajp", "http"] = "ajp"
+    """The protocol to the application server."""
+
+
+class AppTier(Tier):
+    """The application server, with the workload's servlets."""
+
+    server: Literal["tomcat"] = "tomcat"
+    """The server software."""
+
+    count: Annotated[int, Whole(1, 1)] = 1
+    """Instances."""
+
+    heap: Annotated[int, Size("32MiB", "1TiB", step="1MiB")] = 256 * MIB
+    """The JVM's heap, from the start and at most."""
+
+
+class LbTier(Tier):
+    """The load balancer between the application server and the databases."""
+
+    server: Literal["haproxy"] = "haproxy"
+    """The server software."""
+
+    count: Annotated[int, Whole(1, 1)] = 1
+    """Instances."""
+
+
+class DbTier(Tier):
+    """The database: one server, or a Galera cluster of two to four."""
+
+    server: Literal["mariadb"] = "mariadb"
+    """The server software."""
+
+    count: Annotated[int, Whole(1, 4)] = 1
+    """Instances; two to four form a Galera cluster."""
+
+
+class System(Section):
+    """The system under test."""
+
+    workload: Literal["rubbos"]
+    """The application, its data and its users."""
+
+    environment: Literal["native"] = "native"
+    """How the servers are isolated from one another; native is bare processes."""
+
+    scale: Annotated[float, Real(0.0005, 10)] = 0.02
+    """Size of the data set; 1.0 is the published size."""
+
+    data_seed: Annotated[int | None, Whole(0, 2**32 - 1)] = Field(default=None, examples=[42])
+    """Of the data set, the same for all repetitions; without it, the experiment's seed."""
+
+    fidelity: Literal["corrected", "published"] = "corrected"
+    """Whether the published client's known flaws are mended or kept."""
+
+    tcp: Literal["modern", "classic"] = "modern"
+    """When a connection request without an answer is repeated: as this kernel does, or after 3, 9
+    and 21 s, as kernels did until 2011 (RFC 1122)."""
+
+    web: WebTier = Field(default_factory=WebTier)
+    app: AppTier = Field(default_factory=AppTier)
+    lb: LbTier = Field(default_factory=LbTier)
+    db: DbTier = Field(default_factory=DbTier)
+
+    @property
+    def tiers(self) -> dict[str, Tier]:
+        """The tiers by name, in a request's order."""
+        return {"web": self.web, "app": self.app, "lb": self.lb, "db": self.db}

@@ -1,0 +1,1 @@
+"""Checks of this machine, one file a group; each really tries what it speaks about."""

@@ -1,0 +1,83 @@
+"""Programs on this machine: where they are, their versions, and the Debian package of each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Servers lie in the sbin folders, which an ordinary user's PATH may lack."""
+
+VERSION_ARGUMENT = {
+    "apache2": "-v",
+    "haproxy": "-v",
+    "java": "-version",
+    "javac": "-version",
+    "lsof": "-v",
+    "nginx": "-v",
+    "socat": "-V",
+    "ip": "-V",
+}
+"""Where it is not `--version`."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program: `path` and `version` are None when it is missing."""
+
+    name: str
+    package: str
+    """The Debian package that brings it."""
+    path: str | None
+    version: str | None
+    """What the program says of itself, in its first line that has a digit."""
+    package_version: str | None
+    """The version of the installed package, if it is that of a Debian machine."""
+
+
+def locate(name: str) -> str | None:
+    """Find a program on PATH or in the system's folders."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}")
+
+
+def look_up(name: str, package: str) -> Program:
+    """Find the program and ask it."""
+    path = locate(name)
+    if path is None:
+        return Program(name, package, None, None, None)
+    return Program(name, package, path, _version(name, path), _package_version(package))
+
+
+def _version(name: str, path: str) -> str | None:
+    said = _said([path, VERSION_ARGUMENT.get(Path(name).name, "--version")])
+    lines = (said or "").splitlines()
+    return next((line.strip() for line in lines if any(c.isdigit() for c in line)), None)
+
+
+def _package_version(package: str) -> str | None:
+    dpkg = shutil.which("dpkg-query")
+    if dpkg is None:
+        return None
+    said = _said([dpkg, "--show", "--showformat=${db:Status-Status} ${Version}", package])
+    status, _, version = (said or "").partition(" ")
+    return version if status == "installed" else None
+
+
+def _said(command: list[str]) -> str | None:
+    """All that the command says within a few seconds, on either stream."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=10,
+            check=False,
+            env=os.environ | {"LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode("utf-8", errors="replace")

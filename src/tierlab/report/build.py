@@ -1,0 +1,40 @@
+"""From a run folder to its report."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tierlab.analysis.observed import observe
+from tierlab.analysis.summary import Summary, summarise
+from tierlab.diagnosis import Diagnosis, diagnose
+from tierlab.report.diagnosis import write
+from tierlab.report.page import render
+from tierlab.report.panels import panels
+from tierlab.report.replace import replace
+from tierlab.tables.run import Run
+
+NAME = "report.html"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run's figures, why some requests took long, and the page that shows both."""
+
+    summary: Summary
+    diagnosis: Diagnosis
+    page: Path
+
+
+def build(folder: Path) -> Report:
+    """Analyse the run in ``folder`` and write ``folder/report.html`` and ``folder/findings.json``.
+
+    Raises :class:`UserError` when it is not a run folder or the page cannot be written.
+    """
+    observed = observe(Run(folder))
+    summary = summarise(observed)
+    diagnosis = diagnose(observed)
+    charts = panels(observed, summary, diagnosis.findings)
+    text = render(summary, diagnosis, observed.run.manifest, charts)
+    page = folder / NAME
+    replace(page, text)
+    write(diagnosis, folder)
+    return Report(summary, diagnosis, page)

@@ -1,0 +1,89 @@
+"""The diagnosis on the terminal and in ``findings.json``."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tierlab.diagnosis import Diagnosis, Finding
+from tierlab.report.figures import printable, share
+from tierlab.report.replace import replace
+
+NAME = "findings.json"
+MOST_LINKS = 5
+MOST_FINDINGS = 3
+
+
+def write(found: Diagnosis, folder: Path) -> None:
+    """Replace ``folder/findings.json`` in one step; `UserError` when it cannot be written."""
+    replace(folder / NAME, found.model_dump_json(indent=1) + "\n")
+
+
+def show(found: Diagnosis, console: Console, where: str) -> None:
+    """Print the answer: each finding with its chain, confidence, exclusions and remedies."""
+    for line in lines(found, where):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+def lines(found: Diagnosis, where: str) -> list[Text]:
+    """Return the answer's lines."""
+    if not found.findings:
+        shown = [_line(f"  {found.words}")]
+    else:
+        shown = [line for finding in found.findings for line in _finding(finding)]
+    if found.missing:
+        shown.append(_line(f"  Not measured: {', '.join(found.missing)}.", style="dim"))
+    return [*shown, _line(f"  {where}", style="dim")]
+
+
+def why(found: Diagnosis) -> list[Text]:
+    """Return the answer beside a trial's figures: each finding and what to try first."""
+    if not found.findings:
+        return [_line(f"  {found.words}")]
+    shown = []
+    for finding in found.findings[:MOST_FINDINGS]:
+        shown.append(_head("Why", f"{finding.words} {certainty(finding)}"))
+        shown += [_head("Try", f"{each.change}.") for each in finding.remedies[:1]]
+    if len(found.findings) > MOST_FINDINGS:
+        shown.append(_line(f"        {len(found.findings) - MOST_FINDINGS} more in the report."))
+    return shown
+
+
+def _finding(finding: Finding) -> list[Text]:
+    shown = [_head("Why", finding.words)]
+    shown += [
+        _line(f"        {link.lag_s * 1e3:+.0f} ms: {link.words}.")
+        for link in finding.chain[:MOST_LINKS]
+    ]
+    shown.append(_line(f"        {certainty(finding)}"))
+    shown += [
+        _head("Try", f"{each.change}. Expected: {each.expected}.") for each in finding.remedies
+    ]
+    return shown
+
+
+def certainty(finding: Finding) -> str:
+    """Say how sure it is, what was ruled out and what was not."""
+    parts = [f"Confidence {finding.confidence:.2f}."]
+    if out := _names(finding, ruled_out=True):
+        parts.append(f"Ruled out: {', '.join(out)}.")
+    if left := _names(finding, ruled_out=False):
+        parts.append(f"Not ruled out: {', '.join(left)}.")
+    if finding.unusual is not None:
+        parts.append(f"As strong in {share(finding.unusual)} of equal windows.")
+    return " ".join(parts)
+
+
+def _names(finding: Finding, *, ruled_out: bool) -> list[str]:
+    suspects = finding.ruled_out if ruled_out else finding.not_ruled_out
+    return list(dict.fromkeys(each.cause for each in suspects if each.cause != finding.cause))
+
+
+def _head(word: str, text: str) -> Text:
+    line = Text(f"  {word}   ", style="bold")
+    line.append(printable(text), style="not bold")
+    return line
+
+
+def _line(text: str, style: str = "") -> Text:
+    return Text(printable(text), style=style)

@@ -1,0 +1,134 @@
+"""The picture of the tiers: who calls whom, where the time goes, what waits and what works."""
+
+from dataclasses import dataclass
+
+from tierlab.analysis.servers import Server
+from tierlab.analysis.summary import Summary
+from tierlab.report.colours import tier_colours
+from tierlab.report.figures import count, number, seconds, share
+
+WIDTH, USERS, GAP, MARGIN = 1160, 128, 48, 8
+TOP, HEAD, ROW = 8, 92, 84
+
+
+@dataclass(frozen=True)
+class ServerRow:
+    """A server in its tier's box: its name, visits per second, and the figures under them."""
+
+    name: str
+    rate: str
+    y: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TierBox:
+    """A tier: where its box stands and what is written in it."""
+
+    name: str
+    software: str
+    colour: str
+    x: int
+    width: int
+    height: int
+    share: str
+    fill: int
+    own: list[str]
+    rate: str
+    rows: list[ServerRow]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Everything that the drawing needs, in its own units; ``words`` say it without eyes."""
+
+    width: int
+    height: int
+    users: str
+    remainder: str
+    boxes: list[TierBox]
+    words: str
+
+
+def picture(summary: Summary) -> Picture | None:
+    """Lay the tiers out from left to right; None when there is no server to show."""
+    servers: dict[str, list[Server]] = {tier: [] for tier in tier_colours(summary)}
+    for server in summary.servers:
+        servers[server.tier].append(server)
+    if not servers:
+        return None
+    width = (WIDTH - USERS - 2 * MARGIN - GAP * len(servers)) // len(servers)
+    boxes = [
+        _box(summary, tier, mine, MARGIN + USERS + GAP + index * (width + GAP), width)
+        for index, (tier, mine) in enumerate(servers.items())
+    ]
+    about = summary.facts
+    remainder = summary.time.remainder_share if summary.time is not None else None
+    return Picture(
+        width=WIDTH,
+        height=max(box.height for box in boxes) + 2 * TOP,
+        users=f"{count(about.users)} users" if about.users is not None else "open load",
+        remainder=share(remainder) if remainder is not None else "",
+        boxes=boxes,
+        words="; ".join(_words(box) for box in boxes),
+    )
+
+
+def _box(summary: Summary, tier: str, servers: list[Server], x: int, width: int) -> TierBox:
+    times = summary.time.tiers if summary.time is not None else []
+    time = next((each for each in times if each.tier == tier), None)
+    rates = [each.rate for each in servers if each.rate is not None]
+    software = sorted({each.software for each in servers if each.software})
+    return TierBox(
+        name=_short(tier, 12),
+        software=_short(", ".join(software), 22),
+        colour=tier_colours(summary)[tier],
+        x=x,
+        width=width,
+        height=HEAD + ROW * len(servers),
+        share=share(time.share) if time is not None else _no_share(servers),
+        fill=round(max(0.0, min(1.0, time.share)) * (width - 24)) if time is not None else 0,
+        own=["of the time", f"{seconds(time.per_visit_s)} own"] if time is not None else [],
+        rate=_rate(sum(rates) if rates else None),
+        rows=[
+            ServerRow(
+                _short(each.name, 18), _rate(each.rate), TOP + HEAD + ROW * index, _lines(each)
+            )
+            for index, each in enumerate(servers)
+        ],
+    )
+
+
+def _no_share(servers: list[Server]) -> str:
+    """Say why a tier has no share of the time."""
+    if any(each.unfinished for each in servers):
+        return "no visit ended"
+    return "not traced" if servers[0].visits is None else "no visits"
+
+
+def _lines(server: Server) -> tuple[str, ...]:
+    stay = "visits not traced" if server.visits is None else "no visits"
+    if server.unfinished:
+        stay = "no visit ended"
+    if server.time is not None:
+        stay = f"visit {seconds(server.time.mean_s)}, p99 {seconds(server.time.p99_s)}"
+    queue = "queue not traced"
+    if server.queue is not None:
+        queue = f"queue {number(server.queue.mean)}, peak {number(server.queue.peak)}"
+    load = "CPU not measured"
+    if server.cpu is not None:
+        load = f"CPU {number(server.cpu.mean)} cores, peak {number(server.cpu.peak)}"
+    return stay, queue, load
+
+
+def _rate(value: float | None) -> str:
+    return f"{number(value)}/s" if value is not None else ""
+
+
+def _words(box: TierBox) -> str:
+    rows = ", ".join(f"{row.name}: {', '.join(row.lines)}" for row in box.rows)
+    return f"{box.name} {box.share} {', '.join(box.own)} ({rows})"
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

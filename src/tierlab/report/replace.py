@@ -1,0 +1,17 @@
+"""Writing a file in one step: whoever reads it sees the old one or the new one, never a part."""
+
+from pathlib import Path
+
+from tierlab.errors import UserError
+
+
+def replace(file: Path, text: str) -> None:
+    """Put ``text`` into ``file``; `UserError` when it cannot be written."""
+    part = file.with_name(f"{file.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise UserError(f"{file} cannot be written ({error.strerror or error}).") from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,47 @@
+"""The answer on the terminal: ten lines at most, and why requests took long."""
+
+from rich.console import Console
+from rich.text import Text
+
+from tierlab.analysis.summary import Summary
+from tierlab.diagnosis import Diagnosis
+from tierlab.report.diagnosis import why
+from tierlab.report.figures import printable
+from tierlab.report.words import Answer, answer
+
+LINES = 10
+
+
+def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
+    """Return the answer as at most ten lines, those of the findings beside; ``where`` names the run
+    or its page.
+    """
+    shown = [_line(said.title, style="bold")]
+    if said.figures:
+        figures = Text("  ")
+        for index, (value, what) in enumerate(said.figures):
+            figures.append("   " if index else "")
+            figures.append(value, style="bold cyan")
+            figures.append(f" {what}")
+        shown.append(figures)
+    shown += [_line(f"  {line}") for line in (said.slow, said.time, said.busy, said.queues) if line]
+    end = [_line(f"  {line}", style="dim") for line in (said.quality, where) if line]
+    room = LINES - len(shown) - len(end)
+    warnings = said.warnings
+    if len(warnings) > room:
+        rest = len(warnings) - room + 1
+        warnings = [*warnings[: room - 1], f"... and {rest} more warnings, all in the report."]
+    warned = [_line(f"  ! {each}", style="yellow") for each in warnings]
+    return [*shown, *why(found), *warned, *end]
+
+
+def _line(text: str, style: str = "") -> Text:
+    return Text(printable(text), style=style)
+
+
+def show(summary: Summary, found: Diagnosis, console: Console, where: str) -> None:
+    """Print the answer. Colours are the console's business: none without a terminal or with
+    ``NO_COLOR`` set.
+    """
+    for line in lines(answer(summary), found, where):
+        console.print(line, soft_wrap=True, highlight=False)

@@ -1,0 +1,29 @@
+"""What the web and the application tier have to serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tierlab.errors import UserError
+
+
+@dataclass(frozen=True)
+class Application:
+    """A built application."""
+
+    name: str
+    jar: Path
+    libraries: Path
+    documents: Path
+    """The web tier's document root."""
+    dynamic_prefix: str
+    """Paths that the application answers; the web tier answers all others."""
+    ready_path: str
+    """A page that every tier behind has a part in."""
+
+    def check(self) -> None:
+        """Raise `UserError` if it is not built."""
+        for path in (self.jar, self.libraries, self.documents):
+            if not path.exists():
+                raise UserError(f"{path} is missing; build the application with 'make setup'.")

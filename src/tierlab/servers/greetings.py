@@ -1,0 +1,73 @@
+"""Readiness by protocol: one exchange over an open connection, in each protocol of the tiers."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Callable
+
+import pymysql
+from pymysql.connections import Connection
+from pymysql.cursors import Cursor
+
+from tierlab.servers.base import NotReadyError
+
+AJP_CPING = bytes.fromhex("123400010a")
+AJP_CPONG = bytes.fromhex("4142000109")
+"""Apache JServ Protocol 1.3: magic, length 1, type 10 to the container and 9 from it."""
+
+Connect = Callable[[], socket.socket]
+
+
+def http_get(connect: Connect, host: str, path: str) -> None:
+    """Fetch a page; ready is status 200."""
+    connection = http.client.HTTPConnection(host)
+    connection.sock = connect()
+    try:
+        connection.request("GET", path, headers={"Connection": "close"})
+        status = connection.getresponse().status
+    except http.client.HTTPException as error:
+        raise NotReadyError(f"its answer is no HTTP: {error!r}") from error
+    finally:
+        connection.close()
+    if status != 200:
+        raise NotReadyError(f"GET {path} answers {status}")
+
+
+def ajp_ping(connect: Connect) -> None:
+    """Exchange CPING and CPONG."""
+    with connect() as link:
+        link.sendall(AJP_CPING)
+        answer = b""
+        while len(answer) < len(AJP_CPONG):
+            part = link.recv(len(AJP_CPONG) - len(answer))
+            if not part:
+                raise NotReadyError("it closed the connection on an AJP CPING")
+            answer += part
+    if answer != AJP_CPONG:
+        raise NotReadyError(f"it answers an AJP CPING with {answer.hex()}")
+
+
+def mysql_login(
+    link: socket.socket, user: str, password: str, database: str | None = None
+) -> Connection[Cursor]:
+    """Log in over an open connection; `NotReadyError` if that fails."""
+    connection = pymysql.connect(
+        user=user, password=password, database=database, autocommit=True, defer_connect=True
+    )
+    try:
+        connection.connect(link)
+    except pymysql.MySQLError as error:
+        link.close()
+        raise NotReadyError(f"login as {user} fails: {error.args[-1]}") from error
+    return connection
+
+
+def mysql_select(connect: Connect, user: str, password: str, database: str) -> None:
+    """Log in and run a statement."""
+    with mysql_login(connect(), user, password, database) as connection:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        except pymysql.MySQLError as error:
+            raise NotReadyError(f"SELECT 1 fails: {error.args[-1]}") from error

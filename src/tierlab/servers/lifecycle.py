@@ -1,0 +1,121 @@
+"""Bringing a server up and down: the same steps for every kind."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+import pymysql
+
+from tierlab.environments.process import Process
+from tierlab.errors import UserError
+from tierlab.servers.base import NotReadyError, Server
+from tierlab.servers.failure import why
+from tierlab.servers.page_cache import files_below, forget
+from tierlab.servers.programs import find_program
+
+POLL_SECONDS = 0.02
+CONSOLE = "logs/console.log"
+
+
+class Instance:
+    """A server and, once started, its process."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.process: Process | None = None
+
+    @property
+    def subject(self) -> str:
+        """The instance's name."""
+        return self.server.site.subject
+
+    def start(self) -> None:
+        """Start it in its domain and wait until it answers by its protocol."""
+        server = self.server
+        domain = server.site.domain
+        self._check_port()
+        domain.start()
+        try:
+            for name, text in server.render().items():
+                domain.write(name, text)
+            server.prepare()
+        except OSError as error:
+            raise UserError(
+                f"{self.subject}: cannot write below {domain.folder} ({error.strerror});"
+                " make room there."
+            ) from error
+        argv = server.command()
+        program = find_program(argv[0])
+        if domain.spec.placement.memory is not None:
+            forget([*server.program_files(Path(program).resolve()), *files_below(domain.folder)])
+        self.process = domain.spawn([program, *argv[1:]], log=CONSOLE)
+        self._wait_ready(self.process)
+
+    def check(self) -> None:
+        """Raise `UserError` if the server has ended by itself."""
+        if self.process is not None and (status := self.process.poll()) is not None:
+            raise UserError(f"{self.subject} ({self.server.kind}) {_ended(status)}{self._why()}")
+
+    def stop(self) -> None:
+        """Stop it gracefully, by force after its time; a no-op if it was not started."""
+        if self.process is not None:
+            self._keep_last_words()
+            self.process.stop(self.server.stop_seconds, self.server.stop_signal)
+            self.process = None
+
+    def _keep_last_words(self) -> None:
+        """A server that cannot answer any more has none; that is no reason not to stop it."""
+        domain = self.server.site.domain
+        with contextlib.suppress(OSError, NotReadyError, pymysql.MySQLError):
+            for name, text in self.server.last_words().items():
+                domain.write(name, text)
+
+    def save_logs(self, target: Path) -> None:
+        """Copy its logs and rendered configuration to a folder of its own below `target`."""
+        domain = self.server.site.domain
+        if not domain.folder.exists():
+            return
+        folder = target / self.subject
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (*self.server.render(), "logs"):
+            if not (domain.folder / name).exists():
+                continue
+            domain.get(name, folder)
+
+    def _check_port(self) -> None:
+        endpoint = self.server.site.endpoint
+        holder = self.server.site.environment.listener(endpoint.address, endpoint.port)
+        if holder is not None:
+            raise UserError(
+                f"{self.subject}: {endpoint} is taken by {holder}; stop that program and try again."
+            )
+
+    def _wait_ready(self, process: Process) -> None:
+        deadline = time.monotonic() + self.server.start_seconds
+        while True:
+            if (status := process.poll()) is not None:
+                raise UserError(
+                    f"{self.subject}: {self.server.kind} did not start: it"
+                    f" {_ended(status)}{self._why()}"
+                )
+            try:
+                self.server.greet()
+            except (OSError, NotReadyError) as error:
+                shortcoming = str(error)
+            else:
+                return
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"{self.subject}: {self.server.kind} was not ready within"
+                    f" {self.server.start_seconds:g} seconds ({shortcoming}){self._why()}"
+                )
+            time.sleep(POLL_SECONDS)
+
+    def _why(self) -> str:
+        return why(self.server.site.folder, self.server.own_logs)
+
+
+def _ended(status: int) -> str:
+    return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

@@ -1,0 +1,190 @@
+"""The whole system of a trial: its tiers' instances, up in the order of need and down again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tierlab import experiment
+from tierlab.environments.base import DomainSpec, Environment, Placement
+from tierlab.errors import UserError
+from tierlab.servers.application import Application
+from tierlab.servers.base import Endpoint, Server, Site
+from tierlab.servers.database import Credentials, Loader
+from tierlab.servers.haproxy import HAProxy
+from tierlab.servers.httpd import Httpd
+from tierlab.servers.layout import Place, layout
+from tierlab.servers.lifecycle import Instance
+from tierlab.servers.mariadb import Cluster, MariaDB
+from tierlab.servers.mariadb_seed import seed_folder
+from tierlab.servers.needs import check_needs
+from tierlab.servers.placement import placement
+from tierlab.servers.tomcat import Tomcat
+
+Progress = Callable[[str], None]
+"""Told what is being done, in a few words."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is deployed on the tiers."""
+
+    application: Application
+    loader: Loader
+    credentials: Credentials
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A running instance, as the samplers need to know it."""
+
+    place: Place
+    cgroups: Mapping[str, Path]
+    """Its control group's folder by controller; empty without privilege."""
+    pids: tuple[int, ...]
+    folder: Path
+    """Its domain's folder."""
+    asked: Placement
+    found: Placement
+
+    @property
+    def name(self) -> str:
+        """Its name, such as ``db.1``."""
+        return self.place.name
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it listens."""
+        return self.place.endpoint
+
+
+class System:
+    """httpd, Tomcat, HAProxy and MariaDB as an experiment's `[system]` shapes them."""
+
+    def __init__(
+        self,
+        shape: experiment.System,
+        workload: Workload,
+        environment: Environment,
+        logs: Path,
+        squeezed: frozenset[str] = frozenset(),
+    ) -> None:
+        """`logs`: where each instance's logs and configuration go when it stops. `squeezed`: whose
+        memory limit somebody else changes meanwhile, on purpose.
+        """
+        self._shape = shape
+        self._workload = workload
+        self._environment = environment
+        self._logs = logs
+        self._squeezed = squeezed
+        self._places = layout(shape)
+        self._instances: list[Instance] = []
+
+    @property
+    def places(self) -> list[Place]:
+        """Where its instances listen, or will, in a request's order."""
+        return list(self._places.values())
+
+    def start(self, progress: Progress) -> None:
+        """Bring every tier up, the last one first; `UserError` if one does not come.
+
+        Whatever happens, `stop` takes down what came up.
+        """
+        shape, workload = self._shape, self._workload
+        check_needs(shape, workload.application, self._environment.probe())
+        progress("database: seed data")
+        seed = seed_folder(self._environment, workload.loader, workload.credentials)
+        servers = self._databases(seed)
+        for server in servers:
+            self._bring_up(server, progress)
+        databases = [server.site.endpoint for server in servers]
+        balancer = HAProxy(
+            self._site("lb.1", databases), shape.lb.soft, credentials=workload.credentials
+        )
+        self._bring_up(balancer, progress)
+        self._bring_up(self._application(balancer.site.endpoint), progress)
+        web = Httpd(
+            self._site("web.1", [self._places["app.1"].endpoint]),
+            shape.web.soft,
+            mpm=shape.web.mpm,
+            application=workload.application,
+        )
+        self._bring_up(web, progress)
+
+    def check(self) -> None:
+        """Raise `UserError` if a server has ended, or a placement is no longer as asked."""
+        for instance in self._instances:
+            instance.check()
+            domain = instance.server.site.domain
+            asked = domain.spec.placement
+            if instance.subject in self._squeezed:
+                asked = replace(asked, memory=None)
+            domain.verify(asked)
+
+    def subjects(self) -> list[Subject]:
+        """The running instances, in a request's order."""
+        order = list(self._places)
+        return sorted(
+            (self._subject(instance) for instance in self._instances),
+            key=lambda subject: order.index(subject.place.name),
+        )
+
+    def stop(self) -> None:
+        """Take every tier down, the first one first, and keep their logs; callable at any time."""
+        problems = []
+        while self._instances:
+            instance = self._instances.pop()
+            try:
+                instance.stop()
+                instance.save_logs(self._logs)
+            except (UserError, OSError) as error:
+                problems.append(f"{instance.subject}: {error}")
+        if problems:
+            raise UserError(f"the system did not come down in order: {'; '.join(problems)}")
+
+    def _bring_up(self, server: Server, progress: Progress) -> None:
+        instance = Instance(server)
+        progress(f"{server.site.subject}: {server.kind}")
+        self._instances.append(instance)
+        instance.start()
+
+    def _databases(self, seed: Path) -> list[MariaDB]:
+        names = [name for name in self._places if name.startswith("db.")]
+        addresses = [self._places[name].endpoint.address for name in names]
+        return [
+            MariaDB(
+                self._site(name, ()),
+                self._shape.db.soft,
+                seed=seed,
+                credentials=self._workload.credentials,
+                cluster=Cluster(addresses, founds=name == names[0]) if len(names) > 1 else None,
+            )
+            for name in names
+        ]
+
+    def _application(self, database: Endpoint) -> Tomcat:
+        return Tomcat(
+            self._site("app.1", [database]),
+            self._shape.app.soft,
+            application=self._workload.application,
+            credentials=self._workload.credentials,
+            heap=self._shape.app.heap,
+            fidelity=self._shape.fidelity,
+        )
+
+    def _site(self, name: str, upstreams: Sequence[Endpoint]) -> Site:
+        asked = placement(self._shape.tiers[name.partition(".")[0]])
+        domain = self._environment.create(DomainSpec(name, asked))
+        return Site(self._environment, domain, self._places[name].endpoint, tuple(upstreams))
+
+    def _subject(self, instance: Instance) -> Subject:
+        domain = instance.server.site.domain
+        return Subject(
+            place=self._places[instance.subject],
+            cgroups=domain.cgroups(),
+            pids=tuple(domain.pids()),
+            folder=domain.folder,
+            asked=domain.spec.placement,
+            found=domain.read_back(),
+        )

@@ -1,0 +1,11 @@
+"""The studies: what a paper published, and the same measured here, claim by claim.
+
+A study is an experiment file in ``studies/`` with the published table beside it
+(``NAME.published.toml``). Each claim names a measure of :mod:`tierlab.studies.measures`; what of it
+counts as agreeing stands in the table too, never in code.
+"""
+
+from tierlab.studies.compare import Comparison, Row, compare
+from tierlab.studies.published import Published
+
+__all__ = ["Comparison", "Published", "Row", "compare"]

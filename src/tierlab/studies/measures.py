@@ -1,0 +1,34 @@
+"""The measures by the names that the published tables use."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tierlab.studies import load, queues, slow_clusters, stalls, two_parts
+from tierlab.studies.measured import Measure
+
+MEASURES: Final[dict[str, Measure]] = {
+    "highest mean cpu": load.HIGHEST_MEAN_CPU,
+    "clusters": slow_clusters.CLUSTERS,
+    "clustered requests": slow_clusters.GROUPED,
+    "highest peak": slow_clusters.HIGHEST_PEAK,
+    "outside clusters": slow_clusters.OUTSIDE,
+    "queues in all tiers": queues.ALL_TIERS,
+    "waves from database": queues.FROM_DATABASE,
+    "dropped connections": queues.DROPPED,
+    "iowait length": stalls.IOWAIT_LENGTH,
+    "pressure length": stalls.PRESSURE_LENGTH,
+    "saturation in clusters": stalls.COINCIDE,
+    "faults with saturation": stalls.FAULTS_WITH_STALLS,
+    "fault burst": stalls.BURST,
+    "root cause": stalls.ROOT_CAUSE,
+    "response time modes": two_parts.PEAKS,
+    "last bucket": two_parts.LAST_BUCKET,
+    "modes of the run": two_parts.MODES_OF_RUN,
+    "congested first": two_parts.CONGESTED_FIRST,
+    "very long when congested": two_parts.VERY_LONG_CONGESTED,
+    "iowait congested": two_parts.IOWAIT_CONGESTED,
+    "iowait normal": two_parts.IOWAIT_NORMAL,
+    "faults with iowait": two_parts.FAULTS_WITH_IOWAIT,
+    "faults congested": two_parts.FAULTS_CONGESTED,
+}

@@ -1,0 +1,98 @@
+"""What a paper published: the table beside a study's experiment file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tierlab.errors import UserError
+from tierlab.studies.measures import MEASURES
+
+SUFFIX = ".published.toml"
+
+Words = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Paper(_Part):
+    """Where it was published, on what it was measured, and how this study differs from that."""
+
+    title: Words
+    author: Words
+    where: Words
+    testbed: Words
+    here: Words
+
+
+class Bounds(_Part):
+    """Which measured values agree; an open side has no bound."""
+
+    least: float | None = None
+    most: float | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.least is None and self.most is None:
+            raise ValueError("gives neither least nor most")
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise ValueError("has a least above its most")
+        return self
+
+    def hold(self, value: float) -> bool:
+        """Say whether a value lies within them."""
+        low = self.least is None or value >= self.least
+        return low and (self.most is None or value <= self.most)
+
+
+class Claim(_Part):
+    """One observation: its figure, what was seen, the value in print, and how it is compared."""
+
+    figure: Words
+    seen: Words
+    value: Words
+    measure: Words
+    agrees: Bounds
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.measure not in MEASURES:
+            known = ", ".join(sorted(MEASURES))
+            raise ValueError(f"has no measure `{self.measure}`: there are {known}")
+        return self
+
+
+class Published(_Part):
+    """The whole file."""
+
+    paper: Paper
+    claims: Annotated[list[Claim], Field(min_length=1)]
+
+
+def beside(experiment: Path) -> Path:
+    """Return where the published table of an experiment file lies."""
+    return experiment.with_name(experiment.name.removesuffix(".toml") + SUFFIX)
+
+
+def load(path: Path) -> Published:
+    """Read a published table; UserError with one sentence when anything is wrong."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Published.model_validate(tables)
+    except FileNotFoundError:
+        raise UserError(
+            f"{path}: no such file; a study needs what was published beside its experiment file."
+        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise UserError(f"{path}: {key}: {first['msg'].removeprefix('Value error, ')}.") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not valid TOML: {error}.") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}.") from None

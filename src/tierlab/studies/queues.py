@@ -1,0 +1,83 @@
+"""Which queues grew when requests took very long, and where from? (Thesis, figure 29.)"""
+
+from __future__ import annotations
+
+from tierlab.analysis.dropped import retransmitted
+from tierlab.analysis.push_back import Wave, waves
+from tierlab.analysis.queue_episodes import queue_episodes
+from tierlab.analysis.slow_requests import SlowCluster
+from tierlab.studies.measured import Measure, Measured, missing, share_of
+from tierlab.studies.seen import DATABASE, Seen
+
+NEAR_NS = 500_000_000
+"""A queue that grew so shortly before or after a cluster's requests began belongs to it."""
+
+
+def touches(cluster: SlowCluster, start_ns: int, end_ns: int) -> bool:
+    """Say whether a stretch of time lies where the cluster's requests began."""
+    return start_ns < cluster.last_start_ns + NEAR_NS and end_ns > cluster.start_ns - NEAR_NS
+
+
+def unseen(seen: Seen) -> Measured | None:
+    """Say what is missing for a measure of what happened in the clusters at the servers."""
+    if not seen.observed.in_progress:
+        return missing("messages between the tiers were not captured")
+    return None if seen.clusters else missing("there was no cluster of very long requests")
+
+
+def _all_tiers(seen: Seen) -> Measured:
+    if (lack := unseen(seen)) is not None:
+        return lack
+    grown = [
+        {seen.tier(e.server) for e in seen.episodes if touches(c, e.onset_ns, e.end_ns)}
+        for c in seen.clusters
+    ]
+    full = sum(each >= seen.tiers for each in grown)
+    return share_of(full, len(grown), f"clusters with a queue at each of {len(seen.tiers)} tiers")
+
+
+def _from_database(seen: Seen) -> Measured:
+    if (lack := unseen(seen)) is not None:
+        return lack
+    largest = [
+        max(met, key=_growth)
+        for c in seen.clusters
+        if (met := [w for w in seen.waves if touches(c, w.start_ns, w.end_ns)])
+    ]
+    if not largest:
+        return missing("no queue grew in any cluster")
+    from_there = sum(seen.tier(each.origin) == DATABASE for each in largest)
+    return share_of(from_there, len(largest), "clusters with a push-back wave")
+
+
+def _growth(wave: Wave) -> float:
+    return sum(each.grown_s for each in wave.servers)
+
+
+def _dropped(seen: Seen) -> Measured:
+    if (lack := unseen(seen)) is not None:
+        return lack
+    again = retransmitted(seen.observed.db, seen.span)
+    hit = sum(
+        any(touches(c, int(first), int(first) + 1) for first in again.first_ns)
+        for c in seen.clusters
+    )
+    what = f"clusters, of {again.count} connection requests that were sent again"
+    return share_of(hit, len(seen.clusters), what)
+
+
+ALL_TIERS = Measure(
+    "share of the clusters in which the queue of every tier grew beyond its normal",
+    (queue_episodes,),
+    _all_tiers,
+)
+FROM_DATABASE = Measure(
+    "share of the clusters whose largest push-back wave began at a database",
+    (waves,),
+    _from_database,
+)
+DROPPED = Measure(
+    "share of the clusters in which connection requests were dropped and sent again",
+    (retransmitted,),
+    _dropped,
+)

@@ -1,0 +1,154 @@
+"""``manifest.json``: what a trial was. Everything that is not a row of a table."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tierlab.errors import UserError
+
+NAME = "manifest.json"
+ROOM = f"{NAME}.room"
+ROOM_BYTES = 256 << 10
+"""Several times what a manifest takes."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Phase(_Part):
+    """A stretch of the trial: ``ramp_up``, ``runtime`` or ``ramp_down``; UTC nanoseconds."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+class ServerPart(_Part):
+    """One server: where it stood, what it spoke, how it was set."""
+
+    tier: str
+    server: str
+    version: str | None = None
+    address: str
+    port: int
+    protocol: str
+    soft: dict[str, int] = Field(default_factory=dict)
+    pass_through: bool = False
+
+
+class Observation(_Part):
+    """How the trial was watched and what that cost.
+
+    ``costs`` is CPU time in nanoseconds per agent (``drive``, ``sample``, ``capture``, ``link``).
+    ``throughput_ratio`` is throughput observed over unobserved, where the experiment ran both.
+    """
+
+    interval_ns: int | None = None
+    cpu_source: str | None = None
+    costs: dict[str, int] = Field(default_factory=dict)
+    throughput_ratio: float | None = None
+    summaries: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+class Owner(_Part):
+    """The process that runs it: its id and its start time in clock ticks after boot."""
+
+    pid: int
+    start: int
+
+
+class Exit(_Part):
+    """How it ended; ``take_down`` says what went wrong when the system was removed."""
+
+    state: Literal["running", "done", "interrupted", "failed"]
+    error: str | None = None
+    take_down: str | None = None
+
+
+class Manifest(_Part):
+    """The whole file."""
+
+    format: int = 1
+    experiment: str
+    trial: str
+    question: str | None = None
+    environment: str
+    workload: str
+    created_ns: int
+    factors: dict[str, Any] = Field(default_factory=dict)
+    seeds: dict[str, int] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    host: dict[str, Any] = Field(default_factory=dict)
+    servers: dict[str, ServerPart] = Field(default_factory=dict)
+    mapping: dict[str, Any] = Field(default_factory=dict)
+    load: dict[str, Any] = Field(default_factory=dict)
+    plan: dict[str, Any] = Field(default_factory=dict)
+    phases: list[Phase] = Field(default_factory=list)
+    observation: Observation = Field(default_factory=Observation)
+    not_measured: dict[str, str] = Field(default_factory=dict)
+    owner: Owner | None = None
+    exit: Exit = Field(default_factory=lambda: Exit(state="running"))
+
+    def phase(self, name: str) -> Phase | None:
+        """Return the phase of that name, or None when the trial never reached it."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+    def write(self, folder: Path) -> None:
+        """Replace ``folder/manifest.json`` in one step.
+
+        While the trial runs, room is kept beside it, so that how it ended can be written to a disk
+        that is full by then.
+        """
+        part, room = folder / f"{NAME}.part", folder / ROOM
+        text = self.model_dump_json(indent=2, exclude_none=False) + "\n"
+        if self.exit.state == "running":
+            _keep(room)
+        elif room.exists():
+            room.replace(part)
+        try:
+            with part.open("r+b" if part.exists() else "wb") as file:
+                file.write(text.encode())
+                file.truncate()
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(folder / NAME)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _keep(room: Path) -> None:
+    """Have the disk set room aside, once."""
+    if room.exists():
+        return
+    try:
+        with room.open("xb") as file:
+            os.posix_fallocate(file.fileno(), 0, ROOM_BYTES)
+    except OSError:
+        room.unlink(missing_ok=True)
+        raise
+
+
+def read(folder: Path) -> Manifest:
+    """Read ``folder/manifest.json``.
+
+    Raises :class:`UserError` when there is none or it is not a manifest.
+    """
+    path = folder / NAME
+    try:
+        return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(
+            f"{folder} is not a run folder (it has no {NAME}): "
+            "name one such as runs/<experiment>/<trial>."
+        ) from None
+    except (ValidationError, json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+        first = str(error).splitlines()[0]
+        raise UserError(
+            f"{path} cannot be read as a manifest ({first}): restore it or repeat the trial."
+        ) from error

@@ -1,0 +1,98 @@
+"""A run folder, opened: its manifest and every table that it has."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from tierlab.errors import UserError
+from tierlab.tables import manifest as manifests
+from tierlab.tables.manifest import Manifest
+from tierlab.tables.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Table
+
+
+class Run:
+    """One trial's folder.
+
+    ``run.requests``, ``run.visits``, ``run.cpu`` ... are Ibis tables; ``run.connect()`` is a DuckDB
+    connection on which each of them is a view of that name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest: Manifest = manifests.read(path)
+        self.missing: dict[str, str] = {
+            name: self.manifest.not_measured.get(name, "the trial wrote no such table")
+            for name in SCHEMAS
+            if not self._file(name).exists()
+        }
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.parquet"
+
+    def has(self, name: str) -> bool:
+        """Say whether the trial measured that table."""
+        return name not in self.missing
+
+    def connect(
+        self, *, memory_limit: str = "1500MB", threads: int = 2
+    ) -> duckdb.DuckDBPyConnection:
+        """Return a new in-memory DuckDB connection with a view per table.
+
+        A table that was not measured is there too, with its columns and no rows, so that queries
+        need no second form; :meth:`has` tells the two apart.
+        """
+        connection = duckdb.connect(
+            config={
+                "memory_limit": memory_limit,
+                "threads": threads,
+                "preserve_insertion_order": False,
+            }
+        )
+        for name, schema in SCHEMAS.items():
+            if self.has(name):
+                path = str(self._file(name)).replace("'", "''")
+                try:
+                    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+                except duckdb.Error as error:
+                    raise UserError(
+                        f"{self._file(name)} cannot be read as Parquet "
+                        f"({str(error).splitlines()[0]}): remove it to report the rest of the run."
+                    ) from error
+            else:
+                empty = schema.empty_table()
+                connection.register(f"empty_{name}", empty)
+                connection.execute(f"CREATE VIEW {name} AS FROM empty_{name}")
+        return connection
+
+    @cached_property
+    def _ibis(self) -> Any:
+        import ibis
+
+        return ibis.duckdb.from_connection(self.connect())
+
+    def table(self, name: str) -> Table:
+        """Return a table as an Ibis expression.
+
+        Raises :class:`UserError` when there is no such table or it was not measured.
+        """
+        if name not in SCHEMAS:
+            raise UserError(f"there is no table `{name}`: the tables are {', '.join(SCHEMAS)}.")
+        if name in self.missing:
+            raise UserError(f"`{name}` was not measured in {self.path}: {self.missing[name]}.")
+        return self._ibis.table(name)
+
+    def __getattr__(self, name: str) -> Table:
+        if name.startswith("_") or name not in SCHEMAS:
+            raise AttributeError(name)
+        return self.table(name)
+
+    def __repr__(self) -> str:
+        has = ", ".join(name for name in SCHEMAS if self.has(name))
+        return f"<Run {self.manifest.experiment}/{self.manifest.trial} at {self.path}: {has}>"

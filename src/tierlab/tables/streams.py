@@ -1,0 +1,116 @@
+"""From the agent's Arrow streams to Parquet.
+
+While a trial runs the agent appends batches to ``*.arrows`` files, so that a kill loses at most the
+last batch. Once it is over each becomes one Parquet file, written beside its final name and renamed
+when it is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tierlab.tables.schemas import SCHEMAS
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What became of a table: its rows, and whether the stream ended before its end mark."""
+
+    table: str
+    rows: int
+    truncated: bool
+
+
+class _Stream:
+    """The batches of one stream file, as far as they are whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.truncated = False
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        with pa.OSFile(str(self.path), "rb") as file:
+            try:
+                reader = pa.ipc.open_stream(file)
+            except (pa.ArrowInvalid, OSError):
+                self.truncated = True
+                return
+            while True:
+                try:
+                    yield reader.read_next_batch()
+                except StopIteration:
+                    # A writer that was killed leaves no end mark: the stream just stops.
+                    self.truncated = not _ends_with_mark(self.path)
+                    return
+                except (pa.ArrowInvalid, OSError):
+                    self.truncated = True
+                    return
+
+
+def _ends_with_mark(path: Path) -> bool:
+    """Say whether the file ends with the end-of-stream mark (Arrow IPC format, "Streaming")."""
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        if file.tell() < 8:
+            return False
+        file.seek(-8, 2)
+        return file.read(8) == b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+
+def to_parquet(table: str, streams: Sequence[Path], folder: Path) -> Converted:
+    """Write ``folder/<table>.parquet`` from one or more streams of that table.
+
+    A stream that ends early keeps its whole batches. When the disk does not take the file (OSError)
+    nothing half-written stays and the streams are untouched.
+    """
+    schema = SCHEMAS[table]
+    target = folder / f"{table}.parquet"
+    part = target.with_suffix(".parquet.part")
+    rows, truncated = 0, False
+    try:
+        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+            for path in streams:
+                stream = _Stream(path)
+                for batch in stream.batches():
+                    writer.write_batch(_fitted(batch, schema))
+                    rows += batch.num_rows
+                truncated |= stream.truncated
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return Converted(table, rows, truncated)
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of the schema; what an agent of another version did not measure is null."""
+    known = set(batch.schema.names)
+    columns = [
+        batch.column(field.name).cast(field.type)
+        if field.name in known
+        else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def convert_all(streams: Path, folder: Path) -> list[Converted]:
+    """Convert every known ``*.arrows`` file under ``streams``; converted streams are removed.
+
+    ``<table>.arrows`` and ``<anything>.events.arrows`` are known: the latter all become ``events``.
+    """
+    found: dict[str, list[Path]] = {}
+    for path in sorted(streams.glob("*.arrows")):
+        table = "events" if path.name.endswith(".events.arrows") else path.stem
+        if table in SCHEMAS:
+            found.setdefault(table, []).append(path)
+    converted = []
+    for table, paths in found.items():
+        converted.append(to_parquet(table, paths, folder))
+        for path in paths:
+            path.unlink()
+    return converted

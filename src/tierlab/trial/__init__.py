@@ -1,0 +1,1 @@
+"""The life of one trial, and of a plan of trials."""

@@ -1,0 +1,74 @@
+"""The manifest as it is before anything has run, and what the system adds once it stands."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from tierlab.environments.base import Placement
+from tierlab.environments.process import identify
+from tierlab.experiment import TrialPlan
+from tierlab.machine.fingerprint import fingerprint
+from tierlab.servers.system import Subject
+from tierlab.tables.manifest import Manifest, Observation, Owner, ServerPart
+from tierlab.trial.folder import RunFolder
+from tierlab.trial.versions import programs, versions
+
+
+def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
+    """Write down what is asked, of whom and where."""
+    data_seed = plan.seed if plan.system.data_seed is None else plan.system.data_seed
+    load, me, servers = plan.load, identify(os.getpid()), programs()
+    return Manifest(
+        experiment=plan.experiment,
+        trial=folder.trial,
+        question=plan.question or None,
+        environment=plan.system.environment,
+        workload=plan.system.workload,
+        created_ns=time.time_ns(),
+        factors=plan.levels,
+        seeds={"trial": plan.seed, "data": data_seed},
+        versions=versions(servers),
+        host=fingerprint(tuple(servers.values())),
+        load={
+            "users": load.users,
+            "rate": load.rate,
+            "mix": load.mix,
+            "think_ns": load.think_ns if load.users is not None else None,
+            "connection": load.connection,
+            "fidelity": plan.system.fidelity,
+        },
+        plan=plan.as_file(),
+        owner=Owner(pid=me.pid, start=me.start),
+        observation=Observation(interval_ns=plan.observe.interval_ns),
+    )
+
+
+def add_system(manifest: Manifest, plan: TrialPlan, subjects: Sequence[Subject]) -> None:
+    """Write down the servers that stand and where they were placed, asked and found."""
+    tiers = plan.system.tiers
+    for subject in subjects:
+        tier = subject.name.partition(".")[0]
+        manifest.servers[subject.name] = ServerPart(
+            tier=tier,
+            server=subject.place.server,
+            version=manifest.versions.get(subject.place.server),
+            address=subject.endpoint.address,
+            port=subject.endpoint.port,
+            protocol=subject.endpoint.protocol,
+            pass_through=subject.place.pass_through,
+            soft=tiers[tier].soft,
+        )
+        manifest.mapping[subject.name] = {
+            "asked": _placement(subject.asked),
+            "found": _placement(subject.found),
+        }
+
+
+def _placement(placement: Placement) -> dict[str, object]:
+    return {
+        name: sorted(value) if isinstance(value, frozenset) else value
+        for name, value in asdict(placement).items()
+    }

@@ -1,0 +1,80 @@
+"""The plan of the disturbing agent: who is where by now, and the true times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tierlab.experiment import System
+from tierlab.experiment.disturb import Burst, Disturbance, Lock, Memory, Pool
+from tierlab.experiment.draw import Drawn
+from tierlab.servers.database import Credentials
+from tierlab.servers.system import Subject
+from tierlab.workloads.rubbos.shape import ENTRY_PATHS, FORM_PATH
+
+
+def squeezed_by(drawn: Sequence[Drawn]) -> frozenset[str]:
+    """Whose memory limit is lowered while it happens."""
+    return frozenset(each.what.on for each in drawn if isinstance(each.what, Memory))
+
+
+def disturb(
+    drawn: Sequence[Drawn],
+    runtime_ns: int,
+    subjects: Sequence[Subject],
+    shape: System,
+    login: Credentials,
+) -> dict[str, Any]:
+    """Disturb `subjects`; `runtime_ns` is when the runtime starts (UTC)."""
+    by_name = {subject.name: subject for subject in subjects}
+    return {
+        "disturbances": [
+            {
+                "id": each.id,
+                "class": each.what.class_,
+                "subject": each.what.on,
+                "start_ns": runtime_ns + each.at_ns,
+                "duration_ns": each.what.duration_ns,
+                **_target(by_name[each.what.on]),
+                **_intensity(each.what, by_name[each.what.on], shape, login),
+            }
+            for each in drawn
+        ]
+    }
+
+
+def _target(subject: Subject) -> dict[str, Any]:
+    pus = subject.found.pus
+    return {
+        "cgroups": {name: str(path) for name, path in subject.cgroups.items()},
+        "pids": list(subject.pids),
+        "pus": None if pus is None else sorted(pus),
+        "address": subject.endpoint.address,
+        "port": subject.endpoint.port,
+        "folder": str(subject.folder),
+    }
+
+
+def _intensity(
+    what: Disturbance, subject: Subject, shape: System, login: Credentials
+) -> dict[str, Any]:
+    """The class's own keys, with what the agent needs to know of the system."""
+    keys = what.intensity
+    if isinstance(what, Lock):
+        return keys | asdict(login)
+    if isinstance(what, Burst):
+        return keys | {"paths": ENTRY_PATHS}
+    if isinstance(what, Pool):
+        return _pool(what, subject, shape)
+    return keys
+
+
+def _pool(what: Pool, subject: Subject, shape: System) -> dict[str, Any]:
+    if what.held == "pool":
+        return {"resource": what.held, "left": what.left or 1}
+    tier = shape.tiers[what.on.partition(".")[0]]
+    keys = {"resource": what.held, "hold": what.hold or tier.soft[what.held]}
+    if what.held == "threads":
+        return keys | {"protocol": subject.endpoint.protocol, "path": FORM_PATH}
+    return keys

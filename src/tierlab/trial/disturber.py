@@ -1,0 +1,77 @@
+"""The agent that disturbs a trial on purpose; all it knows and says goes to the truth's folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tierlab.errors import UserError
+from tierlab.experiment.draw import Drawn
+from tierlab.trial.agent import Spawn, Verb
+from tierlab.trial.truth import TruthFolder
+
+END_S = 10.0
+"""For undoing the last disturbance."""
+
+
+class Disturber:
+    """Runs the agent's verb ``disturb``: prepared before the first start, undone at the end.
+
+    Where it fails the trial fails, with a sentence in the truth's folder and one that says no more
+    than that for the manifest.
+    """
+
+    def __init__(self, truth: TruthFolder, drawn: Sequence[Drawn]) -> None:
+        self._truth = truth
+        self._drawn = drawn
+        self._verb: Verb | None = None
+
+    def start(self, plan: Mapping[str, Any], spawn: Spawn) -> None:
+        """Start it, and wait until all is prepared.
+
+        Raises :class:`UserError` when something in it cannot be done here, or when it is not
+        prepared by the time of its first disturbance.
+        """
+        self._verb = Verb("disturb", plan, self._truth.path, self._truth.path, spawn)
+        first_ns = min(each["start_ns"] for each in plan["disturbances"])
+        try:
+            self._verb.wait_ready(max(1.0, (first_ns - time.time_ns()) / 1e9))
+        except UserError as error:
+            raise self._problem(str(error)) from error
+
+    def check(self) -> None:
+        """Raise :class:`UserError` when it has died."""
+        if self._verb is not None and not self._verb.running and self._verb.summary is None:
+            raise self._problem(str(self._verb.failure()))
+
+    def finish(self) -> None:
+        """Wait for its end; raise :class:`UserError` unless each disturbance came to pass."""
+        if self._verb is None:
+            return
+        try:
+            self._verb.wait(END_S)
+        except UserError as error:
+            raise self._problem(str(error)) from error
+        errors = {each.id: each.error for each in self._truth.happened() if not each.done}
+        done = {each.id for each in self._truth.happened() if each.done}
+        for drawn in self._drawn:
+            if drawn.id not in done:
+                why = errors.get(drawn.id) or "it did not come to pass"
+                raise self._problem(
+                    f"disturbance {drawn.id} ({drawn.what.class_} on {drawn.what.on}) was not done"
+                    f" as asked: {why} (log: {self._verb.log})."
+                )
+
+    def stop(self) -> None:
+        """Have it undo what it does and end."""
+        if self._verb is None:
+            return
+        self._verb.stop(END_S)
+        if self._verb.summary is not None:
+            self._truth.keep_summary(self._verb.summary)
+        self._verb = None
+
+    def _problem(self, sentence: str) -> UserError:
+        self._truth.keep_problem(sentence)
+        return UserError(f"the trial did not go as planned; {self._truth.path} says why.")

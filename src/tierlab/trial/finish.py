@@ -1,0 +1,121 @@
+"""From what the agents wrote to a run folder's tables. Needs only the folder itself, so that a
+trial that was killed can be finished later.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import partial
+
+import pyarrow.parquet as pq
+
+from tierlab.environments.launching import launch_agent
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.process import Identity, is_alive
+from tierlab.errors import UserError
+from tierlab.tables import manifest as manifests
+from tierlab.tables.manifest import Manifest, Phase
+from tierlab.tables.streams import convert_all
+from tierlab.trial import agent, plans
+from tierlab.trial.folder import RunFolder
+from tierlab.trial.outcome import record_summary
+from tierlab.trial.server_logs import read_server_logs
+
+CUT_SHORT = "its process ended before the trial was complete (it was killed)"
+CUT = "its writer was killed: the last batch is missing"
+
+
+def is_unfinished(folder: RunFolder) -> bool:
+    """Say whether streams are still to be made into tables."""
+    return folder.streams.is_dir()
+
+
+def finish(folder: RunFolder, manifest: Manifest) -> None:
+    """Link the visits, make the tables and complete the manifest; the streams are then removed.
+
+    Raises :class:`UserError` when the disk does not take the tables; the streams stay then.
+    """
+    try:
+        manifest.write(folder.path)
+        _link(folder, manifest)
+        read_server_logs(folder, manifest)
+        for converted in convert_all(folder.streams, folder.path):
+            if converted.truncated:
+                manifest.not_measured[f"{converted.table} (end)"] = CUT
+        manifest.phases = _phases(folder)
+        manifest.write(folder.path)
+        shutil.rmtree(folder.streams)
+    except OSError as error:
+        first = f"{manifest.exit.error} " if manifest.exit.error else ""
+        raise UserError(
+            f"{first}{folder.path} cannot be completed ({error.strerror or error}); what was "
+            f"measured is kept: make room, then `tierlab report {folder.path}` completes it."
+        ) from error
+
+
+def write_first(folder: RunFolder, manifest: Manifest) -> None:
+    """Write the manifest before anything is started.
+
+    Raises :class:`UserError` when the disk does not even take that.
+    """
+    try:
+        manifest.write(folder.path)
+    except OSError as error:
+        raise UserError(
+            f"{folder.path} cannot be written ({error.strerror or error}): make room there, or "
+            "name another folder with --runs."
+        ) from error
+
+
+def recover(folder: RunFolder) -> Manifest:
+    """Finish a trial whose own process did not live to do it.
+
+    Raises :class:`UserError` when that process still runs.
+    """
+    manifest = manifests.read(folder.path)
+    owner = manifest.owner
+    if owner is not None and is_alive(Identity(owner.pid, owner.start)):
+        raise UserError(
+            f"{folder.path} is still being run (process {owner.pid}): wait for its end."
+        )
+    if manifest.exit.state == "running":
+        manifest.exit.state = "failed"
+        manifest.exit.error = CUT_SHORT
+    finish(folder, manifest)
+    return manifest
+
+
+def _link(folder: RunFolder, manifest: Manifest) -> None:
+    raw = folder.streams / "raw_visits.arrows"
+    if not raw.exists():
+        return
+    plan = plans.link(raw, manifest.servers)
+    # The trial's own ledger is closed by now, and is another process's when it was killed.
+    ledger = Ledger(f"{manifest.experiment[:18]}-{manifest.trial}-link-{os.getpid()}")
+    try:
+        spawn = partial(launch_agent, ledger)
+        summary = agent.link(plan, folder.streams, folder.logs, spawn)
+    except UserError as error:
+        manifest.not_measured["visits"] = str(error)
+        return
+    finally:
+        ledger.close()
+    record_summary(manifest, "link", summary)
+    raw.unlink()
+
+
+def _phases(folder: RunFolder) -> list[Phase]:
+    """The phases with their true times, as the driver lived them."""
+    path = folder.path / "events.parquet"
+    if not path.exists():
+        return []
+    events = pq.read_table(path, filters=[("kind", "=", "phase")]).to_pylist()
+    return [
+        Phase(
+            name=event["subject"],
+            start_ns=event["t_ns"],
+            end_ns=event["t_ns"] + event["duration_ns"],
+        )
+        for event in sorted(events, key=lambda event: event["t_ns"])
+    ]

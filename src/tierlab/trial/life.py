@@ -1,0 +1,216 @@
+"""The life of one trial: deploy, observe, drive, take down, and leave a run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from tierlab.environments.base import Environment
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.native import Native
+from tierlab.environments.tcp import BEHAVIOURS
+from tierlab.errors import UserError
+from tierlab.experiment import TrialPlan
+from tierlab.servers.rubbos import LOGIN, rubbos
+from tierlab.servers.system import System
+from tierlab.tables.manifest import Manifest
+from tierlab.trial import plans
+from tierlab.trial.agent import Child, Spawn, Verb
+from tierlab.trial.describe import add_system, describe
+from tierlab.trial.disturb_plan import disturb, squeezed_by
+from tierlab.trial.disturber import Disturber
+from tierlab.trial.finish import finish, write_first
+from tierlab.trial.folder import RunFolder
+from tierlab.trial.interrupt import interruptible, undisturbed
+from tierlab.trial.observers import Observers
+from tierlab.trial.outcome import record_driver, record_observers
+from tierlab.trial.progress import Progress
+from tierlab.trial.truth import TruthFolder
+from tierlab.workloads.rubbos.population import Population
+from tierlab.workloads.rubbos.users import users
+
+ENVIRONMENTS: dict[str, type[Native]] = {"native": Native}
+STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
+CHECK_S = 0.5
+DRIVER_READY_S = 30.0
+GRACE_S = 30.0
+"""For the last requests after the last phase, and for the driver's tables."""
+
+
+def run_trial(plan: TrialPlan, folder: RunFolder, progress: Progress) -> Manifest:
+    """Run one trial from nothing to nothing; return what it was.
+
+    The manifest's exit state is ``done``, ``interrupted`` (Ctrl-C or SIGTERM) or ``failed`` with
+    its reason. In each case all that was made on the machine is removed again and what was
+    measured so far is in the folder's tables.
+    """
+    manifest = describe(plan, folder)
+    write_first(folder, manifest)
+    trial = _Trial(plan, folder, manifest, progress)
+    # Around it all, so that no signal finds the moment between the trial's end and its removal.
+    with undisturbed():
+        try:
+            with interruptible():
+                trial.live()
+            manifest.exit.state = "done"
+        except KeyboardInterrupt:
+            manifest.exit.state = "interrupted"
+        except (UserError, OSError) as error:
+            manifest.exit.state, manifest.exit.error = "failed", str(error)
+        finally:
+            # Anything else is a mistake of ours: it goes on up, but leaves nothing behind either.
+            _take_down(trial)
+        progress.stage("tables")
+        finish(folder, manifest)
+    return manifest
+
+
+def _take_down(trial: _Trial) -> None:
+    trial.progress.stage("take down")
+    try:
+        trial.teardown.close()
+    except (UserError, OSError) as error:
+        # What failed first is what the user has to mend; this often only follows from it.
+        outcome = trial.manifest.exit
+        outcome.state, outcome.take_down = "failed", str(error)
+        outcome.error = outcome.error or str(error)
+
+
+class Living(Protocol):
+    """What has to live as long as the trial."""
+
+    def check(self) -> None:
+        """Raise :class:`UserError` when it has died."""
+
+
+class _Trial:
+    """What one trial has running; ``teardown`` takes down in reverse order of making."""
+
+    def __init__(
+        self, plan: TrialPlan, folder: RunFolder, manifest: Manifest, progress: Progress
+    ) -> None:
+        self.plan, self.folder, self.manifest, self.progress = plan, folder, manifest, progress
+        self.teardown = ExitStack()
+        load_day = datetime.fromtimestamp(manifest.created_ns / 1e9, UTC).date()
+        self.population = Population(plan.system.scale, load_day)
+
+    def live(self) -> None:
+        """Deploy, observe and drive."""
+        self.progress.stage("start servers")
+        environment = self._environment()
+        system = self._system(environment)
+        observers = self._observers(environment)
+        self._capture(system, observers)
+        self._start(system)
+        self._sample(system, observers)
+        self.manifest.write(self.folder.path)
+        driver = self._drive(environment, system)
+        disturber = self._disturb(environment, system, driver)
+        self._watch(driver, (system, observers, disturber))
+        disturber.finish()
+
+    def _environment(self) -> Environment:
+        ledger = Ledger(f"{self.plan.experiment[:24]}-{self.folder.trial}-{os.getpid()}")
+        shape = self.plan.system
+        environment = ENVIRONMENTS[shape.environment](ledger, tcp=BEHAVIOURS[shape.tcp])
+        self.teardown.callback(environment.destroy)
+        return environment
+
+    def _system(self, environment: Environment) -> System:
+        shape = self.plan.system
+        # All repetitions work on the same data: only their users differ.
+        seed = self.plan.seed if shape.data_seed is None else shape.data_seed
+        workload = rubbos(
+            environment, scale=shape.scale, seed=seed, load_day=self.population.load_day
+        )
+        squeezed = squeezed_by(self.plan.disturb)
+        system = System(shape, workload, environment, self.folder.logs, squeezed)
+        self.teardown.callback(system.stop)
+        return system
+
+    def _observers(self, environment: Environment) -> Observers:
+        observers = Observers(self.folder.streams, self.folder.logs, _spawner(environment))
+        self.teardown.callback(lambda: record_observers(self.manifest, observers))
+        self.teardown.callback(observers.stop)
+        return observers
+
+    def _capture(self, system: System, observers: Observers) -> None:
+        # Before the servers start: the tracer learns from their first words who is who.
+        if self.plan.observe.messages:
+            observers.start("capture", plans.capture(system.places), ("visits",))
+
+    def _start(self, system: System) -> None:
+        began = time.monotonic()
+        system.start(lambda doing: self.progress.advance(time.monotonic() - began, doing))
+        add_system(self.manifest, self.plan, system.subjects())
+
+    def _sample(self, system: System, observers: Observers) -> None:
+        observe = self.plan.observe
+        if observe.samplers:
+            plan = plans.sample(observe, system.subjects(), LOGIN)
+            observers.start("sample", plan, observe.samplers)
+
+    def _drive(self, environment: Environment, system: System) -> Verb:
+        described = self.folder.logs / "workload.json"
+        load, shape = self.plan.load, self.plan.system
+        workload = users(load.mix, shape.fidelity, self.population)
+        if load.start is not None:
+            workload["rules"]["start"] = load.start.replace(" ", "_")
+        described.write_text(json.dumps(workload))
+        target = system.subjects()[0].endpoint
+        plan = plans.drive(self.plan, target, described)
+        driver = Verb("drive", plan, self.folder.streams, self.folder.logs, _spawner(environment))
+        self.teardown.callback(lambda: record_driver(self.manifest, driver))
+        self.teardown.callback(driver.stop)
+        driver.wait_ready(DRIVER_READY_S)
+        return driver
+
+    def _disturb(self, environment: Environment, system: System, driver: Verb) -> Disturber:
+        truth, drawn = TruthFolder.of(self.folder.path), self.plan.disturb
+        disturber = Disturber(truth, drawn)
+        self.teardown.callback(disturber.stop)
+        if drawn:
+            truth.create(drawn)
+            runtime_ns = driver.ready_line["start_ns"] + self.plan.load.phases.ramp_up_ns
+            plan = disturb(drawn, runtime_ns, system.subjects(), self.plan.system, LOGIN)
+            disturber.start(plan, _spawner(environment))
+        return disturber
+
+    def _watch(self, driver: Verb, living: Sequence[Living]) -> None:
+        """Wait for the driver's end, phase by phase; fail when a server or an agent dies."""
+        end = time.monotonic() - (time.time_ns() - driver.ready_line["start_ns"]) / 1e9
+        for phase, duration_ns in plans.phases(self.plan.load).items():
+            start, end = end, end + duration_ns / 1e9
+            if duration_ns:
+                self.progress.stage(STAGES[phase], end - start)
+            while driver.running and time.monotonic() < end:
+                for one in living:
+                    one.check()
+                self.progress.advance(time.monotonic() - start, _note(driver.progress))
+                time.sleep(min(CHECK_S, max(0.0, end - time.monotonic())))
+        driver.wait(GRACE_S)
+
+
+def _spawner(environment: Environment) -> Spawn:
+    def spawn(argv: Sequence[str], log: Path) -> Child:
+        return environment.spawn(argv, log=log)
+
+    return spawn
+
+
+def _note(progress: Mapping[str, Any]) -> str:
+    """What the driver says of the last second, for the progress line."""
+    if not progress:
+        return ""
+    words = [f"{progress.get('requests', 0)} requests"]
+    if errors := progress.get("errors"):
+        words.append(f"{errors} errors")
+    if (p99 := progress.get("p99_ns")) is not None:
+        words.append(f"p99 {p99 / 1e6:.0f} ms")
+    return ", ".join(words)

@@ -1,0 +1,21 @@
+"""What a trial needs of this machine, looked for before its run folder is made."""
+
+from __future__ import annotations
+
+from tierlab.environments.base import Capability, refuse
+from tierlab.experiment import TrialPlan
+from tierlab.servers import needs
+from tierlab.servers.rubbos import application
+from tierlab.trial import agent
+from tierlab.trial.disturb_needs import check_disturbances
+from tierlab.trial.life import ENVIRONMENTS
+
+
+def check_needs(plan: TrialPlan) -> None:
+    """Raise :class:`UserError` for what is missing, in one sentence."""
+    agent.binary()
+    probe = ENVIRONMENTS[plan.system.environment].probe()
+    needs.check_needs(plan.system, application(), probe)
+    if plan.system.tcp != "modern" and (reason := probe.cannot.get(Capability.RETRIES)):
+        raise refuse("system.tcp", probe.environment, Capability.RETRIES, reason)
+    check_disturbances(plan, probe)

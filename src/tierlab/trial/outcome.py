@@ -1,0 +1,33 @@
+"""What the agents say of themselves at their end, in the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tierlab.tables.manifest import Manifest
+from tierlab.trial.agent import Verb
+from tierlab.trial.observers import Observers
+
+
+def record_summary(manifest: Manifest, name: str, summary: Mapping[str, Any]) -> None:
+    """Keep an agent's summary: its cost in CPU time and what it could not measure."""
+    manifest.observation.summaries[name] = dict(summary)
+    if isinstance(cost := summary.get("cpu_ns"), int):
+        manifest.observation.costs[name] = cost
+    manifest.not_measured.update(summary.get("not_measured", {}))
+
+
+def record_driver(manifest: Manifest, driver: Verb) -> None:
+    """Keep the driver's summary, if it lived to give one."""
+    if driver.summary is not None:
+        record_summary(manifest, driver.name, driver.summary)
+
+
+def record_observers(manifest: Manifest, observers: Observers) -> None:
+    """Keep the observers' summaries and what could not be observed at all."""
+    manifest.not_measured.update(observers.not_measured)
+    for name, summary in observers.summaries.items():
+        record_summary(manifest, name, summary)
+        if source := summary.get("cpu_source"):
+            manifest.observation.cpu_source = source

@@ -1,0 +1,138 @@
+"""The agents' plans, from the trial's plan and the system that stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tierlab.experiment import Load, Observe, TrialPlan
+from tierlab.servers.base import Endpoint
+from tierlab.servers.database import Credentials
+from tierlab.servers.layout import Place
+from tierlab.servers.mariadb import DATA, SOCKET, MariaDB
+from tierlab.servers.system import Subject
+from tierlab.tables.manifest import ServerPart
+
+SOURCES = ["127.128.0.0/12"]
+"""The users' addresses: a million, so that closed connections never use up the ports."""
+
+WIRE = {"http": "http1", "ajp": "ajp13", "mysql": "mysql"}
+"""The dissectors' names of the servers' protocols."""
+
+DATABASE_INTERVAL_NS = 100_000_000
+"""A poll costs the server some 0.4 ms of CPU time."""
+
+TIERS = ("web", "app", "lb", "db")
+"""In a request's order: each calls the next."""
+
+
+def drive(plan: TrialPlan, target: Endpoint, workload: Path) -> dict[str, Any]:
+    """Drive users against ``target`` as the workload file describes them."""
+    load = plan.load
+    return {
+        "target": {"address": target.address, "port": target.port},
+        "workload": str(workload.resolve()),
+        "users": load.users or 1,
+        "seed": plan.seed,
+        "loop": _pace(load),
+        # Those of no length too: staggered users start over the first, which is the ramp-up.
+        "phases": [
+            {"name": name, "duration_ns": duration} for name, duration in phases(load).items()
+        ],
+        "connection": load.connection.replace("-", "_"),
+        "timeouts": {
+            "connect_ns": load.timeouts.connect_ns,
+            "request_ns": load.timeouts.request_ns,
+        },
+        "sources": SOURCES,
+        "images": load.images,
+        "request_ids": True,
+    }
+
+
+def phases(load: Load) -> dict[str, int]:
+    """Name and length in nanoseconds of each phase, in order."""
+    return {
+        "ramp_up": load.phases.ramp_up_ns,
+        "runtime": load.phases.runtime_ns,
+        "ramp_down": load.phases.ramp_down_ns,
+    }
+
+
+def _pace(load: Load) -> dict[str, Any]:
+    if load.users is None:
+        return {"mode": "open", "rate_per_s": load.rate, "arrivals": load.arrivals or "poisson"}
+    return {"mode": "closed", "think_ns": load.think_ns, "think_cap_ns": 10 * load.think_ns}
+
+
+def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) -> dict[str, Any]:
+    """Sample every resource, the servers by their control groups and processes, and what the
+    databases say of themselves to whom the application logs in as.
+    """
+    return {
+        "interval_ns": observe.interval_ns,
+        "thread_interval_ns": max(observe.thread_interval_ns, observe.interval_ns),
+        "database_interval_ns": max(DATABASE_INTERVAL_NS, observe.interval_ns),
+        "databases": [
+            {
+                "subject": subject.name,
+                "socket": str(subject.folder / DATA / SOCKET),
+                "user": login.user,
+                "password": login.password,
+            }
+            for subject in subjects
+            if subject.place.server == MariaDB.kind
+        ],
+        "tables": list(observe.samplers),
+        "subjects": [
+            {
+                "name": subject.name,
+                "cgroups": {name: str(path) for name, path in subject.cgroups.items()},
+                "pids": [] if subject.cgroups else list(subject.pids),
+            }
+            for subject in subjects
+        ],
+        "listen": [
+            {
+                "subject": subject.name,
+                "address": subject.endpoint.address,
+                "port": subject.endpoint.port,
+            }
+            for subject in subjects
+        ],
+    }
+
+
+def capture(places: Sequence[Place]) -> dict[str, Any]:
+    """Capture what the servers say on the trial's loopback."""
+    return {
+        "interface": "lo",
+        "servers": [
+            {
+                "name": place.name,
+                "address": place.endpoint.address,
+                "port": place.endpoint.port,
+                "protocol": WIRE[place.endpoint.protocol],
+                "pass_through": place.pass_through,
+            }
+            for place in places
+        ],
+    }
+
+
+def link(raw_visits: Path, servers: Mapping[str, ServerPart]) -> dict[str, Any]:
+    """Link visits to the visits of the tier that calls theirs."""
+    by_tier = {
+        tier: [name for name, part in servers.items() if part.tier == tier] for tier in TIERS
+    }
+    used = [tier for tier in TIERS if by_tier[tier]]
+    return {
+        "input": str(raw_visits),
+        "servers": {
+            caller: by_tier[called]
+            for calling, called in pairwise(used)
+            for caller in by_tier[calling]
+        },
+    }

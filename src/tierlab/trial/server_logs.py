@@ -1,0 +1,73 @@
+"""From what the servers wrote about themselves to streams beside the agents' own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tierlab.errors import UserError
+from tierlab.servers.gc_log import pauses
+from tierlab.servers.soft_log import uses
+from tierlab.tables.manifest import Manifest
+from tierlab.tables.schemas import SCHEMAS
+from tierlab.trial.folder import RunFolder
+
+GC_LOG = Path("logs/gc.log")
+SOFT_LOG = Path("logs/soft.log")
+"""Each in the folder of a server's saved logs."""
+
+
+def read_server_logs(folder: RunFolder, manifest: Manifest) -> None:
+    """Write streams of the JVMs' stops (events) and of soft resources in use."""
+    _write(folder.streams / "jvm.events.arrows", "events", _stops(folder, manifest))
+    soft = _uses(folder)
+    if soft:
+        _write(folder.streams / "soft.arrows", "soft", soft)
+    else:
+        manifest.not_measured["soft"] = "no server has left a log of its soft resources"
+
+
+def _stops(folder: RunFolder, manifest: Manifest) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = []
+    for subject, path in _logs(folder, GC_LOG):
+        try:
+            found = pauses(path.read_text(errors="replace").splitlines())
+        except UserError as error:
+            manifest.not_measured[f"events gc of {subject}"] = f"{path}: {error}"
+            continue
+        rows += [
+            {
+                "t_ns": pause.start_ns,
+                "duration_ns": pause.duration_ns,
+                "kind": "gc" if pause.is_collection else "safepoint",
+                "subject": subject,
+                "detail": pause.cause,
+            }
+            for pause in found
+        ]
+    return rows
+
+
+def _uses(folder: RunFolder) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = []
+    for subject, path in _logs(folder, SOFT_LOG):
+        with path.open(errors="replace") as log:
+            rows += [{"subject": subject, **vars(use)} for use in uses(log)]
+    return rows
+
+
+def _logs(folder: RunFolder, name: Path) -> list[tuple[str, Path]]:
+    """Subjects that have such a log, and where."""
+    return [
+        (path.relative_to(folder.logs).parts[0], path)
+        for path in sorted(folder.logs.glob(f"*/{name}"))
+    ]
+
+
+def _write(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    schema = SCHEMAS[table]
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as stream:
+        stream.write_table(pa.Table.from_pylist(list(rows), schema))

@@ -1,0 +1,1 @@
+"""Applications to put under load: schema, data, mixes and deployment shape."""

@@ -1,0 +1,1 @@
+"""RUBBoS, the bulletin board: schema, seeded data, published mixes and deployment shape."""

@@ -1,0 +1,99 @@
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from tierlab.analysis.histogram import histogram
+from tierlab.analysis.responses import interactions, responses
+from tierlab.analysis.very_long import very_long
+
+MS = 1_000_000
+
+
+def request(end_ms, response_ms, **more):
+    row = {"interaction": "Home", "status": 200, "attempts": 1, "start_ns": 0}
+    begin = (end_ms - response_ms) * MS
+    return {**row, "intended_ns": begin, "end_ns": end_ms * MS, **more}
+
+
+def test_figures_by_hand(tiny):
+    observed = tiny(
+        {
+            "requests": [
+                request(100, 10),
+                request(200, 20),
+                request(300, 30),
+                request(400, 900, status=500, error="status 500"),
+                request(500, 40, status=404),
+                request(1_000, 5),  # the span ends before it
+            ]
+        }
+    )
+    found = responses(observed.db, observed.measured)
+    assert (found.count, found.failed, found.throughput) == (5, 2, 3.0)
+    assert found.time.mean_s == pytest.approx(0.020)
+    assert found.mean_all_s == pytest.approx(0.2)
+    assert (found.time.p50_s, found.time.max_s) == (0.020, 0.030)
+    kinds = {each.kind: each.count for each in found.errors}
+    assert kinds == {"status 500": 1, "status 404": 1}
+
+
+def test_response_time_starts_when_the_user_meant_to_click(tiny):
+    late = request(500, 400, start_ns=480 * MS)
+    observed = tiny({"requests": [late]})
+    assert responses(observed.db, observed.measured).time.max_s == 0.4
+
+
+def test_percentiles_equal_numpys(made):
+    found = responses(made.db, made.measured).time
+    table = pq.read_table(made.run.path / "requests.parquet")
+    end, begin, status = (table[each].to_numpy() for each in ("end_ns", "intended_ns", "status"))
+    inside = (end >= made.measured.start_ns) & (end < made.measured.end_ns) & (status == 200)
+    times = (end - begin)[inside] / 1e9
+    assert found.count == len(times)
+    assert found.mean_s == pytest.approx(times.mean())
+    assert found.max_s == pytest.approx(times.max())
+    levels = [found.p50_s, found.p90_s, found.p95_s, found.p99_s, found.p999_s]
+    assert levels == pytest.approx(np.percentile(times, [50, 90, 95, 99, 99.9]).tolist())
+
+
+def test_interactions_add_up_to_all(made):
+    total = responses(made.db, made.measured)
+    found = interactions(made.db, made.measured)
+    assert sum(each.count for each in found) == total.count
+    assert sum(each.failed for each in found) == total.failed
+    assert sum(each.share for each in found) == pytest.approx(1)
+    weighted = sum(each.time.mean_s * each.time.count for each in found) / total.time.count
+    assert weighted == pytest.approx(total.time.mean_s)
+
+
+def test_buckets_take_their_lower_bound(tiny):
+    at = [0, 199, 200, 999, 1_000, 1_499, 1_500, 1_999, 2_000, 7_000]
+    rows = [request(9_000, each) for each in at]
+    rows.append(request(9_000, 100, status=500))
+    observed = tiny({"requests": rows}, seconds=10)
+    found = histogram(observed.db, observed.measured)
+    assert [each.count for each in found] == [2, 1, 0, 0, 1, 2, 2, 2]
+    assert [each.to_s for each in found] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, None]
+    assert sum(each.share for each in found) == pytest.approx(1)
+
+
+def test_very_long_requests_and_their_clusters(tiny):
+    rows = [
+        request(2_000, 2_000),  # not over the threshold
+        request(2_600, 2_500),
+        request(4_200, 2_700, attempts=2),  # begins a second later: the same cluster
+        request(9_000, 3_000, error="timeout", status=None),
+        request(9_100, 10),
+    ]
+    observed = tiny({"requests": rows}, seconds=10)
+    found = very_long(observed.db, observed.measured)
+    assert (found.count, found.failed, found.retried) == (3, 1, 1)
+    assert found.share == pytest.approx(3 / 5)
+    clusters = [(each.start_ns, each.end_ns, each.count) for each in found.clusters]
+    assert clusters == [(0, 2_000_000_000, 2), (6_000_000_000, 7_000_000_000, 1)]
+
+
+def test_a_cluster_may_begin_before_the_span(tiny):
+    observed = tiny({"requests": [request(600, 2_500)]})
+    (cluster,) = very_long(observed.db, observed.measured).clusters
+    assert (cluster.start_ns, cluster.end_ns) == (-2_000_000_000, -1_000_000_000)

@@ -1,0 +1,212 @@
+"""Visit times, the tiers' shares and Little's law, against figures worked out by hand."""
+
+import numpy as np
+import pytest
+
+from tierlab.analysis.calls import depths
+from tierlab.analysis.little import queue_checks, users_check
+from tierlab.analysis.responses import Responses, responses
+from tierlab.analysis.summary import summarise
+from tierlab.analysis.thinking import thought_share
+from tierlab.analysis.time_shares import time_shares
+from tierlab.analysis.visits import linking, server_visits
+
+MS = 1_000_000
+
+
+def visit(number, server, arrival_ms, departure_ms, parent=None):
+    return {
+        "visit": number,
+        "server": server,
+        "arrival_ns": arrival_ms * MS,
+        "departure_ns": None if departure_ms is None else departure_ms * MS,
+        "parent": parent,
+        "link": None if parent is None else "id",
+        "confidence": None if parent is None else 1.0,
+    }
+
+
+REQUEST = {
+    "intended_ns": 0,
+    "start_ns": 0,
+    "end_ns": 120 * MS,
+    "interaction": "Home",
+    "status": 200,
+    "attempts": 1,
+}
+TREE = [
+    visit(1, "web.1", 10, 110),
+    visit(2, "app.1", 20, 100, parent=1),
+    visit(3, "db.1", 30, 50, parent=2),
+    visit(4, "db.2", 60, 90, parent=2),
+]
+TIERS = {"web.1": "web", "app.1": "app", "db.1": "db", "db.2": "db"}
+
+
+def test_own_times_sum_to_the_web_visit(tiny):
+    observed = tiny({"requests": [REQUEST], "visits": TREE})
+    found = time_shares(observed.db, observed.measured, TIERS)
+    own = {each.tier: each.own_s for each in found.tiers}
+    assert own == pytest.approx({"web": 0.020, "app": 0.030, "db": 0.050})
+    assert sum(own.values()) == pytest.approx(0.100)
+    assert found.total_s == pytest.approx(0.120)
+    assert found.remainder_s == pytest.approx(0.020)
+    assert sum(each.share for each in found.tiers) + found.remainder_share == pytest.approx(1)
+    assert [each.tier for each in found.tiers] == ["web", "app", "db"]
+    assert found.tiers[2].per_visit_s == pytest.approx(0.025)
+    each = {"web.1": 0.020, "app.1": 0.030, "db.1": 0.020, "db.2": 0.030}
+    assert found.own_per_visit_s == pytest.approx(each)
+
+
+def test_without_requests_the_tiers_share_their_own_time(tiny):
+    observed = tiny({"visits": TREE})
+    found = time_shares(observed.db, observed.measured, TIERS)
+    assert found.remainder_share is None
+    assert found.tiers[0].per_request_s is None
+    assert sum(each.share for each in found.tiers) == pytest.approx(1)
+
+
+def test_images_side_by_side_leave_no_remainder(tiny):
+    beside = [visit(5, "web.1", 10, 110), visit(6, "web.1", 10, 110)]
+    observed = tiny({"requests": [REQUEST], "visits": TREE + beside})
+    found = time_shares(observed.db, observed.measured, TIERS)
+    assert found.remainder_s is None
+    assert sum(each.share for each in found.tiers) == pytest.approx(1)
+
+
+def test_depths_follow_the_longest_chain_and_survive_a_circle():
+    edges = {("web", "app"), ("app", "db"), ("web", "db"), ("db", "db")}
+    assert depths({"web", "app", "db"}, edges) == {"web": 0, "app": 1, "db": 2}
+    circle = depths({"a", "b"}, {("a", "b"), ("b", "a")})
+    assert max(circle.values()) < 2
+
+
+def test_visits_by_hand(tiny):
+    hung = {**visit(7, "db.1", 980, None), "connection": 7}
+    rows = [*TREE, hung, visit(8, "db.1", 990, 1_010)]
+    observed = tiny({"visits": rows})
+    found = {each.server: each for each in server_visits(observed.db, observed.measured)}
+    assert found["db.1"].count == 1
+    assert found["db.1"].unfinished == 1
+    assert found["db.1"].finished_mean == pytest.approx(0.020 + 0.010)
+    assert found["db.1"].queue_mean == pytest.approx(0.020 + 0.010 + 0.020)
+    assert found["web.1"].time.mean_s == pytest.approx(0.1)
+
+
+def test_linking_counts_what_has_no_parent(tiny):
+    observed = tiny({"visits": [*TREE, visit(9, "db.1", 200, 210)]})
+    found = linking(observed.db, observed.measured, ["web.1"])
+    assert (found.linked, found.unlinked, found.by_link) == (3, 1, {"id": 3})
+
+
+def queue_of_one_server(dice, rate, service_s, seconds):
+    """Serve Poisson arrivals one after another for exponential times: an M/M/1 queue."""
+    arrivals = np.cumsum(dice.exponential(1 / rate, int(rate * seconds * 1.2)))
+    work = dice.exponential(service_s, arrivals.size)
+    departures = np.empty_like(arrivals)
+    free = 0.0
+    for index, (arrival, length) in enumerate(zip(arrivals, work, strict=True)):
+        free = max(free, arrival) + length
+        departures[index] = free
+    return (arrivals * 1e9).astype(np.int64), (departures * 1e9).astype(np.int64)
+
+
+def test_littles_law_on_a_queue_with_a_closed_form(tiny):
+    rate, service_s, seconds = 100.0, 0.006, 400.0
+    dice = np.random.default_rng(3)
+    arrivals, departures = queue_of_one_server(dice, rate, service_s, seconds + 50)
+    rows = [
+        {"visit": i, "server": "db.1", "arrival_ns": int(a), "departure_ns": int(d)}
+        for i, (a, d) in enumerate(zip(arrivals, departures, strict=True))
+    ]
+    observed = tiny({"visits": rows}, seconds=seconds)
+    found = server_visits(observed.db, observed.measured)
+    (check,) = queue_checks(found)
+    assert check.holds
+    assert abs(check.difference) < 0.02
+    load = rate * service_s
+    assert found[0].queue_mean == pytest.approx(load / (1 - load), rel=0.1)
+    assert found[0].time.mean_s == pytest.approx(service_s / (1 - load), rel=0.1)
+
+
+def test_lost_visits_break_the_law(tiny):
+    rows = [visit(i, "db.1", 10 * i, 10 * i + 5) for i in range(90)]
+    observed = tiny({"visits": rows})
+    (found,) = server_visits(observed.db, observed.measured)
+    half = found.model_copy(update={"rate": found.rate / 2, "count": 100_000})
+    (check,) = queue_checks([half])
+    assert not check.holds
+    assert check.difference == pytest.approx(1.0)
+
+
+def test_the_law_is_held_to_the_visits_that_left(tiny):
+    rows = [visit(i, "db.1", 10 * i, 10 * i + 5) for i in range(90)]
+    hung = {**visit(99, "db.1", 100, None), "connection": 1}
+    observed = tiny({"visits": [*rows, hung]})
+    (found,) = server_visits(observed.db, observed.measured)
+    assert found.queue_mean == pytest.approx(0.45 + 0.9)
+    assert found.time.max_s == pytest.approx(0.005)
+    (check,) = queue_checks([found])
+    assert check.difference == pytest.approx(0)
+
+
+def test_users_are_throughput_times_cycle(made):
+    found = responses(made.db, made.measured)
+    thought = thought_share(made.db, made.measured)
+    assert thought > 0.999
+    check = users_check(found, made.measured.seconds, 1_500, 7.0, thought)
+    assert check.expected == pytest.approx(1_500, rel=0.03)
+    assert check.holds
+
+
+def test_users_check_needs_a_closed_loop():
+    found = Responses(count=10, failed=0, throughput=1, mean_all_s=1, time=None, errors=[])
+    assert users_check(found, 10, None, 7.0, 1.0) is None
+    assert users_check(None, 10, 5, 7.0, 1.0) is None
+    assert users_check(found, 10, 8, 7.0, 1.0).expected == pytest.approx(8)
+
+
+def test_users_who_do_not_think_after_a_failure(tiny):
+    """One user, 10 ms a request, 90 ms of think time but after every other request."""
+    rows = []
+    for begin in range(0, 1_000, 110):
+        first = {**REQUEST, "user": 1, "intended_ns": begin * MS, "end_ns": (begin + 10) * MS}
+        failed = {**first, "error": "no_reply", "status": None}
+        after = {**first, "intended_ns": (begin + 10) * MS, "end_ns": (begin + 20) * MS}
+        rows += [failed, after]
+    observed = tiny({"requests": rows}, seconds=1.1)
+    thought = thought_share(observed.db, observed.measured)
+    assert thought == pytest.approx(9 / 19)
+    found = responses(observed.db, observed.measured)
+    assert users_check(found, 1.1, 1, 0.09, thought).expected == pytest.approx(1, rel=0.05)
+
+
+def test_tiers_without_any_link_are_not_believed(tiny):
+    placed = {
+        name: {"tier": tier, "server": "x", "address": "127.0.0.1", "port": 1, "protocol": "http"}
+        for name, tier in TIERS.items()
+    }
+    loose = [{**each, "parent": None, "link": None, "confidence": None} for each in TREE]
+    observed = tiny({"requests": [REQUEST], "visits": loose}, servers=placed)
+    (said,) = summarise(observed).caveats
+    assert "Nothing links the visits of app, db, web:" in said
+
+
+def test_a_server_that_nobody_asked_has_a_measured_zero(tiny):
+    place = {"server": "x", "address": "127.0.0.1", "port": 1, "protocol": "mysql"}
+    placed = {name: {**place, "tier": tier} for name, tier in [*TIERS.items(), ("db.3", "db")]}
+    traced = tiny({"requests": [REQUEST], "visits": TREE}, servers=placed)
+    unused = {each.name: each for each in summarise(traced).servers}["db.3"]
+    assert (unused.visits, unused.rate, unused.unfinished, unused.time) == (0, 0.0, 0, None)
+    assert (unused.queue.mean, unused.queue.peak) == (0.0, 0.0)
+    untraced = tiny({"requests": [REQUEST], "visits": []}, servers=placed)
+    assert {each.visits for each in summarise(untraced).servers} == {None}
+
+
+def test_a_server_that_no_visit_left_is_not_an_untraced_one(tiny):
+    rows = [*TREE[:3], visit(4, "db.2", 60, None, parent=2)]
+    observed = tiny({"requests": [REQUEST], "visits": rows})
+    servers = {each.name: each for each in summarise(observed).servers}
+    assert (servers["db.2"].visits, servers["db.2"].unfinished) == (0, 1)
+    assert servers["db.2"].time is None
+    assert "(1 at db.2)" in summarise(observed).caveats[0]

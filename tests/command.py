@@ -1,0 +1,111 @@
+"""The command ``tierlab`` as a process of its own, as a user or a script starts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+MAIN = "import sys; from tierlab.cli.main import main; sys.argv[0] = 'tierlab'; main()"
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
+SECONDS = 240
+"""Until a stage begins, and until the end."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    pid: int
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def sentence(self) -> str:
+        """What it says of its failure: one line, the last, and no traceback before it."""
+        assert self.status == 2, self.stderr
+        assert "Traceback" not in self.stderr
+        lines = self.stderr.splitlines()
+        assert sum(line.startswith("tierlab: ") for line in lines) == 1, lines
+        assert lines[-1].startswith("tierlab: ")
+        return lines[-1].removeprefix("tierlab: ")
+
+
+class Command:
+    """A running ``tierlab`` with its ledgers in `folder`, which it also works in.
+
+    `prefix` starts it as another user, or in another namespace.
+    """
+
+    def __init__(self, folder: Path, *arguments: str | Path, prefix: Sequence[str] = ()) -> None:
+        places = {"XDG_STATE_HOME": str(folder / "state")}
+        if tuple(prefix) == NOBODY:
+            places["XDG_CACHE_HOME"] = str(folder / "cache")
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - for as long as this lives
+        self.process = subprocess.Popen(
+            [*prefix, sys.executable, "-c", MAIN, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            cwd=folder,
+            env={**os.environ, **places, "NO_COLOR": "1"},
+        )
+
+    def wait_for(self, stage: str) -> None:
+        """Wait until a stage has begun."""
+        deadline = time.monotonic() + SECONDS
+        while not any(line.startswith(stage) for line in self._errors().splitlines()):
+            assert self.process.poll() is None, self._errors()
+            assert time.monotonic() < deadline, self._errors()
+            time.sleep(0.02)
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """End it at once, if it still runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def end(self) -> Ended:
+        """Wait for the end."""
+        stdout, _ = self.process.communicate(timeout=SECONDS)
+        errors = self._errors()
+        if "Permission denied" in errors and "python" in errors:
+            pytest.skip("this source tree cannot be read by another user")
+        return Ended(self.process.pid, self.process.returncode, stdout, errors)
+
+    def _errors(self) -> str:
+        # From the beginning, without moving the place at which the command writes on.
+        return os.pread(self._said.fileno(), 1 << 24, 0).decode()
+
+
+Start = Callable[..., Command]
+
+
+@contextmanager
+def commands(folder: Path) -> Iterator[Start]:
+    """Start commands in a folder; what still runs at the end is killed."""
+    started: list[Command] = []
+
+    def start(*arguments: str | Path, prefix: Sequence[str] = ()) -> Command:
+        started.append(Command(folder, *arguments, prefix=prefix))
+        return started[-1]
+
+    try:
+        yield start
+    finally:
+        for command in started:
+            command.kill()

@@ -1,0 +1,167 @@
+"""Each cause is named from its own signature, at the right server, in the right window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tierlab.analysis.observed import observe
+from tierlab.diagnosis import Diagnosis, diagnose
+from tierlab.tables.run import Run
+from tierlab.tables.schemas import SCHEMAS
+
+from . import made_stall
+from .made_stall import MS, STALL, Rows
+
+Signature = tuple[str, str, dict[str, Rows], dict[str, Rows]]
+
+
+def pressed(subject: str, resource: str, share: float) -> Rows:
+    return [{"subject": subject, "resource": resource, "some": share}]
+
+
+def idle(subject: str, **columns: Any) -> Rows:
+    return [{"subject": subject, "cpu_ns": 0} | columns]
+
+
+PAUSE = {
+    "t_ns": STALL[0],
+    "duration_ns": STALL[1] - STALL[0],
+    "kind": "gc",
+    "subject": "app.1",
+    "detail": "Pause Full (System.gc())",
+}
+SIGNATURES: dict[str, Signature] = {
+    "freeze of the database": (
+        *("freeze", "db.1"),
+        {"domain": idle("db.1", threads_stopped=30, threads_blocked=0)},
+        {},
+    ),
+    "freeze of the balancer": (
+        *("freeze", "lb.1"),
+        {"domain": idle("lb.1", threads_stopped=2, threads_blocked=0)},
+        {},
+    ),
+    "garbage collection": (
+        *("gc", "app.1"),
+        {"domain": [{"subject": "app.1", "cpu_ns": 50 * MS}]},
+        {"events": [PAUSE]},
+    ),
+    "table lock": (
+        *("lock", "db.1"),
+        {
+            "domain": idle("db.1", threads_stopped=0),
+            "database": [{"subject": "db.1", "table_lock_waiting": 9}],
+        },
+        {},
+    ),
+    "memory": (
+        *("memory", "db.1"),
+        {
+            "domain": [{"subject": "db.1", "major_faults": 40}],
+            "pressure": pressed("db.1", "memory", 0.8) + pressed("db.1", "io", 0.8),
+        },
+        {},
+    ),
+    "memory by few faults that read much": (
+        *("memory", "db.1"),
+        {
+            "domain": [{"subject": "db.1", "major_faults": 3, "refaults": 1_000}],
+            "pressure": pressed("db.1", "memory", 0.5) + pressed("db.1", "io", 0.9),
+        },
+        {},
+    ),
+    "disk": ("disk", "db.1", {"pressure": pressed("db.1", "io", 0.9)}, {}),
+    "neighbour in the domain": (
+        *("cpu", "app.1"),
+        {
+            "domain": [{"subject": "app.1", "cpu_ns": 95 * MS}],
+            "pressure": pressed("app.1", "cpu", 0.95),
+            "cpu": [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)],
+        },
+        {},
+    ),
+    "neighbour on the cores": (
+        *("cpu", "db.1"),
+        {
+            "pressure": pressed("db.1", "cpu", 0.9),
+            "cpu": [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)],
+        },
+        {},
+    ),
+    "shrunk pool": (
+        *("pool", "app.1"),
+        {
+            "soft": [
+                {"subject": "app.1", "resource": "pool", "limit": 1, "in_use": 1, "waiting": 12}
+            ],
+            "domain": idle("app.1", threads_stopped=0),
+        },
+        {},
+    ),
+    "held workers": (
+        *("pool", "web.1"),
+        {
+            "listen": [{"subject": "web.1", "accept_queue": 14}],
+            "domain": idle("web.1", threads_stopped=0),
+        },
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_cause_is_known_by_its_signature(tmp_path, name):
+    cause, subject, samples, extra = SIGNATURES[name]
+    found = diagnosed(made_stall.make(tmp_path, subject, samples, extra))
+    assert [(each.cause, each.subject) for each in found.findings] == [(cause, subject)]
+    (finding,) = found.findings
+    (window,) = finding.windows
+    assert abs(window.start_ns - STALL[0]) <= 25 * MS
+    assert abs(window.end_ns - STALL[1]) <= 25 * MS
+    assert finding.confidence >= 0.4
+    assert finding.delayed.count >= 10
+    assert finding.remedies
+    assert subject in finding.words
+
+
+def test_a_slow_way_to_a_server_is_told_from_a_stopped_one(tmp_path):
+    """The balancer stalls, but bytes wait before the wire: what lies below it was reached late."""
+    samples = {"net": [{"subject": "lo", "queued_bytes": 40_000}]}
+    found = diagnosed(made_stall.make(tmp_path, "lb.1", samples))
+    assert [(each.cause, each.subject) for each in found.findings] == [("network", "db.1")]
+
+
+def test_nothing_abnormal_is_an_answer(tmp_path):
+    found = diagnosed(made_stall.make(tmp_path, None))
+    assert found.verdict == "nothing abnormal"
+    assert found.findings == []
+    assert "Nothing abnormal" in found.words
+
+
+def test_a_stall_without_a_known_cause_is_named_unknown(tmp_path):
+    found = diagnosed(made_stall.make(tmp_path, "db.1"))
+    assert [(each.cause, each.subject) for each in found.findings] == [("unknown", "db.1")]
+    assert "no cause among those that are known" in found.words
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_less_evidence_never_makes_it_surer(tmp_path, name):
+    """Whatever one table is taken away: the same answer less sure, or no cause named."""
+    _, subject, samples, extra = SIGNATURES[name]
+    folder = made_stall.make(tmp_path, subject, samples, extra)
+    (whole,) = diagnosed(folder).findings
+    for table in SCHEMAS:
+        file = folder / f"{table}.parquet"
+        kept = file.read_bytes()
+        file.unlink()
+        findings = diagnosed(folder).findings
+        file.write_bytes(kept)
+        for finding in findings:
+            if finding.cause != "unknown":
+                assert finding.confidence < whole.confidence, table
+
+
+def diagnosed(folder) -> Diagnosis:
+    return diagnose(observe(Run(folder)))

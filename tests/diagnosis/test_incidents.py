@@ -1,0 +1,55 @@
+"""Which stalls are roots, and which only follow."""
+
+from __future__ import annotations
+
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.incidents import incidents
+from tierlab.diagnosis.stalls import Stall
+
+MS = 1_000_000
+ORDER = ("web.1", "app.1", "lb.1", "db.1")
+
+
+def stall(server: str, start: int, end: int, waiting: int, core: int | None = None) -> Stall:
+    """A stall from `start` to `end` ms in which `waiting` visits waited all the time."""
+    return Stall(
+        server=server,
+        window=Window(start_ns=start * MS, end_ns=end * MS),
+        core=Window(start_ns=start * MS, end_ns=(core or end) * MS),
+        waiting=waiting,
+        longest_ns=(end - start) * MS,
+        total_ns=(end - start) * MS * waiting,
+        toward={},
+    )
+
+
+def roots(*stalls: Stall) -> list[list[str]]:
+    return [[each.server for each in found.roots] for found in incidents(stalls, ORDER)]
+
+
+def test_the_database_holds_the_application_whose_pool_is_full():
+    held = stall("app.1", 30, 600, 120)
+    assert roots(stall("db.1", 0, 600, 64), held) == [["db.1"]]
+
+
+def test_one_slow_statement_does_not_hold_twenty_pages():
+    assert roots(stall("lb.1", 0, 380, 1), stall("web.1", 4, 380, 20)) == [["web.1"]]
+
+
+def test_what_piled_up_follows_from_what_held_it():
+    assert roots(stall("lb.1", 0, 570, 29), stall("db.1", 576, 640, 22)) == [["lb.1"]]
+
+
+def test_stalls_far_apart_are_two_incidents():
+    assert roots(stall("db.1", 0, 100, 5), stall("db.1", 4000, 4100, 5)) == [["db.1"], ["db.1"]]
+
+
+def test_two_at_once_at_servers_that_do_not_wait_for_each_other():
+    assert roots(stall("db.1", 300, 700, 20), stall("app.1", 0, 650, 30)) == [["app.1", "db.1"]]
+
+
+def test_two_that_seem_to_follow_from_each_other():
+    """Neither is left out: the one that made most wait stays."""
+    above = stall("web.1", 0, 80, 30, core=10)
+    below = stall("db.1", 5, 80, 10)
+    assert roots(above, below) == [["web.1"]]

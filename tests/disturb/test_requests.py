@@ -1,0 +1,118 @@
+"""Threads held by unfinished requests, and a surge of users, against an httpd in a domain."""
+
+from __future__ import annotations
+
+import http.client
+import time
+
+import pytest
+
+from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
+from tierlab.environments.netns import Namespace
+
+ADDRESS, PORT = "127.0.1.1", 8080
+THREADS = 16
+CONFIG = f"""
+ServerRoot {{folder}}
+DefaultRuntimeDir {{folder}}
+PidFile {{folder}}/httpd.pid
+ServerName {ADDRESS}
+Listen {ADDRESS}:{PORT}
+LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+User nobody
+Group nogroup
+ServerLimit 1
+StartServers 1
+ThreadsPerChild {THREADS}
+MaxRequestWorkers {THREADS}
+DocumentRoot /usr/share/common-licenses
+LogFormat "%{{begin:usec}}t %a %>s %U %{{X-Request-Id}}i" seen
+CustomLog {{folder}}/access.log seen
+ErrorLog {{folder}}/error.log
+<Directory />
+    Require all granted
+</Directory>
+"""
+
+
+@pytest.fixture
+def site(domain: Domain) -> Namespace:
+    """An httpd with few threads."""
+    domain.folder.chmod(0o755)
+    (domain.folder / "httpd.conf").write_text(CONFIG.replace("{folder}", str(domain.folder)))
+    domain.start("apache2", "-f", f"{domain.folder}/httpd.conf", "-DFOREGROUND")
+    namespace = Namespace(domain.namespace)
+    wait_for(lambda: fetch_ns(namespace, 1) is not None, "httpd's start")
+    return namespace
+
+
+def fetch_ns(namespace: Namespace, timeout: float) -> int | None:
+    """How long a page takes; None if it does not come in time."""
+    connection = http.client.HTTPConnection(ADDRESS, PORT, timeout=timeout)
+    began = time.time_ns()
+
+    def get() -> int | None:
+        try:
+            connection.request("GET", "/BSD")
+            connection.getresponse().read()
+        except OSError:
+            return None
+        finally:
+            connection.close()
+        return time.time_ns() - began
+
+    return namespace.inside(get)
+
+
+def test_held_threads_keep_the_next_client_waiting_until_the_end(
+    domain: Domain, disturb: Disturb, site: Namespace
+) -> None:
+    where = {"address": ADDRESS, "port": PORT, "protocol": "http"}
+    run = disturb(
+        entry(domain, 1, "pool", LEAD, 800 * MS, resource="threads", hold=THREADS, **where)
+    )
+    at(run.start_ns() - 300 * MS)
+    free = fetch_ns(site, 5)
+    at(run.start_ns() + 200 * MS)
+    began = time.time_ns()
+    held = fetch_ns(site, 10)
+    (truth,) = run.finish()
+    assert free is not None
+    assert held is not None
+    assert free < 300 * MS
+    assert -5 * MS < began + held - truth["end_ns"] < 500 * MS
+    after = fetch_ns(site, 5)
+    assert after is not None
+    assert after < 300 * MS
+
+
+@pytest.mark.usefixtures("site")
+def test_a_surge_of_users_comes_and_goes_in_its_time(domain: Domain, disturb: Disturb) -> None:
+    run = disturb(
+        entry(
+            domain,
+            1,
+            "burst",
+            LEAD,
+            300 * MS,
+            users=100,
+            paths=["/GPL-3", "/BSD"],
+            address=ADDRESS,
+            port=PORT,
+        )
+    )
+    (truth,) = run.finish()
+    log = domain.folder / "access.log"
+    lines = [line.split() for line in log.read_text().splitlines()]
+    users = [line for line in lines if line[1].startswith("127.160.")]
+    assert truth["effect"]["unanswered"] == 0
+    assert len(users) == truth["effect"]["requests"] >= 100
+    assert len({line[1] for line in users}) == 100
+    assert {line[3] for line in users} == {"/GPL-3", "/BSD"}
+    assert len({line[4] for line in users}) == len(users)
+    assert all(len(line[4]) == 16 for line in users)
+    began = [int(line[0]) * 1000 for line in users]
+    assert min(began) >= truth["start_ns"]
+    # Those sent last may wait for a thread.
+    assert max(began) < truth["effect"]["answered_by_ns"]

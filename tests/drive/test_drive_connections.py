@@ -1,0 +1,93 @@
+"""Connections: one each or kept, and enough addresses that none is waited for."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tierlab.workloads.rubbos.users import users
+
+from .driving import POPULATION, Driver
+from .test_drive_failures import OK, serving
+
+
+def connections(log: Path) -> list[int]:
+    return [int(line.rsplit("\t", 1)[1]) for line in log.read_text().splitlines()]
+
+
+def test_a_connection_for_each_request(site, drive: Driver, tmp_path: Path) -> None:
+    log = tmp_path / "site.log"
+    drive(site("--log", str(log), "--images"), users=10)
+    used = connections(log)
+    assert len(used) > 20
+    assert len(set(used)) == len(used)
+
+
+def test_a_connection_for_each_session(site, drive: Driver, tmp_path: Path) -> None:
+    log = tmp_path / "site.log"
+    driven = drive(site("--log", str(log), "--images"), users=10, connection="keep_alive")
+    requests = driven.requests
+    assert requests.error.dropna().empty
+    assert len(set(connections(log))) == requests.session.nunique()
+    # The first interaction of a session connects, the others need not.
+    connected = requests.sort_values("start_ns").groupby("session").connected_ns
+    assert connected.count().eq(1).all()
+
+
+def answers_once_a_connection(heads: list[bytes]) -> Callable[[socket.socket], None]:
+    """The first request of a connection is answered, the second one taken without a word."""
+
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(OK + b"Content-Length: 2\r\n\r\nok")
+        heads.append(connection.recv(65536))
+
+    return behave
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_only_what_is_idempotent_is_sent_again(method: str, drive: Driver) -> None:
+    workload = users("user", "corrected", POPULATION)
+    home = next(state for state in workload["states"] if state["name"] == workload["home"])
+    home["method"] = method
+    home_again = [[workload["home"], 1.0]]
+    for session in workload["sessions"]:
+        session["transitions"] = {workload["home"]: home_again}
+    heads: list[bytes] = []
+    with serving(answers_once_a_connection(heads)) as port:
+        requests = drive(port, workload, users=3, connection="keep_alive").requests
+    unanswered = [head for head in heads if head]
+    assert len(unanswered) > 10
+    assert all(head.startswith(method.encode()) for head in unanswered)
+    if method == "GET":
+        assert requests.error.dropna().empty
+        assert requests.attempts.max() == 2
+    else:
+        assert set(requests.attempts) == {1}
+        assert set(requests.error.dropna()) == {"no_reply"}
+        assert (requests.error == "no_reply").sum() == len(unanswered)
+
+
+IN_A_NAMESPACE = """
+import subprocess, sys
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+open("/proc/sys/net/ipv4/ip_local_port_range", "w").write("40000 40063")
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+"""
+
+
+@pytest.mark.privileged
+@pytest.mark.parametrize(("sources", "runs_out"), [(["127.128.0.0/12"], False), ([], True)])
+def test_ports_in_time_wait_do_not_limit(sources, runs_out, tmp_path: Path) -> None:
+    """64 ports for 2,000 connections: they suffice with many addresses, and not with one."""
+    isolated = ["unshare", "--net", sys.executable, "-c", IN_A_NAMESPACE]
+    script = [sys.executable, "-m", "tests.drive.few_ports", str(tmp_path), *sources]
+    project = Path(__file__).parents[2]
+    subprocess.run([*isolated, *script], check=True, timeout=120, cwd=project)
+    ended, no_address = map(int, (tmp_path / "counts").read_text().split())
+    assert ended + no_address >= 2_000
+    assert (no_address > 0) == runs_out

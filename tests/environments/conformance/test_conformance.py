@@ -1,0 +1,274 @@
+"""Every environment passes these; what one cannot do it declares by name, and is held to it.
+
+A new environment adds an entry to `ENVIRONMENTS`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tierlab.environments.base import (
+    Capability,
+    Domain,
+    DomainSpec,
+    Environment,
+    Placement,
+)
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.native import Native
+from tierlab.errors import UserError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How to make an environment, and what it may lack even on a host with everything."""
+
+    make: Callable[[Ledger], Environment]
+    lacks: frozenset[Capability]
+
+
+ENVIRONMENTS = {"native": Entry(Native, frozenset({Capability.MIGRATE}))}
+
+pytestmark = pytest.mark.privileged
+
+
+@pytest.fixture(params=ENVIRONMENTS)
+def entry(request: pytest.FixtureRequest) -> Entry:
+    return ENVIRONMENTS[request.param]
+
+
+@pytest.fixture
+def environment(entry: Entry, trial: str, traces: object) -> Iterator[Environment]:  # noqa: ARG001
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    made = entry.make(Ledger(trial))
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def domain(environment: Environment) -> Domain:
+    made = environment.create(DomainSpec("db.1"))
+    made.start()
+    return made
+
+
+def require(environment: Environment, entry: Entry, wanted: Capability, ask: object) -> None:
+    """Skip what is declared as lacking, after checking that it is refused with its reason."""
+    probe = environment.probe()
+    if wanted in probe.can:
+        return
+    assert wanted in entry.lacks, f"undeclared: {probe.cannot[wanted]}"
+    assert callable(ask)
+    with pytest.raises(UserError, match="cannot") as refusal:
+        ask()
+    assert probe.cannot[wanted] in str(refusal.value)
+    pytest.skip(f"declared: cannot {wanted}")
+
+
+def test_every_capability_is_either_given_or_refused_with_a_reason(entry: Entry) -> None:
+    environment = entry.make
+    assert isinstance(environment, type)
+    probe = environment.probe()
+    assert probe.can | frozenset(probe.cannot) == frozenset(Capability)
+    assert not probe.can & frozenset(probe.cannot)
+    assert all(probe.cannot.values())
+
+
+def test_a_command_runs_in_the_domains_folder(domain: Domain) -> None:
+    done = domain.run(["sh", "-c", "echo out; echo err >&2; pwd; exit 3"], timeout=20)
+    assert done.status == 3
+    assert done.stdout.splitlines() == ["out", str(domain.folder)]
+    assert done.stderr == "err\n"
+
+
+def test_a_command_that_does_not_end_is_ended(domain: Domain) -> None:
+    with pytest.raises(UserError, match=r"db\.1: 'sleep' did not end within 0\.5 seconds"):
+        domain.run(["sleep", "60"], timeout=0.5)
+    assert domain.pids() == []
+
+
+def test_files_go_in_and_out(domain: Domain, tmp_path: Path) -> None:
+    (tmp_path / "tree" / "deep").mkdir(parents=True)
+    (tmp_path / "tree" / "deep" / "file").write_text("content")
+    domain.put(tmp_path / "tree", "copied")
+    domain.write("texts/note", "note")
+    said = domain.run(["cat", "copied/deep/file", "texts/note"], timeout=20)
+    assert said.stdout == "contentnote"
+    written = domain.run(["sh", "-c", "echo new > copied/deep/made"], timeout=20)
+    assert written.status == 0
+    domain.get("copied", tmp_path / "back")
+    assert (tmp_path / "back" / "deep" / "made").read_text() == "new\n"
+
+
+def test_a_spawned_program_lives_in_the_domain_until_it_stops(domain: Domain) -> None:
+    process = domain.spawn(
+        ["sh", "-c", "echo $GREETING; while :; do sleep 0.1; done"],
+        log="logs/out.log",
+        env={"GREETING": "hello"},
+    )
+    wait_until(lambda: (domain.folder / "logs/out.log").read_text() == "hello\n")
+    assert process.poll() is None
+    assert domain.pids()
+    domain.stop()
+    assert process.poll() is not None
+    assert domain.pids() == []
+    assert (domain.folder / "logs/out.log").read_text() == "hello\n"
+
+
+def test_a_domain_can_be_made_again_after_it_is_destroyed(environment: Environment) -> None:
+    for _ in range(2):
+        domain = environment.create(DomainSpec("db.1"))
+        domain.start()
+        assert domain.run(["true"], timeout=20).status == 0
+        domain.destroy()
+        assert not domain.folder.exists()
+
+
+def test_servers_have_no_rights(environment: Environment, entry: Entry, domain: Domain) -> None:
+    require(environment, entry, Capability.UNPRIVILEGED, None)
+    assert domain.run(["id", "-u"], timeout=20).stdout.strip() != "0"
+    status = domain.run(["grep", "-E", "Cap(Eff|Prm)|NoNewPrivs", "/proc/self/status"], timeout=20)
+    values = dict(line.split() for line in status.stdout.splitlines())
+    assert int(values["CapEff:"], 16) == int(values["CapPrm:"], 16) == 0
+    assert values["NoNewPrivs:"] == "1"
+
+
+def test_the_network_is_the_trials_own(
+    environment: Environment, entry: Entry, domain: Domain, tmp_path: Path
+) -> None:
+    require(environment, entry, Capability.NETWORK, None)
+    inside = domain.run(["readlink", "/proc/self/ns/net"], timeout=20).stdout.strip()
+    assert inside != str(Path("/proc/self/ns/net").readlink())
+    agent = environment.spawn(["readlink", "/proc/self/ns/net"], log=tmp_path / "agent.log")
+    assert agent.stdout is not None
+    assert agent.stdout.read().decode().strip() == inside
+    agent.stop(5)
+    links = domain.run(["cat", "/proc/net/dev"], timeout=20).stdout.splitlines()[2:]
+    assert [line.split(":")[0].strip() for line in links] == ["lo"]
+    somaxconn = domain.run(["cat", "/proc/sys/net/core/somaxconn"], timeout=20).stdout
+    assert int(somaxconn) == 4096
+
+
+def test_servers_are_reached_on_loopback_addresses_of_their_own(
+    environment: Environment, domain: Domain
+) -> None:
+    assert environment.listener("127.0.9.1", 7777) is None
+    domain.spawn(["socat", "TCP-LISTEN:7777,bind=127.0.9.1,fork", "EXEC:cat"], log="echo.log")
+    # Not by `listener`: it binds the port for a moment, and the server could come too late.
+    wait_until(lambda: answers(environment, "127.0.9.1", 7777))
+    assert environment.listener("127.0.9.1", 7777) is not None
+    with environment.connect("127.0.9.1", 7777, timeout=5) as link:
+        link.sendall(b"echo")
+        assert link.recv(4) == b"echo"
+    assert environment.listener("127.0.9.2", 7777) is None
+    with pytest.raises(ConnectionRefusedError):
+        environment.connect("127.0.9.2", 7777, timeout=5)
+
+
+def test_time_used_is_counted(environment: Environment, entry: Entry, domain: Domain) -> None:
+    require(environment, entry, Capability.ACCOUNTING, None)
+    before = domain.stats()
+    clock = domain.run(
+        ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; times"], timeout=60
+    )
+    used_s = sum(float(word[2:-1]) for word in clock.stdout.splitlines()[0].split())
+    after = domain.stats()
+    assert before.cpu_ns is not None
+    assert after.cpu_ns is not None
+    assert (after.cpu_ns - before.cpu_ns) / 1e9 == pytest.approx(used_s, rel=0.3, abs=0.05)
+
+
+def test_a_pin_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
+    pus = frozenset({max(os.sched_getaffinity(0))})
+    require(environment, entry, Capability.PIN, lambda: domain.pin(pus))
+    assert domain.place(Placement(pus=pus)).pus == pus
+    allowed = domain.run(["grep", "Cpus_allowed_list", "/proc/self/status"], timeout=20).stdout
+    assert allowed.split()[1] == str(max(pus))
+
+
+def test_a_weight_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
+    require(environment, entry, Capability.WEIGHT, lambda: domain.set_weight(2048))
+    found = domain.place(Placement(weight=2048)).weight
+    assert found is not None
+    assert abs(found - 2048) < 11
+
+
+def test_weights_share_out_a_contended_pu(environment: Environment, entry: Entry) -> None:
+    require(environment, entry, Capability.WEIGHT, None)
+    pu = frozenset({max(os.sched_getaffinity(0))})
+    domains = []
+    for name, weight in (("light.1", 1024), ("heavy.1", 3072)):
+        domain = environment.create(DomainSpec(name, Placement(pus=pu, weight=weight)))
+        domain.start()
+        domain.spawn(["sh", "-c", "while :; do :; done"], log="loop.log")
+        domains.append(domain)
+    time.sleep(0.5)
+    before = [used(domain) for domain in domains]
+    time.sleep(3)
+    light, heavy = (used(domain) - first for domain, first in zip(domains, before, strict=True))
+    assert heavy / light == pytest.approx(3, rel=0.25)
+
+
+def test_a_memory_limit_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
+    limit = 64 << 20
+    require(environment, entry, Capability.MEMORY, lambda: domain.set_memory(limit))
+    assert domain.place(Placement(memory=limit)).memory == limit
+    hungry = "data = bytearray(256 << 20); print(len(data))"
+    assert domain.run(["python3", "-c", hungry], timeout=60).status != 0
+    assert domain.run(["true"], timeout=20).status == 0
+
+
+def test_disk_limits_are_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
+    limits = Placement(disk_writes=2 << 20, disk_reads=100)
+    require(environment, entry, Capability.DISK, lambda: domain.set_disk(2 << 20, 100))
+    found = domain.place(limits)
+    assert (found.disk_writes, found.disk_reads) == (2 << 20, 100)
+    domain.make_folder("files")
+    # The first megabytes are let through at once.
+    write = ["dd", "if=/dev/zero", "of=files/written", "bs=1M", "count=6", "oflag=direct"]
+    began = time.monotonic()
+    assert domain.run(write, timeout=60).status == 0
+    assert time.monotonic() - began > 1.5
+
+
+def test_a_placement_that_this_host_cannot_grant_is_one_sentence(
+    environment: Environment, entry: Entry
+) -> None:
+    require(environment, entry, Capability.PIN, None)
+    domain = environment.create(DomainSpec("db.1", Placement(pus=frozenset({4095}))))
+    with pytest.raises(UserError, match="4095"):
+        domain.start()
+
+
+def test_a_domain_that_cannot_migrate_says_so(
+    environment: Environment, entry: Entry, domain: Domain
+) -> None:
+    require(environment, entry, Capability.MIGRATE, lambda: domain.migrate("elsewhere"))
+
+
+def answers(environment: Environment, address: str, port: int) -> bool:
+    try:
+        environment.connect(address, port, timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def used(domain: Domain) -> int:
+    value = domain.stats().cpu_ns
+    assert value is not None
+    return value
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

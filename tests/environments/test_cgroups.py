@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tierlab.environments.base import Capability, DomainStats, Placement
+from tierlab.environments.cgroup import Group
+from tierlab.environments.cgroup_find import find_hierarchy
+from tierlab.environments.cgroup_mixed import Mixed
+from tierlab.environments.cgroup_v1 import V1
+from tierlab.environments.cgroup_v2 import V2
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.removal import remove_all
+from tierlab.errors import UserError
+from tierlab.machine.control_groups import with_controller
+
+
+def mounts(tmp_path: Path, *lines: str) -> Path:
+    """A folder in place of /proc, with such mounts."""
+    (tmp_path / "mounts").write_text("".join(f"{line}\n" for line in lines))
+    return tmp_path
+
+
+def test_version_1_controllers_are_found_one_by_one_and_together(tmp_path: Path) -> None:
+    for name in ("cpu,cpuacct", "memory", "unified"):
+        (tmp_path / name).mkdir()
+    found = find_hierarchy(
+        mounts(
+            tmp_path,
+            f"cgroup2 {tmp_path}/unified cgroup2 rw 0 0",
+            f"cgroup {tmp_path}/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0",
+            f"cgroup {tmp_path}/memory cgroup rw,relatime,memory 0 0",
+            "proc /proc proc rw 0 0",
+        )
+    )
+    assert isinstance(found, V1)
+    assert found.controllers() == {
+        "cpu": tmp_path / "cpu,cpuacct",
+        "cpuacct": tmp_path / "cpu,cpuacct",
+        "memory": tmp_path / "memory",
+    }
+    assert {str(capability) for capability in found.missing()} == {"pin", "disk"}
+
+
+def test_version_2_is_found_where_version_1_has_nothing(tmp_path: Path) -> None:
+    root = unified(tmp_path)
+    found = find_hierarchy(mounts(tmp_path, f"cgroup2 {root} cgroup2 rw 0 0"))
+    assert isinstance(found, V2)
+    assert list(found.controllers()) == ["cpu", "cpuset", "memory", "pids"]
+
+
+def test_no_control_groups_is_a_reason(tmp_path: Path) -> None:
+    assert find_hierarchy(mounts(tmp_path, "proc /proc proc rw 0 0")) == (
+        "no controller of the control groups is mounted"
+    )
+
+
+def hybrid(tmp_path: Path) -> Path:
+    """CPU the old way, the rest in the unified tree; the folder in place of /proc."""
+    old, new = tmp_path / "cpu,cpuacct", tmp_path / "unified"
+    for folder in (old, new):
+        folder.mkdir()
+    (new / "cgroup.controllers").write_text("cpuset memory pids\n")
+    (new / "cgroup.subtree_control").write_text("cpuset memory pids\n")
+    return mounts(
+        tmp_path,
+        f"cgroup2 {new} cgroup2 rw 0 0",
+        f"cgroup {old} cgroup rw,relatime,cpu,cpuacct 0 0",
+    )
+
+
+def test_a_run_uses_each_controller_where_the_doctor_tries_it(tmp_path: Path) -> None:
+    proc = hybrid(tmp_path)
+    found = find_hierarchy(proc)
+    assert isinstance(found, Mixed)
+    assert set(found.missing()) == {Capability.DISK}
+    for controller, root in found.controllers().items():
+        mounted = with_controller(controller, proc)
+        assert mounted is not None
+        assert mounted.root == root, controller
+    assert set(found.controllers()) == {"cpu", "cpuacct", "cpuset", "memory", "pids"}
+
+
+def test_a_domain_on_a_hybrid_host_is_placed_in_both_trees(tmp_path: Path) -> None:
+    hierarchy = find_hierarchy(hybrid(tmp_path))
+    assert isinstance(hierarchy, Mixed)
+    group = hierarchy.make(Ledger("both", tmp_path / "ledger"), "db.1")
+    old, new = (tmp_path / tree / "tierlab-both/db.1" for tree in ("cpu,cpuacct", "unified"))
+    assert group.entrances() == [old, new]
+    (old / "cpuacct.usage").write_text("1500\n")
+    for name, text in {
+        "cgroup.controllers": "cpuset memory pids",
+        "cpu.stat": "usage_usec 9",
+        "memory.current": "4096",
+        "pids.current": "2",
+        "cpuset.cpus.effective": "0-1",
+    }.items():
+        (new / name).write_text(f"{text}\n")
+    hierarchy.set_weight(group, 2048)
+    hierarchy.set_memory(group, 1 << 30)
+    assert (old / "cpu.shares").read_text() == "2048"
+    assert hierarchy.read_back(group) == Placement(frozenset({0, 1}), 2048, 1 << 30)
+    assert hierarchy.stats(group) == DomainStats(1500, 4096, 2)
+    assert group.sampled() == {"cpu": old, "cpuacct": old, "unified": new}
+
+
+def test_a_unified_tree_without_controllers_is_used_for_pressure(tmp_path: Path) -> None:
+    proc = hybrid(tmp_path)
+    old, new = tmp_path / "cpu,cpuacct", tmp_path / "unified"
+    (new / "cgroup.controllers").write_text("\n")
+    (new / "cgroup.subtree_control").write_text("\n")
+    assert isinstance(find_hierarchy(proc), V1), "this kernel does not account for pressure"
+    (tmp_path / "pressure").mkdir()
+    hierarchy = find_hierarchy(proc)
+    assert isinstance(hierarchy, Mixed)
+    assert set(map(str, hierarchy.missing())) == {"pin", "memory", "disk"}
+    ledger = Ledger("bare", tmp_path / "ledger")
+    group = hierarchy.make(ledger, "db.1")
+    above = [tree / "tierlab-bare" for tree in (old, new)]
+    assert group.entrances() == [folder / "db.1" for folder in above]
+    listed = {entry.what["path"] for entry in ledger.account().entries}
+    assert listed == {str(folder) for at in above for folder in (at, at / "db.1")}
+    (old / "tierlab-bare/db.1/cpuacct.usage").write_text("1500\n")
+    (new / "tierlab-bare/db.1/cpu.stat").write_text("usage_usec 9\n")
+    (new / "tierlab-bare/db.1/cgroup.controllers").write_text("\n")
+    assert hierarchy.stats(group) == DomainStats(1500, None, None)
+    assert set(group.sampled()) == {"cpu", "cpuacct", "unified"}
+
+
+def test_the_sampler_gets_version_2s_one_folder_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.controllers").write_text("cpu io\n")
+    assert Group({"cpu": tmp_path, "io": tmp_path}).sampled() == {"unified": tmp_path}
+
+
+def unified(tmp_path: Path) -> Path:
+    """A version 2 root as files: what the kernel would answer must be written by the test."""
+    root = tmp_path / "unified"
+    root.mkdir(exist_ok=True)
+    (root / "cgroup.controllers").write_text("cpuset cpu memory hugetlb pids\n")
+    (root / "cgroup.subtree_control").write_text("cpu memory pids\n")
+    return root
+
+
+def test_version_2_lends_a_controller_and_the_last_trial_takes_it_back(tmp_path: Path) -> None:
+    root = unified(tmp_path)
+    hierarchy = V2(root)
+    control = root / "cgroup.subtree_control"
+    first, second = Ledger("first", tmp_path / "ledger"), Ledger("second", tmp_path / "ledger")
+    hierarchy.prepare(first, ("cpu", "cpuset"))
+    assert control.read_text() == "+cpuset"
+    control.write_text("cpu memory pids cpuset\n")  # as the kernel then says
+    hierarchy.prepare(second, ("cpu", "cpuset"))
+    for ledger in (first, second):
+        assert [entry.what["controller"] for entry in ledger.account().entries] == ["cpuset"]
+
+    (root / "tierlab-second").mkdir()
+    control.write_text("cpu memory pids cpuset\n")
+    assert [outcome.done for outcome in remove_all(first.account(), 0)] == [True]
+    assert control.read_text() == "cpu memory pids cpuset\n"
+    (root / "tierlab-second").rmdir()
+    assert [outcome.done for outcome in remove_all(second.account(), 0)] == [True]
+    assert control.read_text() == "-cpuset"
+
+
+def test_version_2_reads_back_what_the_kernel_says(tmp_path: Path) -> None:
+    folder = tmp_path / "db.1"
+    folder.mkdir()
+    for name, text in {
+        "cpuset.cpus": "",
+        "cpuset.cpus.effective": "0-1,3",
+        "cpu.weight": "100",
+        "memory.max": "max",
+        "cpu.stat": "usage_usec 1500\nuser_usec 1000\n",
+        "memory.current": "4096",
+        "pids.current": "2",
+    }.items():
+        (folder / name).write_text(f"{text}\n")
+    group = Group(dict.fromkeys(("cpuset", "cpu", "memory", "pids"), folder))
+    hierarchy = V2(tmp_path)
+    assert hierarchy.read_back(group) == Placement(frozenset({0, 1, 3}), 1024, None)
+    assert hierarchy.stats(group).cpu_ns == 1_500_000
+    hierarchy.set_weight(group, 3072)
+    assert (folder / "cpu.weight").read_text() == "300"
+    hierarchy.set_memory(group, 1 << 30)
+    assert hierarchy.read_back(group) == Placement(frozenset({0, 1, 3}), 3072, 1 << 30)
+
+
+def test_rounding_is_no_difference_but_a_step_is() -> None:
+    asked = Placement(frozenset({0}), 1000, (64 << 20) + 1)
+    assert asked.difference(Placement(frozenset({0}), 1004, 64 << 20)) is None
+    assert asked.difference(Placement(frozenset({0}), 1014, 64 << 20)) == (
+        "weight 1000 asked, 1014 found"
+    )
+    assert asked.difference(Placement(frozenset({0, 1}), 1000, 64 << 20)) == (
+        "PUs 0 asked, 0,1 found"
+    )
+    assert asked.difference(Placement(frozenset({0}), 1000, None)) is not None
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence_and_not_in_the_ledger(
+    tmp_path: Path,
+) -> None:
+    root = unified(tmp_path)
+    (root / "cgroup.subtree_control").write_text("cpuset cpu memory pids\n")
+    (root / "tierlab-one").write_text("in the way")
+    ledger = Ledger("one", tmp_path / "ledger")
+    with pytest.raises(UserError, match="cannot make the control group"):
+        V2(root).make(ledger, "db.1")
+    assert ledger.account().entries == ()

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tierlab.environments.launching import launch_program
+from tierlab.environments.ledger import Ledger, read
+from tierlab.environments.process import (
+    Identity,
+    Launch,
+    identify,
+    is_alive,
+    open_gate,
+    session_members,
+    stat,
+)
+from tierlab.environments.removal import remove_all
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger("processes", tmp_path / "ledger")
+
+
+def wait_for(path: Path) -> str:
+    deadline = time.monotonic() + 10
+    while not path.exists() or not path.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return path.read_text()
+
+
+def test_start_times_agree_with_the_boot_clock() -> None:
+    child = subprocess.Popen(["sleep", "30"])
+    try:
+        found = stat(child.pid)
+        assert found is not None
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - found.start / os.sysconf("SC_CLK_TCK")
+        assert -0.1 < age < 5
+    finally:
+        child.kill()
+        child.wait()
+    assert stat(child.pid) is None
+
+
+def test_a_name_with_blanks_and_parentheses_does_not_shift_the_fields(tmp_path: Path) -> None:
+    program = tmp_path / "a ) b ("
+    program.symlink_to("/bin/sleep")
+    child = subprocess.Popen([str(program), "30"])
+    try:
+        found = stat(child.pid)
+        assert found is not None
+        assert found.session == os.getsid(0)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_a_program_does_nothing_before_it_is_let_go(ledger: Ledger, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    launch = Launch(["touch", str(mark)], ledger.token)
+    waiting = open_gate(launch, subprocess.DEVNULL, subprocess.DEVNULL)
+    time.sleep(0.2)
+    assert waiting.poll() is None
+    assert waiting.stdin is not None
+    waiting.stdin.close()  # as when the laboratory dies
+    assert waiting.wait(5) == 125
+    assert not mark.exists()
+
+
+def test_a_launched_process_is_in_the_ledger_under_its_own_identity(ledger: Ledger) -> None:
+    process = launch_program(
+        ledger, Launch(["sleep", "30"], ledger.token), subprocess.DEVNULL, subprocess.DEVNULL
+    )
+    (entry,) = read(ledger.path).entries
+    assert entry.what == {
+        "pid": process.pid,
+        "start": identify(process.pid).start,
+        "program": "sleep",
+    }
+    assert process.stop(5)
+    assert read(ledger.path).entries == ()
+
+
+def test_stop_kills_what_does_not_listen_and_its_children(ledger: Ledger, tmp_path: Path) -> None:
+    script = "trap '' TERM; sleep 60 & echo $! > child; wait; while :; do sleep 1; done"
+    process = launch_program(
+        ledger,
+        Launch(["sh", "-c", script], ledger.token, cwd=tmp_path),
+        subprocess.DEVNULL,
+        subprocess.DEVNULL,
+    )
+    child = identify(int(wait_for(tmp_path / "child")))
+    assert not process.stop(0.3)
+    assert not is_alive(process.identity)
+    assert not is_alive(child)
+
+
+def test_children_of_a_dead_leader_are_found_by_their_token(ledger: Ledger, tmp_path: Path) -> None:
+    process = launch_program(
+        ledger,
+        Launch(["sh", "-c", "sleep 60 & echo $! > child; exit 0"], ledger.token, cwd=tmp_path),
+        subprocess.DEVNULL,
+        subprocess.DEVNULL,
+    )
+    child = int(wait_for(tmp_path / "child"))
+    process.wait(5)
+    assert session_members(process.identity, ledger.token) == [child]
+    assert session_members(process.identity, "another token") == []
+    outcomes = list(remove_all(ledger.account(), 2.0))
+    assert [outcome.done for outcome in outcomes] == [True]
+    assert stat(child) is None or stat(child).state == "Z"  # type: ignore[union-attr]
+
+
+def test_a_process_that_took_over_the_pid_is_left_alone(ledger: Ledger) -> None:
+    stranger = subprocess.Popen(["sleep", "30"], start_new_session=True)
+    try:
+        start = identify(stranger.pid).start
+        ledger.add("process", pid=stranger.pid, start=start - 1, program="sleep")
+        assert session_members(Identity(stranger.pid, start - 1), ledger.token) == []
+        (outcome,) = remove_all(ledger.account(), 1.0)
+        assert outcome.note is None
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_files_are_allowed_up_to_the_hard_limit_or_ours(ledger: Ledger, tmp_path: Path) -> None:
+    out = tmp_path / "limit"
+    with out.open("wb") as output:
+        process = launch_program(
+            ledger,
+            Launch(["sh", "-c", "ulimit -S -n"], ledger.token),
+            output.fileno(),
+            subprocess.DEVNULL,
+        )
+        process.wait(5)
+    process.stop(0)
+    said = subprocess.run(
+        [sys.executable, "-c", "import resource; print(resource.getrlimit(7)[1])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(out.read_text()) == min(int(said.stdout), 65_536)
+
+
+def test_a_signal_reaches_the_program(ledger: Ledger) -> None:
+    process = launch_program(
+        ledger, Launch(["sleep", "30"], ledger.token), subprocess.DEVNULL, subprocess.DEVNULL
+    )
+    time.sleep(0.1)
+    process.signal(signal.SIGUSR1)
+    assert process.wait(5) == -signal.SIGUSR1
+    process.stop(0)
+
+
+def test_stop_leaves_the_last_words_to_their_reader(ledger: Ledger) -> None:
+    script = "trap 'seq 5000; echo last; exit 0' INT; echo ready; while :; do sleep 0.01; done"
+    process = launch_program(
+        ledger, Launch(["sh", "-c", script], ledger.token), subprocess.PIPE, subprocess.DEVNULL
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    assert process.stop(5, signal.SIGINT)
+    with process.stdout as output:
+        assert output.read().split()[-1] == b"last"

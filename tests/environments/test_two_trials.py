@@ -1,0 +1,77 @@
+"""Two trials at the same time, in namespaces of their own."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from tierlab.environments.base import DomainSpec, Placement
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.native import Native
+from tierlab.environments.netns import FOLDER
+
+pytestmark = pytest.mark.privileged
+
+
+@pytest.fixture
+def pair(trial: str, traces: object) -> Iterator[tuple[Native, Native]]:  # noqa: ARG001
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    first, second = (Native(Ledger(f"{trial}{name}")) for name in "ab")
+    yield first, second
+    for native in (first, second):
+        native.destroy()
+
+
+def listening(native: Native) -> socket.socket:
+    link = native._socket()
+    link.bind(("127.0.1.1", 8080))
+    link.listen()
+    return link
+
+
+def test_both_have_the_same_addresses_and_neither_sees_the_other(
+    pair: tuple[Native, Native],
+) -> None:
+    first, second = pair
+    with listening(first):
+        assert first.listener("127.0.1.1", 8080) is not None
+        assert second.listener("127.0.1.1", 8080) is None
+        with listening(second):
+            first.connect("127.0.1.1", 8080, timeout=5).close()
+            second.connect("127.0.1.1", 8080, timeout=5).close()
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.1.1", 8080), timeout=5)
+
+
+def test_the_end_of_one_leaves_the_other_as_it_was(pair: tuple[Native, Native]) -> None:
+    first, second = pair
+    domains = []
+    for native in (first, second):
+        domain = native.create(DomainSpec("db.1", Placement(weight=2000)))
+        domain.start()
+        domains.append(domain)
+    process = domains[1].spawn(["sleep", "60"], log="log")
+    first.destroy()
+    assert process.poll() is None
+    domains[1].verify(Placement(weight=2000))
+    assert domains[1].run(["true"], timeout=10).status == 0
+
+
+def test_the_last_one_removes_what_they_shared(pair: tuple[Native, Native]) -> None:
+    shared = [
+        entry.what["path"]
+        for native in pair
+        for entry in native._ledger.account().entries
+        if entry.kind == "empty folder"
+    ]
+    if not shared:
+        pytest.skip(f"{FOLDER} was there before")
+    assert shared == [str(FOLDER)] * 2
+    pair[0].destroy()
+    assert FOLDER.exists()
+    pair[1].destroy()
+    assert not FOLDER.exists() or list(FOLDER.iterdir()), "an empty folder was left behind"

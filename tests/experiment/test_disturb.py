@@ -1,0 +1,146 @@
+"""Wrong `[[disturb]]` tables give one sentence each; the schema refuses what it can see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bad_values import GOOD
+from jsonschema import Draft202012Validator
+
+from tierlab.errors import UserError
+from tierlab.experiment import Experiment
+from tierlab.experiment.disturb import CLASSES, KINDS, on
+from tierlab.experiment.publish import schema
+
+VALIDATOR = Draft202012Validator(schema())
+WORDS = '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network" or "random"'
+FREEZE = {"class": "freeze"}
+STATED = FREEZE | {"at": "10s"}
+
+SEEN_BY_THE_SCHEMA: list[tuple[Any, str]] = [
+    (3, "disturb must be an array of tables ([[disturb]]), not 3"),
+    (FREEZE, 'disturb must be an array of tables ([[disturb]]), not {"class": "freeze"}'),
+    ([3], "disturb[1] must be a table with a class, not 3"),
+    ([{}], f"disturb[1].class is missing; it is {WORDS}"),
+    (
+        [{"class": "freez"}],
+        f'disturb[1].class must be {WORDS}, not "freez" (did you mean freeze?)',
+    ),
+    ([{"class": ["freeze"]}], f'disturb[1].class must be {WORDS}, not ["freeze"]'),
+    (
+        [FREEZE, {"class": "memory", "tak": "1GiB"}],
+        "disturb[2].tak is not a known key (did you mean take?); "
+        "allowed here: class, at, count, every, gap, on, duration, take, request, leave",
+    ),
+    ([{"class": "gc", "on": "db.1"}], 'disturb[1].on must be "app.1", not "db.1"'),
+    (
+        [FREEZE | {"at": 3}],
+        'disturb[1].at must be a duration from "0s" to "24h" '
+        '(units: ns, us, ms, s, m, h) or "random", not 3',
+    ),
+]
+NOT_SEEN: list[tuple[Any, str]] = [
+    (
+        [FREEZE, {"class": "memory", "take": "1B"}],
+        'disturb[2].take must be a size from "1MiB" to "1TiB" '
+        '(units: B, kB, KiB, MB, MiB, GB, GiB, TB, TiB), not "1B"',
+    ),
+    (
+        [FREEZE | {"duration": "11s"}],
+        'disturb[1].duration must be a duration from "20ms" to "10s" '
+        '(units: ns, us, ms, s, m, h), not "11s"',
+    ),
+    (
+        [FREEZE | {"on": "db.2"}],
+        "disturb[1].on must be a server of this system, not db.2: system.db.count is 1",
+    ),
+    (
+        [STATED | {"at": "59800ms"}],
+        "disturb[1].at must let it end within the runtime of 1m; it may last until 60100ms",
+    ),
+    (
+        [STATED | {"count": 3}],
+        'disturb[1].every is missing: it spaces the 3 disturbances ("10s")',
+    ),
+    (
+        [STATED | {"gap": "1s"}],
+        'disturb[1].gap goes with at = "random"; with a stated at there is every',
+    ),
+    (
+        [FREEZE | {"every": "1s"}],
+        'disturb[1].every goes with a stated at ("20s"); with at = "random" there is gap',
+    ),
+    (
+        [STATED, FREEZE | {"count": 100}],
+        "disturb[2] finds no room in the runtime of 1m beside the others, 4s apart; "
+        "ask for fewer, a smaller gap or a longer runtime",
+    ),
+    (
+        [{"class": "random", "classes": "none"}],
+        'disturb[1].classes leaves nothing to draw from; "all" is the default',
+    ),
+    (
+        [{"class": "random", "classes": ["gc"], "subjects": ["db.1"]}],
+        "disturb[1].subjects leaves no server that its classes could disturb",
+    ),
+    ([{"class": "random", "shortest": "3s"}], "disturb[1].shortest must not be over longest"),
+    (
+        [{"class": "pool", "on": "db.1", "resource": "threads"}],
+        'disturb[1].resource of db.1 must be "max_connections", not "threads"',
+    ),
+    (
+        [{"class": "pool", "on": "web.1", "left": 1}],
+        "disturb[1].left does not go with threads of web.1; remove it",
+    ),
+    (
+        [{"class": "pool", "hold": 1}],
+        "disturb[1].hold does not go with pool of app.1; remove it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("disturb", "sentence"), SEEN_BY_THE_SCHEMA + NOT_SEEN)
+def test_one_sentence(disturb: Any, sentence: str) -> None:
+    with pytest.raises(UserError) as raised:
+        Experiment.from_tables(GOOD | {"disturb": disturb}, "my.toml")
+
+    assert str(raised.value) == f"my.toml: {sentence}."
+
+
+@pytest.mark.parametrize("disturb", [case for case, _ in SEEN_BY_THE_SCHEMA])
+def test_the_schema_refuses_it_too(disturb: Any) -> None:
+    assert not VALIDATOR.is_valid(GOOD | {"disturb": disturb})
+
+
+def test_time_to_prepare_is_asked_for() -> None:
+    load = {"users": 10, "phases": {"ramp_up": "2s"}}
+
+    with pytest.raises(UserError) as raised:
+        Experiment.from_tables(GOOD | {"load": load, "disturb": [FREEZE | {"at": "1s"}]}, "my.toml")
+
+    assert str(raised.value) == (
+        "my.toml: disturb[1].at must leave 5s from the start of the load for its preparation; "
+        "take a later moment, or a longer load.phases.ramp_up."
+    )
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_class_has_a_natural_server_and_a_default_for_all_its_keys(kind: str) -> None:
+    document = GOOD | {"disturb": [{"class": kind}]}
+    VALIDATOR.validate(document)
+    (plan,) = Experiment.from_tables(document).trials()
+
+    (drawn,) = plan.disturb
+    assert isinstance(drawn.what, KINDS[kind])
+    assert drawn.what.on in on(kind)
+
+
+def test_a_servers_existence_depends_on_the_level() -> None:
+    document = GOOD | {
+        "disturb": [FREEZE | {"on": "db.2"}],
+        "factors": {"system.db.count": [2, 1]},
+    }
+
+    with pytest.raises(UserError, match=r"^my.toml with system.db.count = 1: disturb\[1\].on must"):
+        Experiment.from_tables(document, "my.toml")

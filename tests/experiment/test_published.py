@@ -1,0 +1,79 @@
+"""The published reference and schema are current, and the schema agrees with the loader."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bad_values import CASES, GOOD, changed
+from experiment_files import FILES
+from hypothesis import given
+from jsonschema import Draft202012Validator
+
+from tierlab.experiment import Experiment
+from tierlab.experiment.experiment import TABLES
+from tierlab.experiment.publish import PAGE, SCHEMA, reference, schema
+from tierlab.experiment.template import template
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+RENEW = "renew it: python -m tierlab.experiment.publish docs/reference"
+VALIDATOR = Draft202012Validator(schema())
+BEYOND_THE_SCHEMA = (
+    "load.rate",
+    "load.arrivals",
+    "factors",
+    "system.web.soft.threads_per_process",
+    "system.web.soft.threads",
+    "system.web.soft.keep_alive_timeout",
+    "system.db.memory",
+    "observe.interval",
+    "load.phases.runtime",
+)
+"""Not said in JSON Schema: keys that go together, ranges of durations and sizes, factors."""
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(schema())
+
+
+def test_the_committed_files_are_current() -> None:
+    assert json.loads((REFERENCE / SCHEMA).read_text()) == schema(), RENEW
+    assert (REFERENCE / PAGE).read_text() == reference(), RENEW
+
+
+def test_the_reference_names_every_key() -> None:
+    page = reference()
+    for table in TABLES.values():
+        for key in table.keys:
+            section = page.partition(f"## [{'.'.join(table.path)}]\n")[2].partition("\n## ")[0]
+            assert f"| `{key.path[-1]}` |" in section
+
+
+@pytest.mark.parametrize("file", [GOOD, tomllib.loads(template("mine"))], ids=["short", "init"])
+def test_what_loads_is_valid(file: dict[str, Any]) -> None:
+    Experiment.from_tables(file)
+    VALIDATOR.validate(file)
+
+
+@given(FILES)
+def test_whatever_loads_is_valid(file: dict[str, Any]) -> None:
+    (plan,) = Experiment.from_tables(file).trials()
+    VALIDATOR.validate(file)
+    VALIDATOR.validate(plan.as_file())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (key, value)
+        for key, value, sentence in CASES
+        if not key.startswith(BEYOND_THE_SCHEMA)
+        and "needs either" not in sentence
+        and "NaN" not in sentence  # no JSON either
+    ],
+)
+def test_what_does_not_load_is_not_valid(key: str, value: Any) -> None:
+    assert not VALIDATOR.is_valid(changed(key, value))

@@ -1,0 +1,72 @@
+"""Files that cannot be read at all: one sentence each, never a traceback."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tierlab.errors import UserError
+from tierlab.experiment import load
+
+
+def sentence(path: Path) -> str:
+    with pytest.raises(UserError) as raised:
+        load(path)
+    text = str(raised.value)
+    assert text.startswith(f"{path}: ")
+    return text.removeprefix(f"{path}: ")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    path = tmp_path / "none.toml"
+    assert sentence(path) == f"no such file; `tierlab init {path}` writes one."
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    assert sentence(tmp_path) == "is a folder; name the experiment file in it."
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    assert sentence(path) == "is not a regular file."
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "is empty; `tierlab init` writes a file to start from."),
+        (b" \n\t\n", "is empty; `tierlab init` writes a file to start from."),
+        (b"name = '\xff'", "is not UTF-8 text (byte 8)."),
+        (b"[load\nusers = 1", "not valid TOML: expected ']' at the end of a table declaration "
+         "(at line 1, column 6)."),
+        (b"[load]\nusers = \n", "not valid TOML: invalid value (at line 2, column 9)."),
+        (b"[load]\nusers = 1\nusers = 2\n", "not valid TOML: cannot overwrite a value "
+         "(at line 3, column 10)."),
+        (b"a = " + b"9" * 5000, "not valid TOML: a number too long or nested too deep."),
+        (b"a = " + b"[" * 5000, "not valid TOML: a number too long or nested too deep."),
+        (b"#" * (1 << 20) + b"#", "is over 1 MiB; that is no experiment file."),
+        (b"\x00", "not valid TOML: invalid statement (at line 1, column 1)."),
+        (b"# only a comment\n", "experiment is missing. (2 more mistakes in this file.)"),
+        (b"\xef\xbb\xbf[load]\n", "not valid TOML: invalid statement (at line 1, column 1)."),
+        (b"x = 2020-01-01\n", "x is not a known key; allowed here: experiment, system, load, "
+         "observe, factors, objective, disturb. (3 more mistakes in this file.)"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)  # fmt: skip
+def test_content(tmp_path: Path, content: bytes, expected: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    assert sentence(path) == expected
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    """Root may read anything; a file of /proc that refuses even root stands in for one."""
+    path = tmp_path / "secret.toml"
+    path.write_text("a = 1")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        path = Path("/proc/self/mem")
+    assert sentence(path).startswith("cannot be read: ")

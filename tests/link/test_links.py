@@ -1,0 +1,187 @@
+"""Links between real tiers: by id, and without ids at about 200 requests under way."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from tests.link.conftest import Linked
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+REACHED = {
+    ("narrow", "web-app"): 0.95,
+    ("narrow", "app-lb"): 0.95,
+    ("wide", "web-app"): 0.95,
+    ("wide", "app-lb"): 0.90,
+}
+"""By bed and pair. What the wide bed's app-lb lacks of 0.95 are identical pages at the same moment,
+the home page above all, which every new session asks for, without a parameter. Only time tells
+these apart, and on saturated cores they come in bursts, 0.2 ms from one to the next, while the wait
+for a connection varies by 5 ms: two neighbours take their connections in the other order in 42 of
+100 cases. A matching that knows the true distributions of the delays names 44 % of them rightly,
+inference, which also learns from the sizes of the replies, 52 %."""
+
+CROWD = 150
+"""Visits are judged that come while at least so many requests are under way: about 200 on a quiet
+machine, up to all users on a busy one, which is harder."""
+
+RIGHT_PAGE = 0.97
+"""Of app-lb's links, how many name a visit to the true page: what statistics by page rest on."""
+
+PAIRS = {"web-app": "app.1", "app-lb": "lb.1", "lb-db": "db.1"}
+INFERRED = ("web-app", "app-lb")
+
+
+@dataclass(frozen=True)
+class Score:
+    """Shares of the visits whose true parent is known and that came when there was a crowd."""
+
+    visits: int
+    under_way: float
+    right: float
+    false: float
+    unlinked: float
+
+
+def at(visits: pa.Table, server: str) -> pa.Table:
+    return visits.filter(pc.field("server") == server).sort_by("visit")
+
+
+def numbers(column: pa.ChunkedArray[Any]) -> np.ndarray:
+    """A column as floats; null is nan."""
+    return np.array(column.to_pylist(), dtype=np.float64)
+
+
+def under_way(visits: pa.Table, moments: np.ndarray) -> np.ndarray:
+    """How many requests are under way at the front server at each moment."""
+    spans = at(visits, "web.1").select(["arrival_ns", "departure_ns"]).drop_null()
+    arrivals, departures = (np.sort(numbers(column)) for column in spans.columns)
+    begun = np.searchsorted(arrivals, moments, side="right")
+    return np.asarray(begun - np.searchsorted(departures, moments, side="right"))
+
+
+def compare(by_ids: Linked, without: Linked, server: str) -> tuple[Score, np.ndarray, np.ndarray]:
+    """Score a server's guessed parents; also every guess's confidence, and whether it is right."""
+    truth, guess = at(by_ids.visits, server), at(without.visits, server)
+    assert truth["visit"] == guess["visit"]
+    crowd = under_way(by_ids.visits, numbers(truth["arrival_ns"]))
+    parent, guessed = numbers(truth["parent"]), numbers(guess["parent"])
+    known = ~np.isnan(parent) & (crowd >= CROWD)
+    linked = ~np.isnan(guessed)
+    same = parent == guessed
+    confidence = numbers(guess["confidence"])
+    score = Score(
+        visits=int(known.sum()),
+        under_way=float(crowd[known].mean()),
+        right=float(same[known].mean()),
+        false=float((linked & ~same)[known].mean()),
+        unlinked=float((~linked)[known].mean()),
+    )
+    return score, confidence[known & linked], same[known & linked]
+
+
+def is_upkeep(label: str) -> bool:
+    """Whether the connection pool says this on its own behalf, not for a request."""
+    return label in ("PING", "LOGIN") or label.upper().startswith(("SET ", "SELECT @@"))
+
+
+def test_ids_link_nearly_every_visit(by_ids: Linked) -> None:
+    for pair, server in PAIRS.items():
+        visits = at(by_ids.visits, server)
+        linked = visits.filter(visits["parent"].is_valid())
+        share = linked.num_rows / visits.num_rows
+        print(f"{pair}: {visits.num_rows} visits, {share:.4%} linked by id")
+        assert share >= 0.99
+        # The pool's own upkeep carries no id: it borrows that of its neighbours.
+        labels, links = linked["label"].to_pylist(), linked["link"].to_pylist()
+        named = {how for label, how in zip(labels, links, strict=True) if not is_upkeep(str(label))}
+        assert named == {"id"}
+
+
+def test_a_linked_visit_lies_within_its_parent(by_ids: Linked) -> None:
+    columns = [numbers(by_ids.visits[name]) for name in ("visit", "arrival_ns", "departure_ns")]
+    spans = dict(zip(columns[0], zip(columns[1], columns[2], strict=True), strict=True))
+    inside = []
+    for child, parent in zip(columns[0], numbers(by_ids.visits["parent"]), strict=True):
+        if parent in spans:
+            (arrival, departure), (above, below) = spans[child], spans[parent]
+            inside.append(above <= arrival and not departure > below)
+    assert len(inside) > 10_000
+    assert np.mean(inside) >= 0.999
+
+
+@pytest.mark.parametrize("pair", INFERRED)
+def test_inference_without_ids(bed: str, by_ids: Linked, without_ids: Linked, pair: str) -> None:
+    score, _, _ = compare(by_ids, without_ids, PAIRS[pair])
+    print(
+        f"{bed}, {pair} at {score.under_way:.0f} requests under way: {score.visits} visits, right "
+        f"{score.right:.2%}, false links {score.false:.2%}, unlinked {score.unlinked:.2%}"
+    )
+    assert score.visits > 1_000
+    assert score.under_way >= 170
+    assert score.right >= REACHED[bed, pair]
+    assert score.false <= 1.0 - REACHED[bed, pair]
+
+
+def test_a_connection_that_goes_on_needs_no_id(by_ids: Linked, without_ids: Linked) -> None:
+    score, _, _ = compare(by_ids, without_ids, PAIRS["lb-db"])
+    assert score.right >= 0.999
+
+
+def test_a_false_link_names_another_visit_to_the_same_page(
+    by_ids: Linked, without_ids: Linked
+) -> None:
+    pages = at(by_ids.visits, "app.1")
+    page = dict(zip(pages["visit"].to_pylist(), pages["label"].to_pylist(), strict=True))
+    truth, guess = at(by_ids.visits, "lb.1"), at(without_ids.visits, "lb.1")
+    pairs = zip(truth["parent"].to_pylist(), guess["parent"].to_pylist(), strict=True)
+    same = [page[true] == page.get(guessed) for true, guessed in pairs if true in page]
+    print(f"app-lb: {len(same)} links, {np.mean(same):.2%} to the right page")
+    assert len(same) > 10_000
+    assert np.mean(same) >= RIGHT_PAGE
+
+
+def test_inference_over_all_tiers(by_ids: Linked, without_ids: Linked) -> None:
+    scores = [compare(by_ids, without_ids, server)[0] for server in PAIRS.values()]
+    visits = sum(score.visits for score in scores)
+    right = sum(score.visits * score.right for score in scores) / visits
+    print(f"all tiers: {visits} links, right {right:.2%}")
+    assert right >= 0.95
+
+
+def test_confidence_is_calibrated(by_ids: Linked, without_ids: Linked) -> None:
+    """Of the links with a confidence about c, about c are right."""
+    server = PAIRS["app-lb"]
+    _, confidence, right = compare(by_ids, without_ids, server)
+    edges = np.array([0.0, 0.5, 0.7, 0.9, 0.97, 1.0 + 1e-9])
+    error = 0.0
+    for low, high in pairwise(edges):
+        chosen = (confidence >= low) & (confidence < high)
+        if chosen.any():
+            stated, found = confidence[chosen].mean(), right[chosen].mean()
+            error += abs(stated - found) * chosen.mean()
+            print(
+                f"confidence {low:.2f}-{high:.2f}: {chosen.sum()} links, {stated:.3f} {found:.3f}"
+            )
+    print(f"expected calibration error {error:.3f}")
+    assert error <= 0.05
+
+
+def test_the_self_check_agrees_with_the_comparison(by_ids: Linked, without_ids: Linked) -> None:
+    score, _, _ = compare(by_ids, without_ids, "lb.1")
+    checked = by_ids.pair("app-lb")["self_check"]
+    assert checked["visits"] > 1_000
+    assert checked["right"] == pytest.approx(score.right, abs=0.04)
+    assert without_ids.pair("app-lb")["by_id"] == 0

@@ -1,0 +1,230 @@
+"""The doctor's checks against independent sources, as root and without."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tierlab.cli import run_needs
+from tierlab.machine.capabilities import check_all
+from tierlab.machine.check import Check, Verdict
+from tierlab.machine.control_groups import with_controller
+from tierlab.machine.probes import hypervisor, isolation, messages, profiling, room, samples
+from tierlab.machine.probes.programs import checks as program_checks
+from tierlab.machine.programs import Program, look_up
+
+AS_ROOT = os.geteuid() == 0
+NOBODY = 65_534
+ROOM = {"runs": (Path("runs"), "")}
+
+
+@pytest.fixture(scope="module")
+def checks() -> dict[str, Check]:
+    return {check.name: check for check in check_all([look_up("sh", "dash")], ROOM)}
+
+
+def succeeds(*command: str) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_every_lack_says_what_is_lost(checks: dict[str, Check]) -> None:
+    for check in checks.values():
+        assert check.seen
+        if check.verdict is Verdict.MISSING:
+            assert check.lost, check.name
+
+
+def test_network_namespaces_as_unshare_has_them() -> None:
+    works = isolation.network_namespace().verdict is Verdict.WORKS
+
+    assert works == succeeds("unshare", "--net", "true")
+
+
+def test_packet_sockets_as_python_has_them() -> None:
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
+        allowed = True
+    except PermissionError:
+        allowed = False
+
+    assert (messages.capture().verdict is Verdict.WORKS) == allowed
+    assert (messages.ring().verdict is Verdict.WORKS) == allowed
+
+
+def test_tracepoints_as_mount_has_them() -> None:
+    script = "mount -t tracefs none /sys/kernel/tracing && test -e /sys/kernel/tracing/events/sched"
+    mounts = succeeds("unshare", "--mount", "sh", "-c", script)
+    mounted = os.access("/sys/kernel/tracing/events/sched/enable", os.R_OK)
+
+    assert (profiling.tracepoints().verdict is Verdict.WORKS) == (mounts or mounted)
+
+
+@pytest.mark.skipif(shutil.which("bpftrace") is None, reason="bpftrace is not installed")
+@pytest.mark.skipif(not AS_ROOT, reason="bpftrace needs root")
+def test_ebpf_as_bpftrace_has_it() -> None:
+    runs = succeeds("bpftrace", "-e", "BEGIN { exit(); }")
+
+    assert profiling.ebpf().verdict is Verdict.WORKS or not runs
+
+
+def test_pressure_as_the_kernel_has_it() -> None:
+    assert (samples.pressure().verdict is Verdict.WORKS) == Path("/proc/pressure/cpu").exists()
+
+
+@pytest.mark.skipif(shutil.which("lsblk") is None, reason="lsblk is not installed")
+def test_disks_as_lsblk_lists_them() -> None:
+    command = ["lsblk", "--nodeps", "--noheadings", "--exclude", "1,7", "--output", "NAME"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+
+    found = samples.disks()
+
+    assert (found.verdict is Verdict.WORKS) == bool(listed)
+    assert not listed or set(found.seen.split(", ")) == set(listed)
+
+
+def test_limits_as_the_shell_has_them(checks: dict[str, Check]) -> None:
+    hard = subprocess.run(
+        ["sh", "-c", "ulimit -Hn"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+    assert (
+        checks["open files"]
+        .seen.replace(",", "")
+        .startswith("no limit" if hard == "unlimited" else hard)
+    )
+
+
+def test_a_low_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (512, 512))
+
+    check = room.descriptors()
+
+    assert check.stops_the_demo
+    assert (check.seen, check.lost) == ("512 at most", "more than about 256 connections at once")
+
+
+def test_free_disk_as_df_has_it(tmp_path: Path) -> None:
+    available = subprocess.run(
+        ["df", "--block-size=1M", "--output=avail", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()[1]
+
+    seen = room.disk("runs", tmp_path / "not" / "yet", "").seen
+
+    assert seen.endswith(f"free at {tmp_path}")
+    assert abs(int(seen.split()[0].replace(",", "")) - int(available)) < 200
+
+
+def test_every_disk_that_a_run_fills_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    usage = type(shutil.disk_usage("/"))
+    full = "/var/tmp"
+
+    def free(place: Path) -> object:
+        return usage(2 << 40, 0, 0 if str(place) == full else 1 << 40)
+
+    monkeypatch.setattr(shutil, "disk_usage", free)
+    found = {c.name: c for c in room.checks(run_needs.folders(tmp_path / "runs"))}
+
+    assert [name for name, check in found.items() if check.stops_the_demo] == ["disk for servers"]
+    assert found["disk for seed data"].seen.endswith(f"free at {tmp_path}")
+
+
+def test_a_program_that_is_missing_stops_the_demo() -> None:
+    (check,) = program_checks([Program("haproxy", "haproxy", None, None, None)])
+
+    assert check.stops_the_demo
+    assert check.remedy == "apt-get install --no-install-recommends haproxy, or: make setup"
+
+
+def test_kvm_is_not_there_without_its_file() -> None:
+    (check,) = hypervisor.checks()
+
+    assert Path("/dev/kvm").exists() or check.verdict is Verdict.MISSING
+
+
+def test_nothing_is_left_behind() -> None:
+    before, children = _traces(), set(psutil.Process().children())
+
+    for _ in check_all([], ROOM):
+        pass
+
+    assert _traces() == before
+    assert set(psutil.Process().children()) <= children
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="control groups need root")
+def test_the_group_of_a_doctor_that_was_killed_is_removed_by_the_next() -> None:
+    hierarchy = with_controller("cpu")
+    if hierarchy is None:
+        pytest.skip("there is no cpu controller")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = hierarchy.root / f"tierlab-doctor-{ended.pid}"
+    left.mkdir()
+
+    isolation.control_groups()
+
+    assert not left.exists()
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="control groups need root")
+def test_no_group_is_left_when_a_try_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(isolation, "_try_limit", broken)
+    before = _traces()
+
+    with pytest.raises(KeyboardInterrupt):
+        isolation.control_groups()
+
+    assert _traces() == before
+
+
+def _traces() -> tuple[set[str], set[str], str]:
+    """Our control groups, our open files, and what is mounted."""
+    groups = {str(path) for path in Path("/sys/fs/cgroup").rglob("tierlab-doctor*")}
+    files = {str(f.readlink()) for f in Path("/proc/self/fd").iterdir() if f.is_symlink()}
+    return groups, {f for f in files if "/proc/" not in f}, Path("/proc/self/mounts").read_text()
+
+
+SCRIPT = """
+import json, sys
+from tierlab.machine.capabilities import check_all
+print(json.dumps({check.name: check.verdict for check in check_all([], {})}))
+"""
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="only root can become somebody without rights")
+def test_without_rights_it_says_what_is_lost() -> None:
+    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
+    done = subprocess.run(
+        [*drop, sys.executable, "-c", SCRIPT],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    verdicts = json.loads(done.stdout)
+
+    assert {
+        name: verdicts[name]
+        for name in ("privilege", "network namespace", "packet capture", "control groups", "eBPF")
+    } == dict.fromkeys(
+        ("privilege", "network namespace", "packet capture", "control groups", "eBPF"), "missing"
+    )
+    assert verdicts["thread times"] == "works"

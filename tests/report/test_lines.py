@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from tierlab.analysis.span import Span
+from tierlab.analysis.very_long import Cluster, VeryLong
+from tierlab.report.lines import DETAIL_S, Axis, moments
+
+SECOND = 1_000_000_000
+HOUR = Span(0, 3_600 * SECOND)
+
+
+def slow(*clusters):
+    found = [
+        Cluster(start_ns=at * SECOND, end_ns=(at + length) * SECOND, count=count)
+        for at, length, count in clusters
+    ]
+    return VeryLong(threshold_s=2.0, count=1, share=0, failed=0, retried=0, clusters=found)
+
+
+def test_the_largest_clusters_come_first_with_their_wait_and_margins():
+    found = moments(slow((100, 1, 5), (500, 2, 9)), HOUR)
+    assert [count for _, count in found] == [9, 5]
+    assert found[0][0] == Span(499 * SECOND, 505 * SECOND)
+    assert moments(None, HOUR) == []
+
+
+def test_moments_stay_in_the_trial_and_within_their_allowance():
+    ((span, _),) = moments(slow((0, 1, 5)), Span(0, 2 * SECOND))
+    assert span == Span(0, 2 * SECOND)
+    many = moments(slow(*((10 * n, 1, 1) for n in range(300))), HOUR)
+    assert 0 < sum(each.seconds for each, _ in many) <= DETAIL_S
+
+
+def test_every_point_of_a_moment_is_drawn_and_the_rest_decimated():
+    t = np.arange(0, HOUR.end_ns, 50_000_000)
+    value = np.random.default_rng(1).normal(size=t.size)
+    detail = Span(1_000 * SECOND, 1_005 * SECOND)
+    line = Axis(HOUR, [detail]).line("queue", ("c0", "solid"), t, value)
+    inside = (line.t >= 1_000) & (line.t < 1_005)
+    assert line.value[inside].tolist() == value[20_000:20_100].tolist()
+    assert line.t.size < t.size / 5
+    assert line.value.max() == pytest.approx(value.max())
+    assert (np.diff(line.t) > 0).all()

@@ -1,0 +1,57 @@
+"""The real application under the real driver: sessions go through, and what they write arrives."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.drive.driving import Driver
+from tierlab.workloads.rubbos.population import Population
+from tierlab.workloads.rubbos.users import users
+
+from .conftest import SCALE, Start
+from .private_mariadb import PrivateMariaDB
+
+pytestmark = pytest.mark.slow
+WRITTEN = {
+    "StoreComment": ("comments", "old_comments"),
+    "RegisterUser": ("users",),
+    "StoreModerateLog": ("moderator_log",),
+}
+
+
+CASES = list(itertools.product(("corrected", "published"), ("read-write", "author")))
+
+
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_what_users_write_arrives(
+    case, start: Start, database: PrivateMariaDB, load_day: date, tmp_path: Path
+) -> None:
+    fidelity, mix = case
+    # A seed of its own, so that nobody registers under a name that an earlier case took.
+    seed = CASES.index(case) + 1
+
+    def rows() -> dict[str, int]:
+        return {
+            page: sum(database.value(f"SELECT COUNT(*) FROM {table}") for table in tables)
+            for page, tables in WRITTEN.items()
+        }
+
+    port = start(fidelity=fidelity, pool_size=10).port
+    workload = users(mix, fidelity, Population(SCALE, load_day))
+    before = rows()
+    driven = Driver(tmp_path / "drive")(
+        port, workload, seconds=8, think_ms=300, users=60, grace_ns=20_000_000_000, seed=seed
+    )
+    after = rows()
+    requests = driven.requests
+    assert requests.error.isna().all(), requests.error.dropna().unique()
+    pages = requests.interaction.value_counts()
+    assert pages["StoreComment"] > 0
+    for page in WRITTEN:
+        assert after[page] - before[page] == pages.get(page, 0), page
+    # Most pages were reached by a link of the page before.
+    assert pages.get("ViewStory", 0) + pages.get("ViewComment", 0) > len(requests) / 5

@@ -1,0 +1,153 @@
+"""MariaDB's own counters, against locks that the test holds and a server that the test stops."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pymysql
+import pytest
+
+from tests.rubbos.private_mariadb import PrivateMariaDB, private_mariadb
+
+from .conftest import MILLISECOND, Sampling, Start, wait_for
+
+pytestmark = pytest.mark.slow
+
+HELD_S = 1.0
+POLL_NS = 100 * MILLISECOND
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateMariaDB]:
+    with private_mariadb(tmp_path_factory.mktemp("db")) as server:
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE rubbos")
+            cursor.execute("GRANT ALL ON rubbos.* TO rubbos@'%' IDENTIFIED BY 'secret'")
+            cursor.execute("CREATE TABLE rubbos.t (id INT PRIMARY KEY, n INT) ENGINE=InnoDB")
+            cursor.execute("INSERT INTO rubbos.t VALUES (1, 0)")
+        yield server
+
+
+def watch(start: Start, server: PrivateMariaDB, **more: Any) -> Sampling:
+    login = {"user": "rubbos", "password": "secret", "socket": str(server.folder / "s")}
+    return start(tables=["database"], databases=[{"subject": "db.1", **login, **more}])
+
+
+def update(server: PrivateMariaDB) -> float:
+    """As the application's user; how long it took, in seconds."""
+    began = time.monotonic()
+    with (
+        pymysql.connect(
+            unix_socket=str(server.folder / "s"),
+            user="rubbos",
+            password="secret",
+            database="rubbos",
+            autocommit=True,
+        ) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("UPDATE t SET n = n + 1 WHERE id = 1")
+    return time.monotonic() - began
+
+
+def held_up(server: PrivateMariaDB, lock: str, unlock: str) -> float:
+    """Hold a lock for a while; how long an update waited for it."""
+    with (
+        server.connect(database="rubbos") as connection,
+        connection.cursor() as cursor,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        cursor.execute("BEGIN")
+        cursor.execute(lock)
+        waiting = pool.submit(update, server)
+        time.sleep(HELD_S)
+        cursor.execute(unlock)
+        return waiting.result(timeout=30)
+
+
+def seen_for(rows: pd.DataFrame, column: str) -> float:
+    """Seconds in which the level was above 0."""
+    return float(rows[rows[column] > 0].dt_ns.sum()) / 1e9
+
+
+def test_a_held_row_is_seen_waiting(start: Start, database: PrivateMariaDB) -> None:
+    sampling = watch(start, database)
+    time.sleep(3 * POLL_NS / 1e9)
+    lock = "SELECT * FROM t WHERE id = 1 FOR UPDATE"
+    waited = held_up(database, lock, "ROLLBACK")
+    time.sleep(3 * POLL_NS / 1e9)
+    sampling.stop()
+    rows = sampling.table("database")
+    assert seen_for(rows, "row_lock_waiting") == pytest.approx(waited, rel=0.35)
+    assert rows.row_lock_waits.sum() == 1
+    assert rows.row_lock_time_ns.sum() / 1e9 == pytest.approx(waited, rel=0.2)
+    assert seen_for(rows, "table_lock_waiting") == 0
+    assert not rows.isna().any().any(), "this server has every variable"
+
+
+def test_a_locked_table_is_seen_waiting(start: Start, database: PrivateMariaDB) -> None:
+    sampling = watch(start, database)
+    waited = held_up(database, "LOCK TABLES t WRITE", "UNLOCK TABLES")
+    time.sleep(3 * POLL_NS / 1e9)
+    sampling.stop()
+    rows = sampling.table("database")
+    assert seen_for(rows, "table_lock_waiting") == pytest.approx(waited, rel=0.35)
+    assert seen_for(rows, "row_lock_waiting") == 0
+
+
+def test_a_server_that_stands_still_has_one_late_row(
+    start: Start, database: PrivateMariaDB
+) -> None:
+    pid = int((database.folder / "pid").read_text())
+    sampling = watch(start, database)
+    time.sleep(5 * POLL_NS / 1e9)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        time.sleep(HELD_S)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    time.sleep(5 * POLL_NS / 1e9)
+    sampling.stop()
+    rows = sampling.table("database")
+    late = rows[rows.poll_ns == rows.poll_ns.max()].iloc[0]
+    assert late.poll_ns / 1e9 == pytest.approx(HELD_S, abs=0.35)
+    assert late.dt_ns >= late.poll_ns
+    assert rows.poll_ns.median() < 50 * MILLISECOND
+    spans = rows.sort_values("t_ns")
+    assert ((spans.t_ns - spans.dt_ns).diff().dropna() >= 0).all()
+
+
+def test_its_own_statements_are_not_counted_with_the_applications(
+    start: Start, database: PrivateMariaDB
+) -> None:
+    def asked() -> dict[str, int]:
+        with database.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
+            return {name: int(value) for name, value in cursor.fetchall()}
+
+    before = asked()
+    sampling = watch(start, database)
+    wait_for(lambda: asked()["Com_show_processlist"] >= before["Com_show_processlist"] + 10)
+    sampling.stop()
+    after = asked()
+    changed = {name for name, value in after.items() if value != before[name]}
+    # SET AUTOCOMMIT is this test's own.
+    assert changed - {"Com_set_option"} == {"Com_show_status", "Com_show_processlist"}
+    rows = sampling.table("database")
+    assert rows.threads_connected.iloc[-1] <= 1, "its own connection is left out"
+
+
+def test_a_server_that_refuses_is_a_reason(
+    start: Start, database: PrivateMariaDB, tmp_path: Path
+) -> None:
+    refused = watch(start, database, password="wrong").stop()
+    assert "Access denied" in refused["not_measured"]["database"]
+    absent = watch(start, database, socket=str(tmp_path / "none")).stop()
+    assert "db.1" in absent["not_measured"]["database"]

@@ -1,0 +1,302 @@
+"""What comes and goes while a sampler runs, and how its own run may end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tierlab.trial.agent import binary
+
+from .conftest import INTERVAL, Group, Start, wait_for
+
+ALWAYS = ("cpu", "memory", "net", "tcp")
+
+
+def ticks(seconds: float = 0.4) -> None:
+    time.sleep(seconds)
+
+
+def test_sigterm_leaves_finished_tables(start: Start) -> None:
+    sampling = start()
+    ticks()
+    summary = sampling.stop()
+    assert summary["ticks"] > 3
+    assert summary["cpu_ns"] > 0
+    assert set(ALWAYS) <= set(summary["samplers"])
+    for name in ALWAYS:
+        assert len(sampling.table(name)) > 3
+        raw = (sampling.folder / f"{name}.arrows").read_bytes()
+        assert raw.endswith(b"\xff\xff\xff\xff\x00\x00\x00\x00"), f"{name} has no end of stream"
+
+
+def test_kill_9_leaves_all_but_the_last_batch(start: Start) -> None:
+    sampling = start()
+    began = time.time_ns()
+    time.sleep(2.5)
+    killed = time.time_ns()
+    sampling.process.kill()
+    sampling.process.wait()
+    for name in ALWAYS:
+        last = sampling.table(name).t_ns.max()
+        assert last > began, f"{name} is empty"
+        assert last > killed - 1_300_000_000, f"{name} lost more than the last second"
+
+
+def test_it_goes_on_when_nobody_reads_its_words(start: Start) -> None:
+    sampling = start(tables=["memory"])
+    assert sampling.process.stdout is not None
+    sampling.process.stdout.close()
+    time.sleep(1.5)
+    assert sampling.process.poll() is None
+    sampling.process.send_signal(signal.SIGINT)
+    assert sampling.process.wait(10) == 0
+    assert len(sampling.table("memory")) > 20
+
+
+def test_a_duration_ends_it(start: Start) -> None:
+    sampling = start(duration_ns=500_000_000, tables=["memory"])
+    assert sampling.process.wait(10) == 0
+    assert 8 <= len(sampling.table("memory")) <= 11
+
+
+@pytest.mark.parametrize(
+    ("plan", "named"),
+    [
+        ('{"interval_ns": 50}', "interval_ns is 50"),
+        ('{"interval_ns": 50000000, "tabels": []}', "unknown field `tabels`"),
+        ('{"interval_ns": 50000000, "tables": ["gpu"]}', "unknown variant `gpu`"),
+        ('{"interval_ns": ', "line 1"),
+        ("", "line 1"),
+    ],
+)
+def test_a_bad_plan_is_one_sentence(tmp_path: Path, plan: str, named: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan)
+    command = [binary(), "sample", "--plan", str(path), "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert named in done.stderr
+    assert str(path) in done.stderr
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text('{"interval_ns": 50000000}')
+    command = [binary(), "sample", "--plan", str(path), "--out", str(tmp_path / "nowhere")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert len(done.stderr.splitlines()) == 1
+    assert "nowhere" in done.stderr
+
+
+def test_what_is_not_measured_has_its_reason(start: Start) -> None:
+    sampling = start(tables=["listen", "process", "domain", "memory"])
+    ticks()
+    summary = sampling.stop()
+    for name in ("listen", "process", "domain"):
+        assert "the plan" in summary["not_measured"][name]
+        assert not (sampling.folder / f"{name}.arrows").exists()
+    assert len(sampling.table("memory")) > 3
+
+
+def test_a_killed_process_stops_and_is_told(start: Start) -> None:
+    with subprocess.Popen(["sleep", "60"]) as server:
+        sampling = start(tables=["process"], subjects=[{"name": "app.1", "pids": [server.pid]}])
+        ticks()
+        server.kill()
+    killed = time.time_ns()
+    ticks(0.8)
+    sampling.stop()
+    process = sampling.table("process")
+    assert len(process) > 3
+    assert (process.process == server.pid).all()
+    assert process.t_ns.max() < killed + 100_000_000
+    events = sampling.happened
+    assert list(events.kind) == ["process_start", "process_end"]
+    assert events.detail.iloc[1] == f"process {server.pid} (sleep)"
+
+
+def test_a_group_that_appears_and_vanishes(start: Start, group: Group) -> None:
+    sampling = start(
+        tables=["domain", "process"],
+        subjects=[group.subject("db.1")],
+        thread_interval_ns=INTERVAL,
+    )
+    ticks()
+    group.make()
+    with subprocess.Popen(["sleep", "60"]) as server:
+        group.add(server.pid)
+        appeared = time.time_ns()
+        ticks(1.5)
+        server.kill()
+    group.remove()
+    vanished = time.time_ns()
+    ticks(0.8)
+    sampling.stop()
+    for name in ("domain", "process"):
+        rows = sampling.table(name)
+        assert len(rows) > 5
+        assert rows.t_ns.min() > appeared
+        assert rows.t_ns.max() < vanished + 100_000_000
+    kinds = list(sampling.happened.kind)
+    for kind in ("domain_start", "process_start", "process_end", "domain_end"):
+        assert kinds.count(kind) == 1
+
+
+def test_processes_that_join_and_leave_their_group(start: Start, group: Group) -> None:
+    group.make()
+    sampling = start(tables=["process", "domain"], subjects=[group.subject("web.1")])
+    servers = [subprocess.Popen(["sleep", "60"]) for _ in range(3)]
+    try:
+        for server in servers:
+            group.add(server.pid)
+        ticks(1.2)
+        assert servers[0].poll() is None
+        servers[0].kill()
+        servers[0].wait()
+        ticks(1.2)
+        sampling.stop()
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+    process = sampling.table("process")
+    assert set(process.process) == {server.pid for server in servers}
+    last = process.groupby("process").t_ns.max()
+    assert last[servers[0].pid] < last[servers[1].pid] - 500_000_000
+    assert sampling.table("domain").processes.max() == 3
+
+
+def test_threads_have_their_own_rows_and_names(start: Start) -> None:
+    command = (
+        "import threading, time\n"
+        "def spin():\n"
+        "    end = time.monotonic() + 30\n"
+        "    while time.monotonic() < end: time.sleep(0.001)\n"
+        "for _ in range(4): threading.Thread(target=spin, daemon=True).start()\n"
+        "spin()"
+    )
+    with subprocess.Popen([sys.executable, "-c", command]) as server:
+        wait_for(lambda: len(list(Path(f"/proc/{server.pid}/task").iterdir())) == 5)
+        sampling = start(
+            tables=["process"],
+            subjects=[{"name": "app.1", "pids": [server.pid]}],
+            thread_interval_ns=200_000_000,
+        )
+        ticks(1.5)
+        sampling.stop()
+        tids = {int(path.name) for path in Path(f"/proc/{server.pid}/task").iterdir()}
+        server.kill()
+    process = sampling.table("process")
+    threads = process[process.thread.notna()]
+    assert set(threads.thread.astype(int)) == tids
+    assert (threads.run_ns > 0).mean() > 0.9
+    assert set(threads.name) == {Path(sys.executable).resolve().name[:15]} or all(threads.name)
+    states = process[process.threads.notna()]
+    assert set(states.threads) == {5}
+    waited = threads.groupby("t_ns").wait_ns.sum()
+    whole = states.set_index("t_ns").wait_ns.dropna()
+    assert (whole == waited.reindex(whole.index)).all()
+
+
+def test_the_accept_queue_of_a_server_that_does_not_accept(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=7) as listener:
+        address, port = listener.getsockname()
+        watched = [{"subject": "web.1", "address": address, "port": port}]
+        sampling = start(tables=["listen"], listen=watched)
+        ticks()
+        clients = [socket.create_connection((address, port)) for _ in range(5)]
+        ticks(1.3)
+        for _ in range(5):
+            listener.accept()[0].close()
+        ticks()
+        for client in clients:
+            client.close()
+    ticks()
+    sampling.stop()
+    listen = sampling.table("listen")
+    assert set(listen.subject) == {"web.1"}
+    assert set(listen.backlog) == {7}
+    assert listen.accept_queue.iloc[0] == 0
+    assert listen.accept_queue.max() == 5
+    assert (listen.accept_queue == 5).sum() > 15
+    assert listen.accept_queue.iloc[-1] == 0
+    assert list(sampling.happened.kind) == ["listen_start", "listen_end"]
+
+
+def test_sockets_that_share_a_port_are_added_up(start: Start) -> None:
+    def server(port: int) -> socket.socket:
+        shared = socket.socket()
+        shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        shared.bind(("127.0.0.1", port))
+        shared.listen(10)
+        return shared
+
+    with server(0) as one:
+        port = one.getsockname()[1]
+        with server(port):
+            clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)]
+            watched = [{"subject": "lb.1", "address": "127.0.0.1", "port": port}]
+            sampling = start(tables=["listen"], listen=watched)
+            ticks()
+            sampling.stop()
+            for client in clients:
+                client.close()
+    listen = sampling.table("listen")
+    assert set(listen.accept_queue) == {8}
+    assert set(listen.backlog) == {20}
+
+
+@pytest.mark.privileged
+def test_an_interface_that_comes_and_goes(start: Start) -> None:
+    if os.geteuid() != 0 or shutil.which("nsenter") is None:
+        pytest.skip("needs root and a network namespace")
+    with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as keeper:
+        own = Path("/proc/self/ns/net").readlink()
+        wait_for(lambda: Path(f"/proc/{keeper.pid}/ns/net").readlink() != own)
+        inside = ("nsenter", f"--net=/proc/{keeper.pid}/ns/net")
+
+        def ip(*words: str) -> None:
+            subprocess.run([*inside, "ip", "link", *words], check=True)
+
+        sampling = start(prefix=inside, tables=["net", "tcp"])
+        ticks()
+        ip("add", "tierlab0", "type", "veth", "peer", "name", "tierlab1")
+        ticks()
+        ip("del", "tierlab0")
+        ticks()
+        sampling.stop()
+        keeper.kill()
+    net = sampling.table("net")
+    assert {"lo", "tierlab0", "tierlab1"} == set(net.subject) - {"ifb0", "ifb1", "eth0"}
+    assert 2 < (net.subject == "tierlab0").sum() < 15
+    assert sorted(sampling.happened.subject) == ["tierlab0", "tierlab1"]
+    assert set(sampling.happened.kind) == {"interface_gone"}
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
+    if not os.access("/dev/full", os.W_OK):
+        pytest.skip("this machine has no /dev/full")
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"interval_ns": 10_000_000, "tables": ["memory"]}))
+    (tmp_path / "memory.arrows").symlink_to("/dev/full")
+    command = [binary(), "sample", "--plan", str(path), "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    assert done.returncode != 0
+    assert len(done.stderr.splitlines()) == 1
+    assert "memory.arrows" in done.stderr
+    assert "No space left" in done.stderr
+    with pa.OSFile(str(tmp_path / "sample.events.arrows"), "rb") as file:
+        assert pa.ipc.open_stream(file).schema.names[0] == "t_ns"

@@ -1,0 +1,176 @@
+"""What a server's threads do: stopped, frozen, blocked; and requests that its socket dropped."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from .conftest import INTERVAL, Group, Start, wait_for
+
+THREADS = 5
+BUSY = f"""
+import threading, time
+def work():
+    while True:
+        sum(range(10_000))
+        time.sleep(0.001)
+for _ in range({THREADS} - 1): threading.Thread(target=work, daemon=True).start()
+work()
+"""
+
+
+@contextmanager
+def busy_server(group: Group) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", BUSY]) as server:
+        try:
+            group.add(server.pid)
+            wait_for(lambda: len(list(Path(f"/proc/{server.pid}/task").iterdir())) == THREADS)
+            yield server
+        finally:
+            server.kill()
+
+
+def during(rows: pd.DataFrame, begun: int, ended: int) -> pd.DataFrame:
+    """The rows whose whole interval lies within."""
+    return rows[(rows.t_ns - rows.dt_ns > begun) & (rows.t_ns < ended)]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in a network namespace"])
+def test_a_stopped_server_is_seen_at_every_tick(
+    start: Start, group: Group, elsewhere: bool
+) -> None:
+    if "unified" in group.folders:
+        pytest.skip("the kernel counts threads of control groups of version 1 only")
+    if elsewhere and shutil.which("unshare") is None:
+        pytest.skip("needs unshare")
+    group.make()
+    with busy_server(group) as server:
+        prefix = ("unshare", "--net") if elsewhere else ()
+        sampling = start(prefix=prefix, tables=["domain"], subjects=[group.subject("app.1")])
+        time.sleep(0.3)
+        server.send_signal(signal.SIGSTOP)
+        stopped = time.time_ns()
+        time.sleep(0.6)
+        going_on = time.time_ns()
+        server.send_signal(signal.SIGCONT)
+        time.sleep(1.2)
+        summary = sampling.stop()
+    domain = sampling.table("domain")
+    assert not [name for name in summary["not_measured"] if name.startswith("domain.threads")]
+    held = during(domain, stopped, going_on)
+    assert len(held) >= 3
+    # A thread stops when it comes back from the kernel.
+    assert set(held.threads_stopped.iloc[1:]) == {THREADS}
+    free = pd.concat([during(domain, 0, stopped), during(domain, going_on, time.time_ns())])
+    assert set(free.threads_stopped.dropna()) == {0}, "also looked at once a second"
+
+
+def test_a_frozen_group_is_seen_at_every_tick(start: Start, group: Group) -> None:
+    tree = Path("/sys/fs/cgroup/unified")
+    if "unified" not in group.folders and not (tree / "cgroup.procs").exists():
+        pytest.skip("needs control groups of version 2")
+    name = next(iter(group.folders.values())).name
+    both = Group({"unified": tree / name, **group.folders})
+    both.make()
+    try:
+        with busy_server(both):
+            sampling = start(tables=["domain"], subjects=[both.subject("db.1")])
+            time.sleep(0.3)
+            (both.folders["unified"] / "cgroup.freeze").write_text("1")
+            frozen = time.time_ns()
+            time.sleep(0.5)
+            thawed = time.time_ns()
+            (both.folders["unified"] / "cgroup.freeze").write_text("0")
+            time.sleep(0.3)
+            sampling.stop()
+    finally:
+        both.remove()
+    domain = sampling.table("domain")
+    held = during(domain, frozen, thawed)
+    assert len(held) >= 3
+    assert set(held.frozen) == {1}
+    assert set(during(domain, 0, frozen).frozen.dropna()) <= {0}
+
+
+def test_a_process_that_moves_is_its_new_groups(start: Start, group: Group) -> None:
+    other = Group({kind: path.with_name(f"{path.name}b") for kind, path in group.folders.items()})
+    group.make()
+    other.make()
+    try:
+        with busy_server(group) as server:
+            subjects = [group.subject("web.1"), other.subject("db.1")]
+            sampling = start(tables=["process"], subjects=subjects, thread_interval_ns=INTERVAL)
+            time.sleep(0.5)
+            other.add(server.pid)
+            moved = time.time_ns()
+            time.sleep(1.7)
+            sampling.stop()
+    finally:
+        other.remove()
+    process = sampling.table("process")
+    assert set(process[process.t_ns < moved].subject) == {"web.1"}
+    assert set(process[process.t_ns > moved + 1_200_000_000].subject) == {"db.1"}
+
+
+def refused(address: tuple[str, int]) -> list[socket.socket]:
+    """Clients of a server that does not accept, more than its queue has room for."""
+    clients = [socket.socket() for _ in range(8)]
+    for client in clients:
+        client.setblocking(False)
+        client.connect_ex(address)
+    return clients
+
+
+def test_a_socket_that_drops_is_told_from_one_that_does_not(start: Start) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=0) as full,
+        socket.create_server(("127.0.0.1", 0)) as empty,
+    ):
+        servers = {"db.1": full.getsockname(), "web.1": empty.getsockname()}
+        listen = [
+            {"subject": subject, "address": address, "port": port}
+            for subject, (address, port) in servers.items()
+        ]
+        sampling = start(tables=["tcp", "listen"], listen=listen)
+        time.sleep(0.2)
+        clients = refused(servers["db.1"])
+        began = time.time_ns()
+        time.sleep(0.3)
+        sampling.stop()
+        for client in clients:
+            client.close()
+    rows = sampling.table("listen")
+    dropped = rows[rows.subject == "db.1"]
+    assert dropped.drops.sum() > 0
+    assert dropped[dropped.drops > 0].t_ns.iloc[0] < began + 4 * INTERVAL
+    assert rows[rows.subject == "web.1"].drops.sum() == 0
+    # The whole namespace's counter is read at the very tick.
+    tcp = sampling.table("tcp")
+    assert tcp.listen_drops.sum() >= dropped.drops.sum()
+    assert tcp[tcp.listen_drops > 0].t_ns.iloc[0] < began + 4 * INTERVAL
+
+
+def test_drops_of_a_socket_that_is_not_watched_are_a_second_late_at_most(start: Start) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=0) as full,
+        socket.create_server(("127.0.0.1", 0)) as watched,
+    ):
+        address, port = watched.getsockname()
+        listen = [{"subject": "web.1", "address": address, "port": port}]
+        sampling = start(tables=["tcp", "listen"], listen=listen)
+        clients = refused(full.getsockname())
+        time.sleep(1.3)
+        sampling.stop()
+        for client in clients:
+            client.close()
+    assert sampling.table("tcp").listen_drops.sum() > 0

@@ -1,0 +1,78 @@
+"""Ticks are on a grid of absolute times: they do not drift, and what comes late is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from .conftest import INTERVAL, MILLISECOND, Start
+
+TEN_MS = 10 * MILLISECOND
+
+
+@pytest.mark.slow
+def test_ten_milliseconds_do_not_drift_in_ten_seconds(start: Start) -> None:
+    sampling = start(interval_ns=TEN_MS, duration_ns=10_000 * MILLISECOND, tables=["memory"])
+    said, errors = sampling.process.communicate(timeout=30)
+    assert sampling.process.returncode == 0, errors
+    memory = sampling.table("memory")
+    # Tick k is at k * 10 ms of the epoch: whatever is beyond that is lateness, which ends with the
+    # tick, and never a drift, which stays.
+    late = memory.t_ns % TEN_MS
+    first, last = late[:100].median(), late[-100:].median()
+    assert abs(last - first) < 0.5 * MILLISECOND
+    assert late.median() < 2 * MILLISECOND
+    # Each tick is there once or is told as missed; intervals leave no gap and do not overlap.
+    ticks = memory.t_ns.to_numpy() // TEN_MS
+    assert (np.diff(ticks) >= 1).all()
+    missed = (np.diff(ticks) - 1).sum()
+    assert len(memory) + missed == pytest.approx(1000, abs=2)
+    assert f'"missed_ticks":{missed}' in said.splitlines()[-1]
+    covered = memory.t_ns.iloc[-1] - (memory.t_ns.iloc[0] - memory.dt_ns.iloc[0])
+    assert memory.dt_ns.sum() == pytest.approx(covered, abs=5 * MILLISECOND)
+
+
+def test_rows_of_all_tables_line_up_with_the_epoch(start: Start) -> None:
+    sampling = start()
+    time.sleep(0.6)
+    summary = sampling.stop()
+    assert summary["ticks"] >= 5
+    for name in ("cpu", "memory", "net", "tcp"):
+        late = sampling.table(name).t_ns % INTERVAL
+        assert late.median() < 10 * MILLISECOND, name
+
+
+def test_a_late_tick_is_an_event_and_its_row_has_the_measured_interval(start: Start) -> None:
+    sampling = start(tables=["memory"])
+    time.sleep(0.3)
+    os.kill(sampling.process.pid, signal.SIGSTOP)
+    time.sleep(0.42)
+    os.kill(sampling.process.pid, signal.SIGCONT)
+    time.sleep(0.3)
+    summary = sampling.stop()
+    events = sampling.events
+    late = events[events.kind == "late_tick"]
+    assert late.duration_ns.max() > 50 * MILLISECOND
+    assert summary["late_ticks"] == len(late)
+    memory = sampling.table("memory")
+    longest = memory.dt_ns.argmax()
+    assert memory.dt_ns.iloc[longest] > 350 * MILLISECOND
+    # It was late once; the ticks after it are on the grid again.
+    assert (memory.t_ns.iloc[longest + 1 :] % INTERVAL).median() < 10 * MILLISECOND
+
+
+@pytest.mark.parametrize("interval_ms", [10, 100, 1000])
+def test_every_interval_has_its_rows(start: Start, interval_ms: int) -> None:
+    interval = interval_ms * MILLISECOND
+    sampling = start(interval_ns=interval, tables=["memory", "cpu"])
+    time.sleep(2.2)
+    summary = sampling.stop()
+    expected = 2200 // interval_ms
+    ticks = summary["ticks"] + summary["missed_ticks"]
+    assert expected - 2 <= ticks <= expected + 15
+    assert len(sampling.table("memory")) == summary["ticks"]
+    assert sampling.table("memory").dt_ns.iloc[1:].median() == pytest.approx(interval, rel=0.1)

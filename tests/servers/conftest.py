@@ -1,0 +1,62 @@
+"""Systems to test: the smallest data set, made once a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from talk import LOAD_DAY, SCALE
+
+from tierlab import experiment
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.native import Native
+from tierlab.servers.rubbos import rubbos
+from tierlab.servers.system import System
+
+
+def shape(**tiers: Any) -> experiment.System:
+    """A `[system]` table with the tiers as given."""
+    return experiment.System.model_validate({"workload": "rubbos", "scale": SCALE, **tiers})
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def native(
+    trial: str,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    traces: object,  # noqa: ARG001 - checked last
+) -> Iterator[Native]:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    made = Native(Ledger(trial))
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def build(native: Native, tmp_path: Path) -> Iterator[Callable[..., System]]:
+    """Make systems in the environment; whatever came up goes down at the end of the test."""
+    systems: list[System] = []
+
+    def make(**tiers: Any) -> System:
+        system = System(
+            shape(**tiers),
+            rubbos(native, scale=SCALE, seed=1, load_day=LOAD_DAY),
+            native,
+            tmp_path / "logs",
+        )
+        systems.append(system)
+        return system
+
+    yield make
+    for system in systems:
+        system.stop()

@@ -1,0 +1,49 @@
+"""What tests of real servers share: the data's size, and talking to the tiers of a system."""
+
+from __future__ import annotations
+
+import http.client
+from datetime import date
+
+from tierlab.environments.native import Native
+from tierlab.servers.base import Endpoint
+from tierlab.servers.greetings import mysql_login
+from tierlab.servers.system import Subject, System
+
+SCALE = 0.0005
+"""The smallest data set."""
+LOAD_DAY = date(2026, 11, 20)
+WEB = Endpoint("127.0.1.1", 8080, "http")
+STEPS = (
+    "database: seed data",
+    "db.1: mariadb",
+    "lb.1: haproxy",
+    "app.1: tomcat",
+    "web.1: httpd",
+)
+
+
+def nothing(_step: str) -> None:
+    """Progress that nobody reads."""
+
+
+def fetch(native: Native, path: str, request_id: str, endpoint: Endpoint = WEB) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(str(endpoint))
+    connection.sock = native.connect(endpoint.address, endpoint.port, timeout=20)
+    connection.request("GET", path, headers={"X-Request-Id": request_id})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def query(native: Native, endpoint: Endpoint, statement: str) -> list[tuple[object, ...]]:
+    link = native.connect(endpoint.address, endpoint.port, timeout=20)
+    with mysql_login(link, "rubbos", "rubbos", "rubbos") as login, login.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+def running(system: System, name: str) -> Subject:
+    (found,) = (subject for subject in system.subjects() if subject.name == name)
+    return found

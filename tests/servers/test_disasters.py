@@ -1,0 +1,130 @@
+"""The whole system when its owner is killed, and when the disk is full."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from talk import LOAD_DAY, SCALE
+
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.native import Native
+from tierlab.servers.mariadb_seed import seed_folder
+from tierlab.servers.rubbos import rubbos
+
+if TYPE_CHECKING:
+    from tests.conftest import Traces
+
+pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+
+OWNER = """
+import sys, time
+from datetime import date
+from pathlib import Path
+from tierlab import experiment
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.native import Native
+from tierlab.errors import UserError
+from tierlab.servers.rubbos import rubbos
+from tierlab.servers.system import System
+
+trial, work_root, scale = sys.argv[1:]
+shape = experiment.System.model_validate({"workload": "rubbos", "scale": float(scale)})
+native = Native(Ledger(trial), work_root=Path(work_root))
+workload = rubbos(native, scale=shape.scale, seed=1, load_day=date(2026, 11, 20))
+system = System(shape, workload, native, Path(work_root) / f"{trial}-logs")
+try:
+    system.start(lambda step: print(step, flush=True))
+    print("up", flush=True)
+    time.sleep(600)
+except UserError as error:
+    print(error, flush=True)
+finally:
+    try:
+        system.stop()
+    except UserError as error:
+        print(error, flush=True)
+    native.destroy()
+"""
+TIERLAB = [sys.executable, "-c", "from tierlab.cli.main import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def _need_root(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+
+
+@pytest.mark.parametrize("step", ["database: seed data", "app.1: tomcat", "up"])
+def test_clean_removes_all_after_the_owner_is_killed(trial: str, traces: Traces, step: str) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, trial, "/var/tmp", str(SCALE)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert owner.stdout is not None
+    said = []
+    for line in owner.stdout:
+        said.append(line.strip())
+        if said[-1] == step:
+            break
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    assert said[-1] == step, said
+    left = traces.found()
+    assert left["namespaces"]
+    assert left["folders"]
+    assert bool(left["processes"]) == (step != "database: seed data")
+    cleaned = subprocess.run([*TIERLAB, "clean"], capture_output=True, text=True, check=False)
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert f"{trial}: cleaned" in cleaned.stdout
+    assert not any(traces.found().values()), traces.found()
+
+
+@pytest.mark.parametrize(("size", "cached"), [("16m", False), ("52m", True)])
+def test_a_full_disk_is_a_sentence_and_nothing_is_left(
+    traces: Traces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str, cached: bool
+) -> None:
+    """A disk too small for the seed to be built on, and one too small for servers with a copy."""
+    if cached:
+        build_seed(traces.trial)
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty cache"))
+    # Not below tmp_path, which the servers' user may not enter.
+    disk = Path(tempfile.mkdtemp(prefix="disk", dir="/var/tmp"))
+    disk.chmod(0o755)
+    # A mount namespace of its own: the small disk goes with its last process.
+    script = 'mount -t tmpfs -o size="$1" none "$2" && shift 2 && exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", size, str(disk)]
+    done = subprocess.run(
+        [*command, sys.executable, "-c", OWNER, traces.trial, str(disk), str(SCALE)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    disk.rmdir()
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    said = done.stdout.splitlines()
+    assert "up" not in said
+    assert ("db.1: mariadb" in said) == cached
+    assert re.search(r"needs \d+ MiB and no more than \d+ MiB are left on that disk", said[-1])
+    assert not any(traces.found().values()), traces.found()
+
+
+def build_seed(trial: str) -> None:
+    native = Native(Ledger(f"{trial}s"))
+    try:
+        data = rubbos(native, scale=SCALE, seed=1, load_day=LOAD_DAY)
+        seed_folder(native, data.loader, data.credentials)
+    finally:
+        native.destroy()

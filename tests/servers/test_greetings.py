@@ -1,0 +1,66 @@
+"""Greetings against peers that answer right, wrongly and not at all."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tierlab.servers.base import NotReadyError
+from tierlab.servers.greetings import AJP_CPING, AJP_CPONG, ajp_ping, http_get, mysql_select
+
+
+def peer(answer: bytes, heard: list[bytes] | None = None) -> Callable[[], socket.socket]:
+    """Give connections to a peer that reads once, sends `answer` and closes."""
+
+    def connect() -> socket.socket:
+        ours, theirs = socket.socketpair()
+
+        def serve() -> None:
+            with theirs:
+                said = theirs.recv(65_536)
+                if heard is not None:
+                    heard.append(said)
+                theirs.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        ours.settimeout(5)
+        return ours
+
+    return connect
+
+
+def test_ajp_is_ready_on_a_cpong() -> None:
+    heard: list[bytes] = []
+    ajp_ping(peer(AJP_CPONG, heard))
+    assert heard == [AJP_CPING]
+
+
+@pytest.mark.parametrize("answer", [b"", AJP_CPONG[:3], b"HTTP/"])
+def test_ajp_is_not_ready_on_anything_else(answer: bytes) -> None:
+    with pytest.raises(NotReadyError, match="CPING"):
+        ajp_ping(peer(answer))
+
+
+def test_http_is_ready_on_200_only() -> None:
+    http_get(peer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "host", "/page")
+    with pytest.raises(NotReadyError, match="GET /page answers 503"):
+        http_get(peer(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), "host", "/page")
+    with pytest.raises(NotReadyError, match="no HTTP"):
+        http_get(peer(b"hello\r\n"), "host", "/page")
+
+
+def test_mysql_is_not_ready_when_it_refuses() -> None:
+    message = b"\xff\x10\x04Too many connections"
+    packet = len(message).to_bytes(3, "little") + b"\0" + message
+
+    def connect() -> socket.socket:
+        ours, theirs = socket.socketpair()
+        theirs.sendall(packet)
+        theirs.close()
+        return ours
+
+    with pytest.raises(NotReadyError, match="Too many connections"):
+        mysql_select(connect, "user", "password", "database")

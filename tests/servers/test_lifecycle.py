@@ -1,0 +1,69 @@
+"""Starts that fail, without the servers they are about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tierlab.errors import UserError
+from tierlab.machine import programs
+from tierlab.servers import disk
+from tierlab.servers.application import Application
+from tierlab.servers.disk import need_room
+from tierlab.servers.failure import last_lines, why
+from tierlab.servers.programs import check_programs, find_program
+
+
+def test_missing_programs_are_named_with_their_packages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"'haproxy' is missing; install .*apt-get install lb'"):
+        check_programs({"haproxy": "lb"})
+    with pytest.raises(UserError, match=r"'a', 'b', 'c' are missing; .*apt-get install one two'"):
+        check_programs({"a": "one", "b": "one", "c": "two"})
+
+
+def test_servers_are_found_outside_an_ordinary_users_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "sbin" / "serverd"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(program.parent))
+    assert find_program("serverd") == str(program)
+
+
+def test_the_last_lines_are_those_that_say_something(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("".join(f"line {number}\n\n" for number in range(20)))
+    assert last_lines(log) == ["line 15", "line 16", "line 17", "line 18", "line 19"]
+    assert last_lines(tmp_path / "none") == []
+
+
+def test_an_application_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
+    application = Application(
+        "rubbos", tmp_path / "rubbos.jar", tmp_path, tmp_path, "/servlet/", "/servlet/Ready"
+    )
+    with pytest.raises(UserError, match=r"rubbos\.jar is missing; build .*'make setup'"):
+        application.check()
+
+
+def test_a_full_disk_is_named_instead_of_a_log_that_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").write_text("some words\n")
+    assert why(tmp_path, ["log"]) == "; its log ends: some words"
+    assert why(tmp_path, ["none"]) == "; its log is empty."
+    monkeypatch.setattr(disk, "LEAST_ROOM", 1 << 62)
+    assert why(tmp_path, ["log"]).startswith(f"; no space is left on the disk of {tmp_path}")
+
+
+def test_room_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    need_room(tmp_path, 1, "this")
+    with pytest.raises(UserError, match=r"this needs \d+ MiB and no more than \d+ MiB are left"):
+        need_room(tmp_path, 1 << 62, "this")

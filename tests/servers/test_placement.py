@@ -1,0 +1,65 @@
+"""A placement that the environment cannot do is refused before anything is built or started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tierlab import experiment
+from tierlab.environments.base import Capability, Probe
+from tierlab.errors import UserError
+from tierlab.servers.placement import check_placements
+
+CANNOT = {
+    Capability.PIN: "there is no cpuset",
+    Capability.WEIGHT: "there is no cpu",
+    Capability.MEMORY: "control groups need root",
+}
+MACHINE: dict[str, Any] = {"pus": frozenset({0, 1}), "memory": 8 << 30}
+PROBE = Probe("native", frozenset(), CANNOT, **MACHINE)
+ABLE = Probe("native", frozenset(CANNOT), {}, **MACHINE)
+
+
+def shape(**tiers: Any) -> experiment.System:
+    return experiment.System.model_validate({"workload": "rubbos", **tiers})
+
+
+@pytest.mark.parametrize(
+    ("tiers", "sentence"),
+    [
+        (
+            {"db": {"memory": "1GiB"}},
+            "system.db.memory: the native environment cannot limit memory here, because control"
+            " groups need root; do without it, or see in 'tierlab doctor' what this machine lacks.",
+        ),
+        ({"web": {"mapping": {"pus": [0]}}}, "system.web.mapping.pus: .* cannot place servers"),
+        ({"lb": {"mapping": {"weight": 512}}}, "system.lb.mapping.weight: .* weight the CPU"),
+    ],
+)
+def test_the_key_and_the_reason_are_named(tiers: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        check_placements(shape(**tiers), PROBE)
+
+
+def test_what_can_be_done_or_is_not_asked_for_is_let_through() -> None:
+    check_placements(shape(), PROBE)
+    check_placements(shape(db={"memory": "8GiB", "mapping": {"pus": [0], "weight": 512}}), ABLE)
+
+
+@pytest.mark.parametrize(
+    ("tiers", "sentence"),
+    [
+        (
+            {"app": {"mapping": {"pus": [1, 2, 7]}}},
+            r"system\.app\.mapping\.pus: this machine has no PU 2,7; choose among 0,1\.",
+        ),
+        (
+            {"db": {"memory": "9GiB"}},
+            r"system\.db\.memory: 9,216 MiB are more than the 8,192 MiB that this machine has",
+        ),
+    ],
+)
+def test_what_this_machine_does_not_have_is_refused(tiers: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        check_placements(shape(**tiers), ABLE)

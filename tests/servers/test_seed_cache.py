@@ -1,0 +1,33 @@
+"""Old seeds in the cache, without a server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tierlab.servers import mariadb_seed
+from tierlab.servers.mariadb_seed import KEPT_SECONDS, cache_folder
+
+
+def test_two_trials_may_throw_away_old_seeds_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for name, age in (("old", KEPT_SECONDS + 60), ("older", KEPT_SECONDS + 90), ("new", 0)):
+        folder = cache_folder() / name
+        folder.mkdir(parents=True)
+        then = folder.stat().st_mtime - age
+        os.utime(folder, (then, then))
+    remove = shutil.rmtree
+
+    def the_other_was_quicker(folder: Path) -> None:
+        for name in ("old", "older"):
+            remove(cache_folder() / name, ignore_errors=True)
+        remove(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", the_other_was_quicker)
+    mariadb_seed._prune()
+    assert [folder.name for folder in cache_folder().iterdir()] == ["new"]

@@ -1,0 +1,121 @@
+"""The verb ``study``: its table, its JSON, its page, and what it says to bad input."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.studies.made_studies import transient
+from tierlab.cli.main import app
+from tierlab.cli.study import find
+from tierlab.errors import UserError
+from tierlab.studies.published import beside, load
+
+TABLE = """
+[paper]
+title = "{title}"
+author = "A"
+where = "W"
+testbed = "T"
+here = "H"
+
+[[claims]]
+figure = "1"
+seen = "S"
+value = "V"
+measure = "{measure}"
+agrees = {{ {agrees} }}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return transient(tmp_path_factory.mktemp("studies") / "run")
+
+
+def invoke(*arguments: str | Path) -> str:
+    done = CliRunner().invoke(app, ["study", *map(str, arguments)])
+    if done.exception is not None:
+        raise done.exception
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def published(folder: Path, **changes: str) -> Path:
+    experiment = folder / "x.toml"
+    words = {"title": "T", "measure": "clusters", "agrees": "least = 1"} | changes
+    beside(experiment).write_text(TABLE.format(**words), encoding="utf-8")
+    return experiment
+
+
+def test_the_json_has_a_row_for_every_claim(run: Path) -> None:
+    found = json.loads(invoke("transient-events", "--of", run, "--json"))
+    claims = load(beside(find("transient-events"))).claims
+    assert [row["seen"] for row in found["rows"]] == [claim.seen for claim in claims]
+    assert {row["verdict"] for row in found["rows"]} == {"agrees"}
+
+
+def test_the_terminal_has_published_and_measured_side_by_side(run: Path) -> None:
+    shown = invoke("transient-events", "--of", run)
+    assert "14 agree, 0 differ, 0 not measured" in shown
+    assert str(run / "study.html") in shown.replace("\n", "")
+
+
+def test_the_page_needs_nothing_else_and_shows_both(run: Path) -> None:
+    invoke("transient-events", "--of", run)
+    page = (run / "study.html").read_text(encoding="utf-8")
+    head = html.unescape(page[: page.index("<script>")])
+    assert "default-src 'none'" in head
+    assert not re.search(r"(src|href)=\"(http|//)", head)
+    for claim in load(beside(find("transient-events"))).claims:
+        assert claim.seen in head
+        assert claim.value in head
+    assert head.count('class="text verdict"') == 14
+    assert 'id="chart-response"' in head
+
+
+def test_what_the_table_says_stays_text(run: Path, tmp_path: Path) -> None:
+    file = published(tmp_path, title="<script>alert(1)</script>")
+    invoke(file, "--of", run)
+    page = (run / "study.html").read_text(encoding="utf-8")
+    assert "alert(1)" in page
+    assert "<script>alert" not in page
+
+
+def test_an_unknown_study_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UserError, match=r"no study `x`: there are thrashing-modes, transient"):
+        invoke("x")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"measure": "nothing"}, r"claims\.0: has no measure `nothing`: there are clustered"),
+        ({"agrees": ""}, r"claims\.0\.agrees: gives neither least nor most"),
+        ({"agrees": "least = 2, most = 1"}, r"claims\.0\.agrees: has a least above its most"),
+        ({"title": '"'}, r"not valid TOML"),
+    ],
+)
+def test_a_bad_table_is_one_sentence(
+    run: Path, tmp_path: Path, changes: dict[str, str], says: str
+) -> None:
+    with pytest.raises(UserError, match=says) as caught:
+        invoke(published(tmp_path, **changes), "--of", run)
+    assert "\n" not in str(caught.value)
+    assert "x.published.toml" in str(caught.value)
+
+
+def test_a_study_without_a_table_is_said_to_need_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"x\.published\.toml: no such file"):
+        invoke(tmp_path / "x.toml")
+
+
+def test_an_experiment_that_does_not_exist_starts_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"x\.toml: no such file"):
+        invoke(published(tmp_path), "--runs", tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()

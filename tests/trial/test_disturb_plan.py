@@ -1,0 +1,132 @@
+"""What the disturbing agent is told, what it tells, and where the truth lies: without a system."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trial.conftest import EXPERIMENT
+from tierlab.cli.truth import told
+from tierlab.environments.base import Capability, Placement, Probe
+from tierlab.errors import UserError
+from tierlab.experiment import Experiment, TrialPlan
+from tierlab.experiment.disturb import CLASSES
+from tierlab.experiment.file import read_tables
+from tierlab.servers.layout import layout
+from tierlab.servers.rubbos import LOGIN
+from tierlab.servers.system import Subject
+from tierlab.trial.disturb_needs import check_disturbances, possible_classes
+from tierlab.trial.disturb_plan import disturb
+from tierlab.trial.folder import create
+from tierlab.trial.truth import TruthFolder
+
+S = 10**9
+
+
+def trial(tmp_path: Path, *tables: dict[str, Any]) -> TrialPlan:
+    file = tmp_path / "t.toml"
+    file.write_text(EXPERIMENT.format(name="t", users=10, up=5, run=300, down=1))
+    return Experiment.from_tables(read_tables(file) | {"disturb": list(tables)}).trials()[0]
+
+
+def planned(tmp_path: Path, **table: Any) -> dict[str, Any]:
+    plan = trial(tmp_path, table | {"at": "7s"})
+    subjects = [
+        Subject(place, {}, (1,), tmp_path / place.name, Placement(), Placement())
+        for place in layout(plan.system).values()
+    ]
+    (only,) = disturb(plan.disturb, 100 * S, subjects, plan.system, LOGIN)["disturbances"]
+    return dict(only)
+
+
+def test_times_are_absolute_and_the_server_is_where_it_listens(tmp_path: Path) -> None:
+    it = planned(tmp_path, **{"class": "freeze"}, on="app.1", duration="250ms")
+
+    assert (it["start_ns"], it["duration_ns"]) == (107 * S, S // 4)
+    assert (it["address"], it["port"], it["pids"]) == ("127.0.2.1", 8009, [1])
+    assert it["folder"] == str(tmp_path / "app.1")
+
+
+@pytest.mark.parametrize(
+    ("table", "keys"),
+    [
+        ({"class": "lock"}, {"table": "stories", "rows": 0, "user": "rubbos"}),
+        ({"class": "pool"}, {"resource": "pool", "left": 1}),
+        (
+            {"class": "pool", "on": "app.1", "resource": "threads"},
+            {"resource": "threads", "hold": 200, "protocol": "ajp"},
+        ),
+        ({"class": "pool", "on": "web.1", "hold": 9}, {"hold": 9, "protocol": "http"}),
+        ({"class": "pool", "on": "db.1"}, {"resource": "max_connections", "hold": 300}),
+        ({"class": "network", "rate": "8KiB"}, {"rate": 8192}),
+    ],
+)
+def test_each_class_is_told_what_it_needs(
+    table: dict[str, Any], keys: dict[str, Any], tmp_path: Path
+) -> None:
+    assert keys.items() <= planned(tmp_path, **table).items()
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_the_truth_of_every_class_is_a_sentence(kind: str, tmp_path: Path) -> None:
+    it = planned(tmp_path, **{"class": kind})
+    truth = TruthFolder.of(tmp_path / "001")
+    truth.create(trial(tmp_path, {"class": kind}).disturb)
+    line = {
+        "id": 1,
+        "class": kind,
+        "subject": it["subject"],
+        "start_ns": 107 * S,
+        "end_ns": 108 * S,
+        "intensity": it,
+        "done": True,
+        "error": None,
+    }
+    (truth.path / "truth.jsonl").write_text(json.dumps(line) + "\n")
+    (tmp_path / "001").mkdir()
+    phases = [{"name": "runtime", "start_ns": 100 * S, "end_ns": 200 * S}]
+    manifest = {"experiment": "t", "trial": "1", "environment": "native", "workload": "rubbos"}
+    text = json.dumps(manifest | {"created_ns": 0, "phases": phases})
+    (tmp_path / "001" / "manifest.json").write_text(text)
+
+    said = told(tmp_path / "001")
+
+    assert said.startswith("The truth: ")
+    assert it["subject"] in said
+    assert said.endswith(" for 1000 ms, 7.0 s into the runtime.")
+
+
+def test_an_undisturbed_run_has_no_truth(tmp_path: Path) -> None:
+    assert told(tmp_path / "001") == "Nothing was done to it on purpose."
+
+
+def test_a_truth_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
+    truth = TruthFolder.of(tmp_path / "001")
+    truth.create(())
+    (truth.path / "truth.jsonl").write_text("{}\n")
+
+    with pytest.raises(UserError, match=r"truth\.jsonl cannot be read .*: repeat the trial\.$"):
+        truth.happened()
+
+
+def test_a_truth_keeps_its_number(tmp_path: Path) -> None:
+    (tmp_path / "e" / "007.truth").mkdir(parents=True)
+
+    assert create(tmp_path, "e").trial == "008"
+
+
+def test_what_this_host_cannot_have_is_one_sentence(tmp_path: Path) -> None:
+    lacking = {Capability.MEMORY: "there is no such controller"}
+    probe = Probe("native", frozenset(), lacking, frozenset({0}), 1 << 34)
+
+    assert set(possible_classes(probe)) == set(CLASSES) - {"memory"}
+    check_disturbances(trial(tmp_path, {"class": "disk"}), probe)
+    with pytest.raises(UserError) as raised:
+        check_disturbances(trial(tmp_path, {"class": "memory"}), probe)
+    assert str(raised.value) == (
+        "disturb: memory on db.1 cannot be had here, because there is no such controller; choose"
+        " among the classes cpu, disk, freeze, gc, lock, pool, burst, network."
+    )

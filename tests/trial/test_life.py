@@ -1,0 +1,89 @@
+"""However a trial ends, it is taken down, and no signal comes in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tierlab.experiment import Experiment
+from tierlab.tables.manifest import Manifest, read
+from tierlab.trial import life
+from tierlab.trial.folder import RunFolder, create
+from tierlab.trial.progress import Silent
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+PLAN = Experiment.from_tables(
+    {"experiment": {"name": "e"}, "system": {"workload": "rubbos"}, "load": {"users": 1}}
+).trials()[0]
+
+
+def send(number: signal.Signals) -> None:
+    os.kill(os.getpid(), number)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Manifest]:
+    """Run a trial whose life, and whose taking down, are these."""
+
+    def run(living: Callable[[], None], taking_down: Callable[[], None]) -> Manifest:
+        def live(trial: life._Trial) -> None:
+            trial.teardown.callback(taking_down)
+            living()
+
+        monkeypatch.setattr(life._Trial, "live", live)
+        return life.run_trial(PLAN, create(tmp_path, "e"), Silent())
+
+    return run
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_the_trial_and_another_does_not_end_its_taking_down(
+    run: Callable[..., Manifest], number: signal.Signals, tmp_path: Path
+) -> None:
+    before = [signal.getsignal(each) for each in SIGNALS]
+    done = []
+
+    def taking_down() -> None:
+        for each in SIGNALS:
+            send(each)
+        done.append("down")
+
+    manifest = run(lambda: send(number), taking_down)
+    assert done == ["down"]
+    assert manifest.exit.state == "interrupted"
+    assert read(tmp_path / "e" / "001").exit.state == "interrupted"
+    assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_a_signal_does_not_disturb_the_making_of_the_tables(
+    run: Callable[..., Manifest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished = []
+
+    def finish(folder: RunFolder, manifest: Manifest) -> None:
+        for each in SIGNALS:
+            send(each)
+        finished.append((folder.trial, manifest.exit.state))
+
+    monkeypatch.setattr(life, "finish", finish)
+    run(lambda: None, lambda: None)
+    assert finished == [("001", "done")]
+
+
+def test_a_mistake_of_ours_is_not_hidden_and_the_trial_is_taken_down(
+    run: Callable[..., Manifest],
+) -> None:
+    before = [signal.getsignal(each) for each in SIGNALS]
+    done = []
+
+    def living() -> None:
+        raise RuntimeError("a mistake")
+
+    with pytest.raises(RuntimeError, match="a mistake"):
+        run(living, lambda: done.append("down"))
+    assert done == ["down"]
+    assert [signal.getsignal(each) for each in SIGNALS] == before

@@ -1,0 +1,188 @@
+"""The main job on the real four tiers, held against the servers' own records."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import tierlab as api
+from tests.command import Command, Start
+from tests.trial.conftest import EXPERIMENT
+from tierlab.analysis.observed import observe
+from tierlab.analysis.summary import Summary, summarise
+from tierlab.tables.run import Run
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+STATEMENTS = {
+    "Com_select": "SELECT",
+    "Com_insert": "INSERT",
+    "Com_update": "UPDATE",
+    "Com_delete": "DELETE",
+    "Com_begin": "START TRANSACTION",
+    "Com_commit": "COMMIT",
+}
+"""MariaDB's counter of each kind of statement, and how its digests begin."""
+
+LEAST_SHARE = 0.9999
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A trial of some thousand requests."""
+    folder = tmp_path_factory.mktemp("main-job")
+    file = folder / "main-job.toml"
+    # Half the usual think time: as many requests as in twice the time.
+    text = EXPERIMENT.format(name="main-job", users=1000, up=5, run=20, down=2)
+    file.write_text(text + 'think = "3500ms"\n')
+    ended = Command(folder, "run", file).end()
+    assert ended.status == 0, ended.stderr
+    return api.open(folder / "runs" / "main-job" / "001")
+
+
+@pytest.fixture(scope="module")
+def db(run: Run) -> Iterator[duckdb.DuckDBPyConnection]:
+    with run.connect() as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def summary(run: Run) -> Summary:
+    return summarise(observe(run))
+
+
+def one(db: duckdb.DuckDBPyConnection, query: str) -> int:
+    row = db.execute(query).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def access_log(run: Run, subject: str) -> list[list[str]]:
+    """Lines of requests that the driver made: they carry its request id."""
+    lines = (run.path / "logs" / subject / "logs" / "access.log").read_text().splitlines()
+    id_column = {"web.1": 2, "app.1": 1}[subject]
+    return [fields for fields in map(str.split, lines) if fields[id_column] != "-"]
+
+
+def test_no_request_failed_and_every_one_was_traced(
+    db: duckdb.DuckDBPyConnection, summary: Summary
+) -> None:
+    assert summary.responses is not None
+    assert summary.responses.failed == 0
+    pages = one(db, "SELECT count(*) FROM requests WHERE error IS NULL")
+    assert pages > 5000
+    visits = one(
+        db, "SELECT count(*) FROM visits WHERE server = 'web.1' AND label NOT LIKE '%image%'"
+    )
+    assert visits >= pages
+
+
+@pytest.mark.parametrize("subject", ["web.1", "app.1"])
+def test_visits_are_the_servers_own_log_lines(
+    subject: str, run: Run, db: duckdb.DuckDBPyConnection
+) -> None:
+    logged = len(access_log(run, subject))
+    # What the readiness checks asked carries no request id and comes before the first user.
+    first_user = one(db, "SELECT min(start_ns) FROM requests")
+    seen = one(
+        db,
+        f"""SELECT count(*) FROM visits WHERE server = '{subject}' AND departure_ns IS NOT NULL
+            AND arrival_ns >= {first_user}""",
+    )
+    print(f"{subject}: {seen} visits, {logged} log lines")
+    assert abs(seen - logged) <= (1 - LEAST_SHARE) * logged
+
+
+def test_statements_are_the_databases_own_counters(run: Run, db: duckdb.DuckDBPyConnection) -> None:
+    text = (run.path / "logs" / "db.1" / "logs" / "status.tsv").read_text()
+    counters = dict(line.split("\t", 1) for line in text.splitlines())
+    for counter, beginning in STATEMENTS.items():
+        counted = int(counters[counter])
+        seen = one(
+            db,
+            f"""SELECT count(*) FROM visits
+                WHERE server = 'db.1' AND upper(label) LIKE '{beginning}%'""",
+        )
+        print(f"{counter}: {seen} visits, {counted} counted")
+        assert abs(seen - counted) <= (1 - LEAST_SHARE) * counted
+
+
+def test_visit_time_is_the_web_servers_own_duration(
+    run: Run, db: duckdb.DuckDBPyConnection
+) -> None:
+    visits = db.execute(
+        """SELECT arrival_ns // 1000, (departure_ns - arrival_ns) // 1000, label FROM visits
+           WHERE server = 'web.1' AND departure_ns IS NOT NULL ORDER BY arrival_ns"""
+    ).fetchall()
+    by_page: dict[str, list[tuple[int, int]]] = {}
+    for arrival_us, took_us, label in visits:
+        by_page.setdefault(label, []).append((arrival_us, took_us))
+    differences = []
+    for fields in access_log(run, "web.1"):
+        began_us, took_us = int(fields[0]), int(fields[1])
+        page = f"{fields[10][1:]} {fields[11]}"
+        arrival_us, traced_us = min(
+            by_page.get(page, [(0, 0)]), key=lambda visit: abs(visit[0] - began_us)
+        )
+        if abs(arrival_us - began_us) < 5_000:
+            differences.append(traced_us - took_us)
+    print(f"{len(differences)} pairs, median difference {statistics.median(differences)} us")
+    assert len(differences) > 0.9 * len(visits)
+    assert abs(statistics.median(differences)) <= 200
+
+
+def test_links_by_id_are_complete(run: Run) -> None:
+    for pair in run.manifest.observation.summaries["link"]["pairs"]:
+        print(pair)
+        # The pool's own statements (SET, PING, LOGIN) belong to no request and carry no id.
+        of_requests = pair["visits"] - pair["unlinked"]
+        assert pair["by_id"] >= 0.99 * of_requests
+        assert of_requests >= 0.95 * pair["visits"]
+
+
+def test_littles_law_holds_at_every_tier_and_for_the_users(summary: Summary) -> None:
+    checks = {check.subject: check for check in summary.checks}
+    assert set(checks) == {"web.1", "app.1", "lb.1", "db.1", "users"}
+    for check in checks.values():
+        print(f"{check.subject}: {check.law} within {check.difference:.2%}")
+        assert abs(check.difference) <= 0.02
+
+
+def test_every_table_is_there_and_fine_grained(run: Run, db: duckdb.DuckDBPyConnection) -> None:
+    assert not run.missing
+    seconds = 20
+    for table in ("cpu", "memory", "disk", "tcp", "listen", "domain"):
+        assert one(db, f"SELECT count(DISTINCT t_ns) FROM {table}") > seconds * 15, table
+    # Every single thread is looked at once a second, not at every tick.
+    assert one(db, "SELECT count(DISTINCT t_ns) FROM process") >= seconds
+    median_ns = one(db, "SELECT median(dt_ns) FROM cpu")
+    assert abs(median_ns - 50_000_000) < 1_000_000
+
+
+def test_same_seed_same_sessions(
+    tierlab: Start, experiment: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Each user of a seed asks for the same pages in the same order, whatever the timing."""
+    pages = []
+    for number in ("001", "002"):
+        ended = tierlab("run", experiment(up=0, down=0, more='think = "500ms"\n')).end()
+        assert ended.status == 0, ended.stderr
+        with api.open(tmp_path / "runs" / "t" / number).connect() as db:
+            rows = db.execute(
+                'SELECT "user", list(interaction ORDER BY start_ns) FROM requests GROUP BY 1'
+            ).fetchall()
+        pages.append(dict(rows))
+    first, second = pages
+    assert set(first) == set(second)
+    for user, asked in first.items():
+        both = min(len(asked), len(second[user]))
+        assert asked[:both] == second[user][:both]

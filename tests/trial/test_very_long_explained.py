@@ -1,0 +1,81 @@
+"""Very long requests of a real trial: each one's seconds are in its retransmissions and visits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import tierlab as api
+from tests.command import Command
+from tests.trial.conftest import EXPERIMENT
+from tierlab.analysis.dropped import retransmitted, waiters
+from tierlab.analysis.explain_request import explain
+from tierlab.analysis.observed import Observed, observe
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+STOPPED = """
+[system.web.soft]
+threads = 20
+backlog = 16
+
+[[disturb]]
+class = "freeze"
+on = "web.1"
+at = "3s"
+duration = "1800ms"
+
+[[disturb]]
+class = "freeze"
+on = "db.1"
+at = "11s"
+duration = "2200ms"
+"""
+"""A small accept queue that overflows; the second SYN is dropped too, so its sender waits 3 s."""
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    folder = tmp_path_factory.mktemp("very-long")
+    file = folder / "very-long.toml"
+    text = EXPERIMENT.format(name="very-long", users=800, up=4, run=18, down=4)
+    file.write_text(text + STOPPED)
+    ended = Command(folder, "run", file).end()
+    assert ended.status == 0, ended.stderr
+    found = observe(api.open(folder / "runs" / "very-long" / "001"))
+    yield found
+    found.db.close()
+
+
+def test_seconds_are_explained_to_the_request(observed: Observed) -> None:
+    assert observed.whole is not None
+    found = explain(observed.db, observed.whole, ["web.1"], 2.0)
+    assert found is not None
+    count = found.end_ns.size
+    print(
+        f"{count} requests over 2 s, {found.explained.mean():.4%} explained within 5 ms, "
+        f"{np.count_nonzero(found.retransmission_ns)} waited for a SYN sent again, "
+        f"rest {np.median(found.rest_ns) / 1e6:.2f} ms in the median"
+    )
+    assert count >= 100
+    assert np.count_nonzero(found.retransmission_ns) >= 30
+    assert found.explained.mean() >= 0.99
+    assert np.unique(found.page_visit[found.page_visit >= 0]).size >= 0.98 * count
+
+
+def test_every_retransmission_that_the_kernel_counted_has_its_visit(observed: Observed) -> None:
+    assert observed.whole is not None
+    dropped = retransmitted(observed.db, observed.whole)
+    (counted,) = observed.db.execute("SELECT sum(syn_retransmissions) FROM tcp").fetchone() or (0,)
+    again = int(dropped.retransmissions.sum())
+    print(f"{counted} SYNs sent again by the kernel's count, {again} by the tracer's")
+    assert again > 0
+    assert again == pytest.approx(float(counted), rel=0.02)
+    assert waiters(observed.db, dropped).found.mean() >= 0.95
