@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,12 +96,15 @@ def test_a_domain_on_a_hybrid_host_is_placed_in_both_trees(tmp_path: Path) -> No
         "memory.current": "4096",
         "pids.current": "2",
         "cpuset.cpus.effective": "0-1",
+        "cpuset.mems.effective": "0",
     }.items():
         (new / name).write_text(f"{text}\n")
     hierarchy.set_weight(group, 2048)
     hierarchy.set_memory(group, 1 << 30)
     assert (old / "cpu.shares").read_text() == "2048"
-    assert hierarchy.read_back(group) == Placement(frozenset({0, 1}), 2048, 1 << 30)
+    assert hierarchy.read_back(group) == Placement(
+        frozenset({0, 1}), 2048, 1 << 30, nodes=frozenset({0})
+    )
     assert hierarchy.stats(group) == DomainStats(1500, 4096, 2)
     assert group.sampled() == {"cpu": old, "cpuacct": old, "unified": new}
 
@@ -169,6 +173,7 @@ def test_version_2_reads_back_what_the_kernel_says(tmp_path: Path) -> None:
     for name, text in {
         "cpuset.cpus": "",
         "cpuset.cpus.effective": "0-1,3",
+        "cpuset.mems.effective": "0-1",
         "cpu.weight": "100",
         "memory.max": "max",
         "cpu.stat": "usage_usec 1500\nuser_usec 1000\n",
@@ -178,12 +183,21 @@ def test_version_2_reads_back_what_the_kernel_says(tmp_path: Path) -> None:
         (folder / name).write_text(f"{text}\n")
     group = Group(dict.fromkeys(("cpuset", "cpu", "memory", "pids"), folder))
     hierarchy = V2(tmp_path)
-    assert hierarchy.read_back(group) == Placement(frozenset({0, 1, 3}), 1024, None)
+    placed = Placement(frozenset({0, 1, 3}), 3072, nodes=frozenset({0, 1}))
+    assert hierarchy.read_back(group) == replace(placed, weight=1024)
     assert hierarchy.stats(group).cpu_ns == 1_500_000
     hierarchy.set_weight(group, 3072)
     assert (folder / "cpu.weight").read_text() == "300"
     hierarchy.set_memory(group, 1 << 30)
-    assert hierarchy.read_back(group) == Placement(frozenset({0, 1, 3}), 3072, 1 << 30)
+    assert hierarchy.read_back(group) == replace(placed, memory=1 << 30)
+
+
+def test_memory_nodes_that_differ_are_a_difference() -> None:
+    asked = Placement(nodes=frozenset({1}))
+    assert asked.difference(Placement(nodes=frozenset({1}))) is None
+    assert asked.difference(Placement(nodes=frozenset({0, 1}))) == (
+        "memory nodes 1 asked, 0,1 found"
+    )
 
 
 def test_rounding_is_no_difference_but_a_step_is() -> None:

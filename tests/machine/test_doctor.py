@@ -118,7 +118,7 @@ def test_what_the_environment_cannot_do_is_said_once(monkeypatch: pytest.MonkeyP
         Capability.MIGRATE: "a bare process cannot move",
     }
     can = frozenset(Capability) - frozenset(cannot)
-    probe = Probe("native", can, cannot, pus=frozenset({0}), memory=1 << 30)
+    probe = Probe("native", can, cannot, pus=frozenset({0}), memory=1 << 30, nodes=frozenset({0}))
     monkeypatch.setattr(Native, "probe", lambda: probe)
 
     check = next(check for check in run_needs.checks() if check.name == "native")

@@ -1,4 +1,4 @@
-"""Topology: from made trees of the kernel's files, and of this machine against lscpu and nproc."""
+"""Topology: of made-up machines, of saved ones, and of this one against lscpu."""
 
 from __future__ import annotations
 
@@ -9,63 +9,75 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tierlab.errors import UserError
 from tierlab.machine import topology
+from tierlab.machine.hwloc import pus_at
+from tierlab.machine.kernel_files import parse_list
 from tierlab.machine.topology import PU, Cache
 
-
-def made(system: Path, pus: list[PU], online: str) -> Path:
-    """The kernel's files for these PUs, each with an L1d of its own and an L3 it shares."""
-
-    def put(path: str, text: object) -> None:
-        file = system / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{text}\n")
-
-    put("cpu/online", online)
-    for pu in pus:
-        folder = f"cpu/cpu{pu.pu}"
-        put(f"{folder}/topology/core_id", pu.core)
-        put(f"{folder}/topology/physical_package_id", pu.package)
-        sharing = ",".join(str(other.pu) for other in pus if other.l3 == pu.l3)
-        for index, (level, kind, size, shared) in enumerate(
-            [(1, "Data", "32K", str(pu.pu)), (3, "Unified", "8192K", sharing)]
-        ):
-            for name, text in {
-                "level": level,
-                "type": kind,
-                "size": size,
-                "shared_cpu_list": shared,
-            }.items():
-                put(f"{folder}/cache/index{index}/{name}", text)
-        (system / folder / f"node{pu.node}").mkdir()
-    put("node/online", "0-1")
-    return system
+IN_TURN = "pack:2 numa:1 l3:1 core:2 pu:1(indexes=0,2,1,3)"
+"""As many two-socket servers number: even PUs on the first package, odd ones on the second."""
 
 
-def test_two_packages_numbered_in_turn(tmp_path: Path) -> None:
-    """As many two-socket servers do it: even PUs on the first package, odd ones on the second."""
-    pus = [PU(n, core=n // 2, package=n % 2, l3=n % 2, node=n % 2) for n in range(4)]
-    system = made(tmp_path, pus, "0-3")
+def test_two_packages_numbered_in_turn() -> None:
+    found = topology.read(IN_TURN)
 
-    assert topology.pus(system) == tuple(pus)
-    assert topology.caches(system) == (Cache("L1d", 32 << 10, 4), Cache("L3", 8192 << 10, 2))
-    assert topology.nodes(system) == (0, 1)
-
-
-def test_a_pu_that_is_offline_is_left_out(tmp_path: Path) -> None:
-    pus = [PU(n, core=n, package=0, l3=0, node=0) for n in range(4)]
-    system = made(tmp_path, pus, "0,2-3")
-
-    assert [pu.pu for pu in topology.pus(system)] == [0, 2, 3]
+    assert found.pus == (
+        PU(0, core=0, package=0, l3=0, node=0),
+        PU(2, core=1, package=0, l3=0, node=0),
+        PU(1, core=2, package=1, l3=1, node=1),
+        PU(3, core=3, package=1, l3=1, node=1),
+    )
+    assert found.caches == (Cache("L3", 16 << 20, 2),)
+    assert list(found.nodes) == [0, 1]
 
 
-def test_what_the_kernel_does_not_say_is_none(tmp_path: Path) -> None:
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu/online").write_text("0\n")
+def test_a_saved_machine_is_the_machine(tmp_path: Path) -> None:
+    saved = tmp_path / "there.xml"
+    subprocess.run(["lstopo-no-graphics", "-i", IN_TURN, saved], check=True)
 
-    assert topology.pus(tmp_path) == (PU(0, None, None, None, None),)
-    assert topology.caches(tmp_path) == ()
-    assert topology.nodes(tmp_path) == ()
+    assert topology.read(str(saved)) == topology.read(IN_TURN)
+
+
+def test_more_than_32_pus_are_all_found() -> None:
+    found = topology.read("pack:4 core:20 pu:2")
+
+    assert sorted(found.by_number) == list(range(160))
+    assert len({pu.core for pu in found.pus}) == 80
+
+
+def test_what_the_machine_does_not_say_is_none() -> None:
+    assert topology.read("pu:2").pus[0] == PU(0, core=None, package=None, l3=None, node=0)
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("package:0.core:0-1", (0, 2)),
+        ("package:1", (1, 3)),
+        ("numanode:1.core:1", (3,)),
+        ("l3:0", (0, 2)),
+        ("pu:1", (2,)),
+    ],
+)
+def test_locations_are_the_machine_s_shape_whatever_the_numbers(
+    location: str, expected: tuple[int, ...]
+) -> None:
+    assert pus_at(location, IN_TURN) == expected
+
+
+@pytest.mark.parametrize(
+    "location", ["package:2", "shelf:0", "core:1-9", "core:0 core:1", "-h", ""]
+)
+def test_no_place_on_the_machine_is_one_clear_sentence(location: str) -> None:
+    with pytest.raises(UserError, match=r"is no place on machine .*say it in hwloc's words"):
+        pus_at(location, IN_TURN)
+
+
+@pytest.mark.parametrize("source", ["shelf:3", "there-is-none.xml"])
+def test_no_machine_is_one_clear_sentence(source: str) -> None:
+    with pytest.raises(UserError, match=f"^machine '{source}'"):
+        topology.read(source)
 
 
 @given(st.sets(st.integers(0, 300)))
@@ -78,7 +90,7 @@ def test_lists_are_read_as_the_kernel_writes_them(numbers: set[int]) -> None:
             runs.append([number, number])
     text = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
-    assert topology.parse_list(f"{text}\n") == tuple(sorted(numbers))
+    assert parse_list(f"{text}\n") == tuple(sorted(numbers))
 
 
 def test_this_machine_as_lscpu_sees_it() -> None:
@@ -86,7 +98,7 @@ def test_this_machine_as_lscpu_sees_it() -> None:
         ["lscpu", "--parse=CPU,CORE,SOCKET,NODE"], capture_output=True, text=True, check=True
     ).stdout
     rows = [line.split(",") for line in said.splitlines() if not line.startswith("#")]
-    found = topology.pus()
+    found = topology.read().pus
 
     assert [pu.pu for pu in found] == [int(row[0]) for row in rows]
     assert len({(pu.package, pu.core) for pu in found}) == len({row[1] for row in rows})
@@ -106,4 +118,4 @@ def test_this_machines_caches_as_lscpu_sees_them() -> None:
         pytest.skip("lscpu shows no caches on this machine")
     expected = {name: (int(one), int(total) // int(one)) for name, total, one in rows}
 
-    assert {c.name: (c.size, c.instances) for c in topology.caches()} == expected
+    assert {c.name: (c.size, c.instances) for c in topology.read().caches} == expected

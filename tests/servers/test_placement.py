@@ -16,7 +16,7 @@ CANNOT = {
     Capability.WEIGHT: "there is no cpu",
     Capability.MEMORY: "control groups need root",
 }
-MACHINE: dict[str, Any] = {"pus": frozenset({0, 1}), "memory": 8 << 30}
+MACHINE: dict[str, Any] = {"pus": frozenset({0, 1}), "memory": 8 << 30, "nodes": frozenset({0})}
 PROBE = Probe("native", frozenset(), CANNOT, **MACHINE)
 ABLE = Probe("native", frozenset(CANNOT), {}, **MACHINE)
 
@@ -54,6 +54,15 @@ def test_what_can_be_done_or_is_not_asked_for_is_let_through() -> None:
             {"app": {"mapping": {"pus": [1, 2, 7]}}},
             r"system\.app\.mapping\.pus: this machine has no PU 2,7; choose among 0,1\.",
         ),
+        (
+            {"app": {"mapping": {"memory_node": 3}}},
+            r"system\.app\.mapping\.memory_node: this machine has no NUMA node 3; choose among 0",
+        ),
+        (
+            {"app": {"mapping": {"place": "package:7"}}},
+            r"system\.app\.mapping\.place: 'package:7' is no place on machine 'host'",
+        ),
+        ({"mapping": "two-packages"}, r"system\.mapping: .*this machine has one package"),
         (
             {"db": {"memory": "9GiB"}},
             r"system\.db\.memory: 9,216 MiB are more than the 8,192 MiB that this machine has",

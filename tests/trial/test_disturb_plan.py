@@ -120,7 +120,7 @@ def test_a_truth_keeps_its_number(tmp_path: Path) -> None:
 
 def test_what_this_host_cannot_have_is_one_sentence(tmp_path: Path) -> None:
     lacking = {Capability.MEMORY: "there is no such controller"}
-    probe = Probe("native", frozenset(), lacking, frozenset({0}), 1 << 34)
+    probe = Probe("native", frozenset(), lacking, frozenset({0}), 1 << 34, frozenset({0}))
 
     assert set(possible_classes(probe)) == set(CLASSES) - {"memory"}
     check_disturbances(trial(tmp_path, {"class": "disk"}), probe)

@@ -13,6 +13,7 @@ from tierlab.cli.demo import demo
 from tierlab.cli.diagnose import diagnose
 from tierlab.cli.doctor import doctor
 from tierlab.cli.init import init
+from tierlab.cli.map import show_map
 from tierlab.cli.report import report
 from tierlab.cli.run import run
 from tierlab.cli.study import study
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 for verb in (demo, run, report, diagnose, study, init, doctor, clean):
     app.command()(verb)
+app.command("map")(show_map)
 
 
 def _print_version(asked: bool) -> None:

@@ -18,6 +18,7 @@ from tierlab.workloads.rubbos.shape import application_jar
 GROUP = "programs"
 PROGRAMS = {
     **{program: package for kind in KINDS.values() for program, package in kind.programs.items()},
+    "lstopo-no-graphics": "hwloc-nox",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
 }
@@ -63,7 +64,10 @@ def _application() -> Check:
 
 def _native() -> Check:
     """What the native environment says of itself; to move a bare process is nobody's wish."""
-    probe = Native.probe()
+    try:
+        probe = Native.probe()
+    except UserError as error:
+        return Check("environments", "native", Verdict.MISSING, str(error), "every run")
     cannot = {c: why for c, why in probe.cannot.items() if c is not Capability.MIGRATE}
     if not cannot:
         seen = ", ".join(sorted(probe.can))

@@ -50,6 +50,8 @@ class Probe:
     """Processing units that are online, by the operating system's numbers."""
     memory: int
     """Bytes."""
+    nodes: frozenset[int]
+    """NUMA nodes, by the operating system's numbers."""
 
 
 USUAL_WEIGHT = 1024
@@ -71,6 +73,8 @@ class Placement:
     """Bytes a second to the disk that its folder lies on."""
     disk_reads: int | None = None
     """Read operations a second from that disk."""
+    nodes: frozenset[int] | None = None
+    """NUMA nodes that its memory is on, by the operating system's numbers."""
 
     def difference(self, found: Placement) -> str | None:
         """Say in words where `found` is not what was asked here; None if it is.
@@ -80,6 +84,8 @@ class Placement:
         """
         if self.pus is not None and self.pus != found.pus:
             return f"PUs {listed(self.pus)} asked, {listed(found.pus)} found"
+        if self.nodes is not None and self.nodes != found.nodes:
+            return f"memory nodes {listed(self.nodes)} asked, {listed(found.nodes)} found"
         if self.weight is not None and (
             found.weight is None or abs(self.weight - found.weight) > WEIGHT_STEP / 2
         ):
@@ -95,9 +101,9 @@ class Placement:
         return None
 
 
-def listed(pus: frozenset[int] | None) -> str:
-    """Show a set of PUs as the kernel writes it, such as ``0,2,3``."""
-    return "no limit" if pus is None else ",".join(str(pu) for pu in sorted(pus)) or "none"
+def listed(numbers: frozenset[int] | None) -> str:
+    """Show a set of PUs or nodes as the kernel writes it, such as ``0,2,3``."""
+    return "no limit" if numbers is None else ",".join(map(str, sorted(numbers))) or "none"
 
 
 @dataclass(frozen=True)
@@ -175,6 +181,10 @@ class Domain(ABC):
         """Let the domain run on these PUs only."""
 
     @abstractmethod
+    def set_nodes(self, nodes: frozenset[int]) -> None:
+        """Keep the domain's memory on these NUMA nodes; what lies elsewhere moves there."""
+
+    @abstractmethod
     def set_weight(self, weight: int) -> None:
         """Set the domain's share of the CPU relative to its siblings'."""
 
@@ -210,6 +220,8 @@ class Domain(ABC):
         """Place the domain as asked and read it back; `UserError` if the two differ."""
         if placement.pus is not None:
             self.pin(placement.pus)
+        if placement.nodes is not None:
+            self.set_nodes(placement.nodes)
         if placement.weight is not None:
             self.set_weight(placement.weight)
         if placement.memory is not None:

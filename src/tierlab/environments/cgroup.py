@@ -15,7 +15,7 @@ from typing import ClassVar
 from tierlab.environments.base import Capability, DomainStats, Placement
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
-from tierlab.machine.topology import parse_list
+from tierlab.machine.kernel_files import parse_list
 
 DISK_CONTROLLERS = frozenset({"blkio", "io"})
 """What version 1 and version 2 call it."""
@@ -68,6 +68,10 @@ class Hierarchy(ABC):
     @abstractmethod
     def pin(self, group: Group, pus: str) -> None:
         """Restrict to PUs, in the kernel's list format."""
+
+    @abstractmethod
+    def set_nodes(self, group: Group, nodes: str) -> None:
+        """Keep memory on NUMA nodes, in the kernel's list format."""
 
     @abstractmethod
     def set_weight(self, group: Group, weight: int) -> None:
@@ -143,6 +147,7 @@ class Files:
     """What a version calls the files of a group's placement."""
 
     effective_pus: str
+    effective_nodes: str
     weight: str
     weight_unit: float
     """What 1 is in that file, where 1024 is the usual weight."""
@@ -157,6 +162,14 @@ class Versioned(Hierarchy):
     def pin(self, group: Group, pus: str) -> None:
         """cpuset.cpus, in both versions."""
         write(group.folders["cpuset"] / "cpuset.cpus", pus)
+
+    def set_nodes(self, group: Group, nodes: str) -> None:
+        """cpuset.mems, in both versions."""
+        self.before_nodes(group)
+        write(group.folders["cpuset"] / "cpuset.mems", nodes)
+
+    def before_nodes(self, group: Group) -> None:
+        """Have the kernel move what is in memory already; version 2 does so by itself."""
 
     def set_weight(self, group: Group, weight: int) -> None:
         """In the version's unit."""
@@ -174,10 +187,11 @@ class Versioned(Hierarchy):
     def read_back(self, group: Group) -> Placement:
         """Effective PUs, the weight, and the limits if there are any."""
         folders, files = group.folders, self.files
-        pus = weight = memory = None
+        pus = nodes = weight = memory = None
         disk: tuple[int | None, int | None] = (None, None)
         if "cpuset" in folders:
             pus = frozenset(parse_list(read(folders["cpuset"] / files.effective_pus)))
+            nodes = frozenset(parse_list(read(folders["cpuset"] / files.effective_nodes)))
         if "cpu" in folders:
             weight = round(int(read(folders["cpu"] / files.weight)) * files.weight_unit)
         if "memory" in folders:
@@ -185,7 +199,7 @@ class Versioned(Hierarchy):
             memory = None if limit == "max" or int(limit) >= UNLIMITED else int(limit)
         if folders.keys() & DISK_CONTROLLERS:
             disk = self.disk_limits(group)
-        return Placement(pus, weight, memory, *disk)
+        return Placement(pus, weight, memory, *disk, nodes)
 
 
 def read(path: Path) -> str:

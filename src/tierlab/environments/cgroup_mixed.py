@@ -37,6 +37,10 @@ class Mixed(Hierarchy):
         """Where cpuset is."""
         self._of("cpuset").pin(group, pus)
 
+    def set_nodes(self, group: Group, nodes: str) -> None:
+        """Where cpuset is."""
+        self._of("cpuset").set_nodes(group, nodes)
+
     def set_weight(self, group: Group, weight: int) -> None:
         """Where cpu is."""
         self._of("cpu").set_weight(group, weight)

@@ -20,7 +20,9 @@ WRITES, READS = "blkio.throttle.write_bps_device", "blkio.throttle.read_iops_dev
 class V1(Versioned):
     """One tree a controller (or a few controllers)."""
 
-    files = Files("cpuset.effective_cpus", "cpu.shares", 1.0, "memory.limit_in_bytes")
+    files = Files(
+        "cpuset.effective_cpus", "cpuset.effective_mems", "cpu.shares", 1.0, "memory.limit_in_bytes"
+    )
 
     def __init__(self, mounts: Mapping[str, Path]) -> None:
         self._mounts = mounts
@@ -37,6 +39,10 @@ class V1(Versioned):
         if "cpuset" in controllers:
             for name in ("cpuset.cpus", "cpuset.mems"):
                 write(folder / name, read(folder.parent / name))
+
+    def before_nodes(self, group: Group) -> None:
+        """cpuset.memory_migrate, off at first."""
+        write(group.folders["cpuset"] / "cpuset.memory_migrate", "1")
 
     def set_disk(self, group: Group, device: str, writes: int | None, reads: int | None) -> None:
         """blkio.throttle; writes that the kernel does later on its own account are not in it."""

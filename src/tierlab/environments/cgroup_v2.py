@@ -19,7 +19,9 @@ CONTROLLERS = ("cpu", "cpuset", "memory", "io", "pids")
 class V2(Versioned):
     """The unified tree."""
 
-    files = Files("cpuset.cpus.effective", "cpu.weight", WEIGHT_STEP, "memory.max")
+    files = Files(
+        "cpuset.cpus.effective", "cpuset.mems.effective", "cpu.weight", WEIGHT_STEP, "memory.max"
+    )
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -85,6 +85,7 @@ class Native(Environment):
                 cannot[Capability.NETWORK] = "this root has no CAP_SYS_ADMIN (a container's?)"
             if shutil.which("setpriv") is None:
                 cannot[Capability.UNPRIVILEGED] = "setpriv is missing (package util-linux)"
+        shape = topology.read()
         groups = (
             Capability.ACCOUNTING,
             Capability.PIN,
@@ -104,7 +105,8 @@ class Native(Environment):
             cls.name,
             can=frozenset(Capability) - frozenset(cannot),
             cannot=cannot,
-            pus=frozenset(pu.pu for pu in topology.pus()),
+            pus=frozenset(shape.by_number),
+            nodes=frozenset(shape.nodes),
             memory=psutil.virtual_memory().total,
         )
 

@@ -153,6 +153,11 @@ class NativeDomain(Domain):
         hierarchy, group = self._controlled(Capability.PIN)
         hierarchy.pin(group, ",".join(str(pu) for pu in sorted(pus)))
 
+    def set_nodes(self, nodes: frozenset[int]) -> None:
+        """Keep its memory on these NUMA nodes."""
+        hierarchy, group = self._controlled(Capability.PIN)
+        hierarchy.set_nodes(group, ",".join(str(node) for node in sorted(nodes)))
+
     def set_weight(self, weight: int) -> None:
         """Set its share of contended CPU time."""
         hierarchy, group = self._controlled(Capability.WEIGHT)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_serializer, model_validator
 
-from tierlab.experiment.kinds import Numbers, Real, Size, Whole
+from tierlab.experiment.kinds import Numbers, Real, Size, Text, Whole
+from tierlab.experiment.problem import problem
 from tierlab.experiment.quantities import MIB
 from tierlab.experiment.section import Section
 from tierlab.experiment.soft import checked_soft, completed_soft, written_soft
+
+NamedMapping = Literal["one-package", "two-packages", "one-l3", "own-cores", "one-apart"]
 
 
 class Mapping(Section):
@@ -18,8 +21,29 @@ class Mapping(Section):
     pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
     """PUs that the servers may run on, by Linux's CPU numbers; without it, all."""
 
+    place: Annotated[
+        str | None,
+        Text("a place in hwloc's words; {n} is the instance, from 0", r"[A-Za-z0-9:.,+{}-]+"),
+    ] = Field(default=None, examples=["package:0.core:{n}"])
+    """The same by where it is on the machine, whatever Linux's numbers are; not beside `pus`."""
+
+    vcpus: Annotated[int | None, Whole(1, 4096)] = Field(default=None, examples=[2])
+    """How many of the place's PUs each server takes, from its first; without it, all of them (in a
+    mapping of `system.mapping`, one)."""
+
+    memory_node: Annotated[int | None, Whole(0, 1023)] = Field(default=None, examples=[0])
+    """NUMA node that the servers' memory is on; without it, the kernel chooses."""
+
     weight: Annotated[int | None, Whole(16, 100_000)] = Field(default=None, examples=[1024])
     """Share of contended CPU time relative to other tiers; a tier without one has 1024."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.pus is not None and self.place is not None:
+            raise problem("says the PUs twice, beside `pus`; keep one of them", "place")
+        if self.pus is not None and self.vcpus is not None:
+            raise problem("counts what `pus` lists; leave it out, or say `place`", "vcpus")
+        return self
 
 
 class DiskLimits(Section):
@@ -125,6 +149,10 @@ class System(Section):
     environment: Literal["native"] = "native"
     """How the servers are isolated from one another; native is bare processes."""
 
+    mapping: NamedMapping | None = Field(default=None, examples=["one-package"])
+    """A mapping of all servers by its name; each takes `vcpus` PUs, or one. Without it, the tiers'
+    own."""
+
     scale: Annotated[float, Real(0.0005, 10)] = 0.02
     """Size of the data set; 1.0 is the published size."""
 
@@ -142,6 +170,14 @@ class System(Section):
     app: AppTier = Field(default_factory=AppTier)
     lb: LbTier = Field(default_factory=LbTier)
     db: DbTier = Field(default_factory=DbTier)
+
+    @model_validator(mode="after")
+    def _mapped_once(self) -> Self:
+        for name, tier in self.tiers.items():
+            for key in ("pus", "place"):
+                if self.mapping is not None and getattr(tier.mapping, key) is not None:
+                    raise problem("is said by `system.mapping` too; keep one", name, "mapping", key)
+        return self
 
     @property
     def tiers(self) -> dict[str, Tier]:

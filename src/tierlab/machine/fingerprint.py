@@ -17,6 +17,7 @@ from tierlab.machine import topology
 from tierlab.machine.control_groups import hierarchies
 from tierlab.machine.kernel_files import read_fields, read_number, read_text
 from tierlab.machine.programs import Program
+from tierlab.machine.topology import Topology
 
 CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0")
@@ -26,12 +27,13 @@ DMI = Path("/sys/class/dmi/id")
 def fingerprint(programs: tuple[Program, ...] = ()) -> dict[str, Any]:
     """Kernel, processor, topology, memory, clock, isolation and the programs asked about."""
     uname = platform.uname()
+    shape = topology.read()
     return {
         "kernel": {"release": uname.release, "build": uname.version, "machine": uname.machine},
         "system": platform.freedesktop_os_release().get("PRETTY_NAME"),
-        "cpu": processor(),
-        "topology": [asdict(pu) for pu in topology.pus()],
-        "numa_nodes": len(topology.nodes()) or None,
+        "cpu": processor(shape),
+        "topology": [asdict(pu) for pu in shape.pus],
+        "numa_nodes": len(shape.nodes) or None,
         "memory": memory(),
         "clock": {
             "source": read_text(CLOCK / "current_clocksource"),
@@ -47,10 +49,10 @@ def fingerprint(programs: tuple[Program, ...] = ()) -> dict[str, Any]:
     }
 
 
-def processor() -> dict[str, Any]:
+def processor(shape: Topology) -> dict[str, Any]:
     """Model, counts, caches and frequency policy."""
     fields = read_fields(Path("/proc/cpuinfo"))
-    units = topology.pus()
+    units = shape.pus
     return {
         "model": fields.get("model name") or fields.get("CPU part"),
         "vendor": fields.get("vendor_id") or fields.get("CPU implementer"),
@@ -58,7 +60,7 @@ def processor() -> dict[str, Any]:
         "pus": len(units),
         "cores": len({(u.package, u.core) for u in units}),
         "packages": len({u.package for u in units}),
-        "caches": [asdict(cache) for cache in topology.caches()],
+        "caches": [asdict(cache) for cache in shape.caches],
         "governor": read_text(CPUFREQ / "scaling_governor"),
         "frequency_driver": read_text(CPUFREQ / "scaling_driver"),
         "frequency_max_khz": read_number(CPUFREQ / "cpuinfo_max_freq"),

@@ -30,3 +30,12 @@ def read_fields(path: Path) -> dict[str, str]:
         if colon:
             fields.setdefault(name.strip(), value.strip())
     return fields
+
+
+def parse_list(text: str) -> tuple[int, ...]:
+    """`"0-2,5"` as `(0, 1, 2, 5)`."""
+    numbers: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return tuple(numbers)

@@ -1,31 +1,41 @@
-"""The processor's topology as Linux shows it in /sys/devices/system (hwloc's words).
+"""The shape of a machine in hwloc's words: packages, NUMA nodes, L3 caches, cores, PUs.
 
-Read from the kernel's files: there is no kept Python binding of hwloc to be had as a package, and
-the files say what is needed here. Kernel documentation: admin-guide/cputopology and
-ABI/testing/sysfs-devices-system-cpu.
+From hwloc, so that this machine, a saved one and a made-up one are the same to the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
+from xml.etree.ElementTree import Element
 
-from tierlab.machine.kernel_files import read_number, read_text
+from tierlab.machine.hwloc import HOST, export
 
-SYSTEM = Path("/sys/devices/system")
+CACHES = {
+    "L1Cache": "L1d",
+    "L1iCache": "L1i",
+    "L2Cache": "L2",
+    "L3Cache": "L3",
+    "L4Cache": "L4",
+}
+"""hwloc's kinds of cache, by the names that Linux' tools use."""
 
 
 @dataclass(frozen=True)
 class PU:
-    """A processing unit (Linux CPU) and where it is; None where the kernel does not say."""
+    """A processing unit and where it is; None where the machine does not say."""
 
     pu: int
+    """By the operating system's numbers."""
     core: int | None
+    """Rank in hwloc's order over the whole machine, as in `core:2`; so is `package`."""
     package: int | None
     l3: int | None
     """Lowest PU that shares its level-3 cache."""
     node: int | None
+    """NUMA node by the operating system's numbers."""
 
 
 @dataclass(frozen=True)
@@ -37,66 +47,77 @@ class Cache:
     instances: int
 
 
-def parse_list(text: str) -> tuple[int, ...]:
-    """`"0-2,5"` as `(0, 1, 2, 5)`."""
-    numbers: list[int] = []
-    for part in filter(None, text.strip().split(",")):
-        first, _, last = part.partition("-")
-        numbers.extend(range(int(first), int(last or first) + 1))
-    return tuple(numbers)
+@dataclass(frozen=True)
+class Topology:
+    """A machine. `pus` are in hwloc's order, the nearest neighbours beside one another."""
+
+    pus: tuple[PU, ...]
+    caches: tuple[Cache, ...]
+    nodes: Mapping[int, int]
+    """Bytes of memory by NUMA node."""
+
+    @cached_property
+    def by_number(self) -> Mapping[int, PU]:
+        """The PUs by the operating system's numbers."""
+        return {pu.pu: pu for pu in self.pus}
+
+    @property
+    def packages(self) -> tuple[int, ...]:
+        """Ranks of the packages."""
+        return tuple(sorted({pu.package for pu in self.pus if pu.package is not None}))
 
 
-def pus(system: Path = SYSTEM) -> tuple[PU, ...]:
-    """The PUs that are online, by number."""
-    online = read_text(system / "cpu/online")
-    return tuple(_pu(system, number) for number in parse_list(online or ""))
+def read(source: str = HOST) -> Topology:
+    """Read a machine from hwloc; UserError where hwloc cannot."""
+    root = export(source)
+    nodes = {
+        int(node.get("os_index", "0")): int(node.get("local_memory", "0"))
+        for node in _kind(root, "NUMANode")
+    }
+    return Topology(tuple(_pus(root)), tuple(_caches(root)), dict(sorted(nodes.items())))
 
 
-def _pu(system: Path, number: int) -> PU:
-    folder = system / f"cpu/cpu{number}"
-    shared = next(
-        (read_text(c / "shared_cpu_list") for c in _caches(folder) if _name(c) == "L3"), None
-    )
-    node = next((int(n.name.removeprefix("node")) for n in folder.glob("node[0-9]*")), None)
-    return PU(
-        pu=number,
-        core=read_number(folder / "topology/core_id"),
-        package=read_number(folder / "topology/physical_package_id"),
-        l3=parse_list(shared)[0] if shared else None,
-        node=node,
-    )
+def _pus(root: Element) -> Iterator[PU]:
+    cores = _ranks(root, "Core")
+    packages = _ranks(root, "Package")
+    l3 = {pu: min(shared) for _, shared in _places(root, "L3Cache") for pu in shared}
+    nodes = {pu: number for number, near in _places(root, "NUMANode") for pu in near}
+    for found in _kind(root, "PU"):
+        pu = int(found.get("os_index", "-1"))
+        yield PU(pu, cores.get(pu), packages.get(pu), l3.get(pu), nodes.get(pu))
 
 
-def caches(system: Path = SYSTEM) -> tuple[Cache, ...]:
-    """The kinds of cache of the online PUs, nearest first."""
-    found: dict[str, dict[str, int | None]] = {}
-    for pu in pus(system):
-        for cache in _caches(system / f"cpu/cpu{pu.pu}"):
-            shared = read_text(cache / "shared_cpu_list")
-            if shared is not None:
-                sizes = found.setdefault(_name(cache), {})
-                sizes[shared] = _size(read_text(cache / "size"))
-    return tuple(
-        Cache(name, next(iter(found[name].values())), len(found[name])) for name in sorted(found)
-    )
+def _ranks(root: Element, kind: str) -> dict[int, int]:
+    """Each PU's place of a kind, by its rank."""
+    places = enumerate(_places(root, kind))
+    return {pu: rank for rank, (_, inside) in places for pu in inside}
 
 
-def _caches(folder: Path) -> Iterable[Path]:
-    return sorted(folder.glob("cache/index[0-9]*"))
+def _places(root: Element, kind: str) -> list[tuple[int, tuple[int, ...]]]:
+    """Every object of a kind: its own number and the PUs in it, in hwloc's order."""
+    return [
+        (int(found.get("os_index", "-1")), _bits(found.get("cpuset", "0x0")))
+        for found in _kind(root, kind)
+    ]
 
 
-def _name(cache: Path) -> str:
-    kind = {"Data": "d", "Instruction": "i"}.get(read_text(cache / "type") or "", "")
-    return f"L{read_text(cache / 'level')}{kind}"
+def _kind(root: Element, kind: str) -> Iterator[Element]:
+    return (found for found in root.iter("object") if found.get("type") == kind)
 
 
-def _size(text: str | None) -> int | None:
-    """`"32768K"` in bytes."""
-    if text is None or not text.endswith("K"):
-        return None
-    return int(text[:-1]) * 1024
+def _bits(mask: str) -> tuple[int, ...]:
+    """hwloc's bitmap, `0x00000001,0x0000000f` with 32 bits in each part, as numbers."""
+    value = 0
+    for part in mask.split(","):
+        value = value << 32 | int(part or "0", 16)
+    return tuple(bit for bit in range(value.bit_length()) if value >> bit & 1)
 
 
-def nodes(system: Path = SYSTEM) -> tuple[int, ...]:
-    """NUMA nodes that are online."""
-    return parse_list(read_text(system / "node/online") or "")
+def _caches(root: Element) -> Iterator[Cache]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for kind, name in CACHES.items():
+        for cache in _kind(root, kind):
+            found[name].append(int(cache.get("cache_size", "0")))
+    for name in sorted(found):
+        sizes = found[name]
+        yield Cache(name, sizes[0] or None, len(sizes))

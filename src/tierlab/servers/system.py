@@ -19,7 +19,7 @@ from tierlab.servers.lifecycle import Instance
 from tierlab.servers.mariadb import Cluster, MariaDB
 from tierlab.servers.mariadb_seed import seed_folder
 from tierlab.servers.needs import check_needs
-from tierlab.servers.placement import placement
+from tierlab.servers.placement import placements
 from tierlab.servers.tomcat import Tomcat
 
 Progress = Callable[[str], None]
@@ -79,6 +79,7 @@ class System:
         self._logs = logs
         self._squeezed = squeezed
         self._places = layout(shape)
+        self._asked = placements(shape)
         self._instances: list[Instance] = []
 
     @property
@@ -174,8 +175,7 @@ class System:
         )
 
     def _site(self, name: str, upstreams: Sequence[Endpoint]) -> Site:
-        asked = placement(self._shape.tiers[name.partition(".")[0]])
-        domain = self._environment.create(DomainSpec(name, asked))
+        domain = self._environment.create(DomainSpec(name, self._asked[name]))
         return Site(self._environment, domain, self._places[name].endpoint, tuple(upstreams))
 
     def _subject(self, instance: Instance) -> Subject:

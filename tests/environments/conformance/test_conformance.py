@@ -193,6 +193,14 @@ def test_a_pin_is_kept(environment: Environment, entry: Entry, domain: Domain) -
     assert allowed.split()[1] == str(max(pus))
 
 
+def test_memory_stays_on_its_node(environment: Environment, entry: Entry, domain: Domain) -> None:
+    nodes = frozenset({max(environment.probe().nodes)})
+    require(environment, entry, Capability.PIN, lambda: domain.set_nodes(nodes))
+    assert domain.place(Placement(nodes=nodes)).nodes == nodes
+    allowed = domain.run(["grep", "Mems_allowed_list", "/proc/self/status"], timeout=20).stdout
+    assert allowed.split()[1] == str(max(nodes))
+
+
 def test_a_weight_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
     require(environment, entry, Capability.WEIGHT, lambda: domain.set_weight(2048))
     found = domain.place(Placement(weight=2048)).weight

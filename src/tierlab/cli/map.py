@@ -1,0 +1,148 @@
+"""``tierlab map FILE``: where an experiment's servers would run, and how evenly they share."""
+
+from __future__ import annotations
+
+import json as encoder
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tierlab import experiment
+from tierlab.machine import topology
+from tierlab.machine.cautions import cautions
+from tierlab.machine.hwloc import HOST
+from tierlab.machine.mapping import Plan, VCpu
+from tierlab.machine.topology import Topology
+from tierlab.machine.uniformity import static_dnu, time_slots
+from tierlab.servers.mapping import plan, servers
+
+COLOURS = {"fast": "green", "slow": "yellow", "even": ""}
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A mapping of some of the experiment's trials."""
+
+    trials: list[str]
+    levels: dict[str, Any]
+    """Of the first of them."""
+    plan: Plan
+    elsewhere: tuple[str, ...]
+    """Servers that are not placed."""
+
+
+def show_map(
+    file: Annotated[Path, typer.Argument(help="An experiment file.")],
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="Another machine: an XML file of lstopo, or a description such as"
+            ' "pack:2 numa:1 core:4 pu:1".',
+        ),
+    ] = HOST,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say where each server would run, what share of its PUs it gets, its DNU, and warn.
+
+    Starts nothing. Trials that map alike are shown once.
+    """
+    shape = topology.read(machine)
+    mapped = list(_mapped(experiment.load(file), machine))
+    if json:
+        typer.echo(encoder.dumps([_as_json(each, shape) for each in mapped], indent=2))
+        return
+    console = Console(highlight=False)
+    for each in mapped:
+        if len(mapped) > 1:
+            console.print(Text(_heading(each), style="bold"))
+        if each.plan:
+            console.print(Padding(_table(each.plan, shape), (0, 0, 1, 0), expand=False))
+        if each.elsewhere:
+            names = ", ".join(each.elsewhere)
+            console.print(f"{names}: not placed, may run on every PU, and are not counted.")
+        for said in cautions(each.plan, shape):
+            console.print(Text(said, style="yellow"), soft_wrap=True)
+
+
+def _heading(each: Mapped) -> str:
+    levels = ", ".join(f"{key} = {value}" for key, value in each.levels.items())
+    return f"trial{'s' if each.trials[1:] else ''} {', '.join(each.trials)}: {levels}"
+
+
+def _mapped(asked: experiment.Experiment, machine: str) -> Iterator[Mapped]:
+    """Trials that map alike together, in the order of the first of each."""
+    found: list[Mapped] = []
+    for trial in asked.trials():
+        mapping = plan(trial.system, machine)
+        elsewhere = tuple(name for name, _ in servers(trial.system) if name not in mapping)
+        same = next(
+            (each for each in found if (each.plan, each.elsewhere) == (mapping, elsewhere)), None
+        )
+        if same is None:
+            found.append(Mapped([trial.trial], trial.levels, mapping, elsewhere))
+        else:
+            same.trials.append(trial.trial)
+    yield from found
+
+
+def _table(mapping: Plan, shape: Topology) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("server", "vCPU", "where", "PU", "share", "pace", "weight", "memory", "DNU"):
+        table.add_column(heading, no_wrap=True)
+    degrees, slots = static_dnu(mapping), time_slots(mapping)
+    for name, seats in mapping.items():
+        nodes = "any node" if seats.nodes is None else f"node {_numbers(seats.nodes)}"
+        about = (str(seats.weight), nodes, f"{degrees[name]:.2f}")
+        for number, (vcpu, slot) in enumerate(zip(seats.vcpus, slots[name], strict=True)):
+            table.add_row(
+                name if number == 0 else "",
+                str(number),
+                _where(vcpu, shape),
+                _numbers(vcpu),
+                f"{slot.share:.0%}",
+                Text(slot.pace, style=COLOURS[slot.pace]),
+                *(about if number == 0 else ()),
+            )
+    return table
+
+
+def _where(vcpu: VCpu, shape: Topology) -> str:
+    """`package:1 core:5`; for a vCPU that may roam, what its PUs have in common."""
+    found = [shape.by_number[pu] for pu in vcpu]
+    packages = {pu.package for pu in found}
+    cores = {pu.core for pu in found}
+    package = f"package:{packages.pop()}" if len(packages) == 1 else f"{len(packages)} packages"
+    return f"{package} core:{cores.pop()}" if len(cores) == 1 else f"{package} {len(cores)} cores"
+
+
+def _numbers(numbers: frozenset[int]) -> str:
+    return ",".join(str(number) for number in sorted(numbers))
+
+
+def _as_json(each: Mapped, shape: Topology) -> dict[str, Any]:
+    degrees, slots = static_dnu(each.plan), time_slots(each.plan)
+    return {
+        "trials": each.trials,
+        "levels": each.levels,
+        "servers": {
+            name: {
+                "weight": seats.weight,
+                "memory_nodes": None if seats.nodes is None else sorted(seats.nodes),
+                "dnu": degrees[name],
+                "vcpus": [
+                    {"pus": sorted(vcpu), "pace": slot.pace} | asdict(slot)
+                    for vcpu, slot in zip(seats.vcpus, slots[name], strict=True)
+                ],
+            }
+            for name, seats in each.plan.items()
+        },
+        "not_placed": each.elsewhere,
+        "cautions": cautions(each.plan, shape),
+    }

@@ -1,0 +1,73 @@
+"""From keys of the experiment file to PUs, on machines that are made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tierlab import experiment
+from tierlab.errors import UserError
+from tierlab.machine.mapping import Seats
+from tierlab.servers.mapping import plan
+
+MACHINE = "pack:2 numa:1 core:4 pu:1(indexes=0,2,4,6,1,3,5,7)"
+
+
+def shape(**keys: Any) -> experiment.System:
+    return experiment.System.model_validate({"workload": "rubbos", **keys})
+
+
+def one_each(*pus: int) -> tuple[frozenset[int], ...]:
+    return tuple(frozenset({pu}) for pu in pus)
+
+
+def test_a_place_is_on_the_machine_s_package_whatever_linux_calls_its_pus() -> None:
+    found = plan(shape(db={"mapping": {"place": "package:0.core:0-3"}}), MACHINE)
+
+    assert found["db.1"] == Seats(one_each(0, 2, 4, 6))
+    assert set(found) == {"db.1"}, "the others may run everywhere"
+
+
+def test_instances_of_a_tier_take_places_by_their_number() -> None:
+    place = {"place": "package:1.core:{n}", "weight": 256, "memory_node": 1}
+
+    found = plan(shape(db={"count": 4, "mapping": place}), MACHINE)
+
+    assert [found[f"db.{n}"].vcpus for n in (1, 2, 3, 4)] == [one_each(pu) for pu in (1, 3, 5, 7)]
+    assert found["db.4"].weight == 256
+    assert found["db.4"].nodes == {1}
+
+
+def test_vcpus_take_the_first_pus_of_the_place() -> None:
+    found = plan(shape(app={"mapping": {"place": "package:0", "vcpus": 2}}), MACHINE)
+
+    assert found["app.1"].vcpus == one_each(0, 2)
+
+
+def test_a_named_mapping_seats_every_server() -> None:
+    found = plan(shape(mapping="two-packages", app={"mapping": {"vcpus": 2}}), MACHINE)
+
+    assert {name: [*map(min, seats.vcpus)] for name, seats in found.items()} == {
+        "web.1": [0],
+        "app.1": [1, 2],
+        "lb.1": [3],
+        "db.1": [4],
+    }
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"db": {"mapping": {"place": "package:4"}}}, r"^system\.db\.mapping\.place: 'package:4'"),
+        (
+            {"mapping": "own-cores", "app": {"mapping": {"vcpus": 6}}},
+            r"^system\.mapping: mapping own-cores: 9 vCPUs need 9 cores",
+        ),
+    ],
+)
+def test_a_machine_that_is_too_small_is_a_sentence_with_the_key(
+    keys: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        plan(shape(**keys), MACHINE)
