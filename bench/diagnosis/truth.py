@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -55,7 +56,9 @@ def read(run: Path) -> list[Injected]:
             start_ns=each["start_ns"],
             end_ns=each["end_ns"],
             delayed=_delayed(run, each["start_ns"], each["end_ns"]),
-            held=_held(run, each["subject"], each["start_ns"], each["end_ns"]),
+            held=_held(run, each["subject"], each["start_ns"], each["end_ns"])
+            if each["class"] != "memory" or _short_of_memory(run, each)
+            else 0,
         )
         for each in lines
         if each["done"]
@@ -88,7 +91,8 @@ def _held(run: Path, subject: str, start_ns: int, end_ns: int) -> int:
     50 ms or more: their stay there less that of their calls and their label's median stay.
 
     Of two disturbances at once it tells what each did by itself: a request that waits for a server
-    above never comes to the one below, and one that waits for a server below is in a call.
+    above never comes to the one below, and one that waits for a server below is in a call. What
+    never came whole (the requests that hold workers on purpose: 400, 408) was not delayed.
     """
     visits = run / "visits.parquet"
     if not visits.exists():
@@ -98,10 +102,11 @@ def _held(run: Path, subject: str, start_ns: int, end_ns: int) -> int:
             SELECT label, median(departure_ns - arrival_ns) AS usual FROM visits
             WHERE server = $subject GROUP BY label
         ), there AS (
-            SELECT visit, label, greatest(arrival_ns, $start) AS a,
+            SELECT visit, label, greatest(arrival_ns, request_end_ns, $start) AS a,
                 least(coalesce(departure_ns, $end), $end) AS d
             FROM visits WHERE server = $subject AND arrival_ns < $end
-                AND coalesce(departure_ns, $end) > $start
+                AND coalesce(departure_ns, $end) > $start AND request_end_ns < $end
+                AND coalesce(status, 0) NOT IN (400, 408)
         ), calls AS (
             SELECT there.visit, sum(greatest(0, least(coalesce(departure_ns, $end), d)
                 - greatest(arrival_ns, a))) AS called
@@ -117,3 +122,25 @@ def _held(run: Path, subject: str, start_ns: int, end_ns: int) -> int:
         },
     ).fetchone()
     return 0 if row is None else int(row[0])
+
+
+def _short_of_memory(run: Path, happened: dict[str, Any]) -> bool:
+    """Say whether tasks of the subject waited for memory or for pages from its disk for 50 ms in
+    all: a job that takes memory which nobody misses costs its neighbours CPU time only.
+    """
+    pressure = run / "pressure.parquet"
+    if not pressure.exists():
+        return True
+    row = duckdb.execute(
+        """SELECT coalesce(sum(waited), 0) FROM (
+            SELECT max("some" * dt_ns) AS waited FROM read_parquet($file)
+            WHERE subject = $subject AND resource IN ('memory', 'io')
+                AND t_ns > $start AND t_ns - dt_ns < $end GROUP BY t_ns)""",
+        {
+            "file": str(pressure),
+            "subject": happened["subject"],
+            "start": happened["start_ns"],
+            "end": happened["end_ns"],
+        },
+    ).fetchone()
+    return row is not None and row[0] >= LEAST_HELD_NS

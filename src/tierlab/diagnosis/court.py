@@ -42,7 +42,11 @@ class Court:
 def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
     """Say whether it is a cause of its own beside those known, and clearly shown."""
     winner = occurrence.verdict.winner
-    if winner is None or winner.cause.follows or occurrence.verdict.confidence < CLEAR:
+    if winner is None or occurrence.verdict.confidence < CLEAR:
         return False
-    named = {(each.cause, each.subject) for each in known}
-    return (occurrence.cause, occurrence.subject) not in named
+    if not winner.cause.stands_alone(winner.scene):
+        return False
+    here = [each.verdict.winner for each in known if each.subject == occurrence.subject]
+    return not any(
+        winner.cause.name in {other.cause.name, *other.cause.explains} for other in here if other
+    )
