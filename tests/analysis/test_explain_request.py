@@ -223,3 +223,12 @@ def test_the_kernels_counts(tiny: Tiny) -> None:
         100 * MS,
         3,
     )
+
+
+def test_packets_that_a_listener_drops_are_no_connection_requests(tiny: Tiny) -> None:
+    """Apache httpd's socket drops a packet of every handshake: it waits for data."""
+    tick = {"t_ns": 100 * MS, "dt_ns": 50 * MS}
+    listen = {**tick, "subject": "web.1", "accept_queue": 0, "backlog": 511, "drops": 7552}
+    tcp = {**tick, "subject": "host", "listen_drops": 772, "listen_overflows": 772}
+    observed = tiny({"tcp": [tcp], "listen": [listen]})
+    assert [each.drops for each in drop_counts(observed.db, Span(0, SECOND))] == [772]

@@ -7,7 +7,6 @@ retransmission names its connection, so the visit that waited for it is known, n
 
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 
@@ -67,8 +66,8 @@ def retransmitted(db: Connection, span: Span) -> Retransmitted:
 
 
 class DropCounts(Result):
-    """What the kernel counted at a ``subject`` (``host``, or a server where the sampler can tell)
-    in a tick that turned connection requests away.
+    """What the kernel counted at a ``subject`` (``host``: its network namespace) in a tick that
+    turned connection requests away.
     """
 
     subject: str
@@ -80,26 +79,18 @@ class DropCounts(Result):
 def drop_counts(db: Connection, span: Span) -> list[DropCounts]:
     """Return the ticks of the span in which the kernel dropped connection requests.
 
-    Overflows of accept queues are among ``listen_drops``; a server's own count is taken from the
-    samples of its accept queue where they have it.
+    Overflows of accept queues are among ``listen_drops``. A listening socket's own ``drops`` are
+    packets, not requests: where it waits for data (TCP_DEFER_ACCEPT, as Apache httpd does) the last
+    packet of every ordinary handshake is among them.
     """
-    queries = (
-        ("tcp", "greatest(coalesce(listen_drops, 0), coalesce(listen_overflows, 0))"),
-        ("listen", "drops"),
+    found = rows(
+        db,
+        """SELECT subject, t_ns - dt_ns AS start_ns, t_ns AS end_ns,
+            greatest(coalesce(listen_drops, 0), coalesce(listen_overflows, 0)) AS drops
+            FROM tcp WHERE drops > 0 AND t_ns > $start AND t_ns - dt_ns < $end
+            ORDER BY start_ns, subject""",
+        bounds(span),
     )
-    found = []
-    for table, value in queries:
-        try:
-            found += rows(
-                db,
-                f"""SELECT subject, t_ns - dt_ns AS start_ns, t_ns AS end_ns,
-                    sum({value})::BIGINT AS drops FROM "{table}"
-                    WHERE t_ns > $start AND t_ns - dt_ns < $end GROUP BY ALL HAVING drops > 0
-                    ORDER BY start_ns, subject""",
-                bounds(span),
-            )
-        except duckdb.BinderException:
-            continue  # a run of before this column
     return [DropCounts.model_validate(each) for each in found]
 
 
