@@ -18,6 +18,14 @@ def pressure(scene: Scene, resource: str) -> float | None:
     return scene.mean("pressure", SOME, f"resource = '{resource}'")
 
 
+def pressure_at_most(scene: Scene, resource: str) -> float | None:
+    """Return the largest such share that the samples allow: what rules a cause out must not be
+    overlooked because a tick is longer than the window.
+    """
+    signal = scene.signal("pressure", SOME, f"resource = '{resource}'")
+    return None if signal is None else signal.at_most(scene.window)
+
+
 def starved(scene: Scene) -> float | None:
     """Return how far the server's threads were ready to run and did not get a CPU."""
     return ramp(pressure(scene, "cpu"), 0.3, 0.6)
