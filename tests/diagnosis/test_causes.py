@@ -262,3 +262,11 @@ def more_visits(folder, rows: Rows) -> None:
     first = len(known)
     numbered = [row | {"visit": first + n, "connection": first + n} for n, row in enumerate(rows)]
     made_stall.write(folder, "visits", known + numbered)
+
+
+def test_an_unknown_cause_comes_with_what_moved_with_it(tmp_path):
+    samples = {"tcp": [{"subject": "ns", "retransmissions": 40}]}
+    (found,) = diagnosed(made_stall.make(tmp_path, "db.1", samples)).findings
+    assert found.cause == "unknown"
+    assert [(each.table, each.subject) for each in found.evidence] == [("tcp", "ns")]
+    assert "segments sent again of ns rose" in found.evidence[0].words
