@@ -11,6 +11,10 @@ from tierlab.diagnosis.verdicts import judge
 CLEAR = 0.6
 """How sure a second cause must be: beside a stall elsewhere its evidence may be an echo."""
 
+MOST_HEARD = 40
+"""Of the stalls that follow from others, those that made most requests wait are looked into: an
+overload that lasts has thousands."""
+
 
 @dataclass(frozen=True)
 class Court:
@@ -27,7 +31,7 @@ class Court:
         can be misread. Where none of these is either, the roots that stand out, without a cause.
         """
         roots = [self._hear(root) for root in incident.roots]
-        others = [self._hear(stall) for stall in incident.others]
+        others = [self._hear(stall) for stall in incident.others[:MOST_HEARD]]
         known = [each for each in roots if each.verdict.winner is not None]
         known = known or [each for each in others if each.verdict.winner is not None][:1]
         if not known:

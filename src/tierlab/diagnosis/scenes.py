@@ -26,7 +26,7 @@ class Stage:
         self.servers = tuple(manifest.servers)
         self._parts = manifest.servers
         self._pauses = self._read_pauses()
-        self._departures = cache(lambda name: self._times(name, "departure_ns"))
+        self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
 
     @property
@@ -89,11 +89,12 @@ class Stage:
 
         return count
 
-    def _times(self, server: str, column: str) -> Ints:
+    def _read_departures(self, server: str) -> Ints:
+        """When visits were seen to leave; those that never were do not count."""
         found = columns(
             self._observed.db,
-            f"SELECT {column} AS t FROM visits WHERE server = $server AND {column} IS NOT NULL "
-            "ORDER BY t",
+            """SELECT departure_ns AS t FROM visits
+            WHERE server = $server AND departure_ns IS NOT NULL ORDER BY t""",
             {"server": server},
         )
         return found["t"].astype(np.int64)
@@ -104,7 +105,8 @@ class Stage:
     def _read_arrivals(self, server: str) -> Ints:
         """When visits came to the server; without messages, when users sent requests."""
         if self._observed.run.has("visits") and self.servers:
-            return self._times(server, "arrival_ns")
+            seen = self._observed.in_progress.get(server)
+            return np.zeros(0, dtype=np.int64) if seen is None else seen.arrival_ns
         return self._sent
 
     @cached_property
