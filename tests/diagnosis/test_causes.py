@@ -134,6 +134,16 @@ def test_a_slow_way_to_a_server_is_told_from_a_stopped_one(tmp_path):
     assert [(each.cause, each.subject) for each in found.findings] == [("network", "db.1")]
 
 
+def test_a_slow_way_back_is_told_from_a_stopped_server(tmp_path):
+    """Replies to the application waited before the wire: the proof took it for a stopped server."""
+    samples = {
+        "net": [{"subject": "lo", "queued_bytes": 40_000}],
+        "domain": idle("db.1", threads_stopped=0),
+    }
+    found = diagnosed(made_stall.make(tmp_path, "db.1", samples))
+    assert [(each.cause, each.subject) for each in found.findings] == [("network", "lb.1")]
+
+
 def test_nothing_abnormal_is_an_answer(tmp_path):
     found = diagnosed(made_stall.make(tmp_path, None))
     assert found.verdict == "nothing abnormal"
@@ -183,15 +193,36 @@ def test_a_pool_cut_down_beside_a_stopped_database_is_named_too(tmp_path):
     }
 
 
+def test_a_pool_whose_connections_are_held_beside_a_stopped_database_is_named_too(tmp_path):
+    """All are in use, but for most of them nothing is asked of the database."""
+    found = diagnosed(with_full_pool(tmp_path, calls=0))
+    assert {(each.cause, each.subject) for each in found.findings} == {
+        ("freeze", "db.1"),
+        ("pool", "app.1"),
+    }
+
+
 def test_a_pool_that_a_stopped_database_filled_is_no_cause_of_its_own(tmp_path):
+    found = diagnosed(with_full_pool(tmp_path, calls=50))
+    assert [(each.cause, each.subject) for each in found.findings] == [("freeze", "db.1")]
+
+
+def with_full_pool(folder, calls: int):
+    """A stopped database, a pool in use up to its limit, and so many calls that wait."""
     samples = {
         "domain": idle("db.1", threads_stopped=30, threads_blocked=0),
         "soft": [{"subject": "app.1", "resource": "pool", "limit": 64, "in_use": 64, "waiting": 9}],
     }
-    folder = made_stall.make(tmp_path, "db.1", samples)
+    made_stall.make(folder, "db.1", samples)
     held_at(folder, "app.1")
-    found = diagnosed(folder)
-    assert [(each.cause, each.subject) for each in found.findings] == [("freeze", "db.1")]
+    waiting = [
+        {"server": name, "label": "SELECT ?", "protocol": "mysql"}
+        | {"arrival_ns": STALL[0] + n, "request_end_ns": STALL[0] + n, "departure_ns": STALL[1]}
+        for n in range(calls)
+        for name in ("lb.1", "db.1")
+    ]
+    more_visits(folder, waiting)
+    return folder
 
 
 def test_requests_that_never_came_whole_make_no_stall(tmp_path):

@@ -28,7 +28,8 @@ class Scene:
     visits that left the server in a window, ``arriving`` those that came to the first one, and
     ``visiting`` those that came to or left the server, whichever are more; None where messages were
     not captured, but ``arriving`` and ``visiting`` are the users' requests then. The usual numbers
-    are a second's, the mean of the run's quieter nine tenths.
+    are a second's, the mean of the run's quieter nine tenths. ``below`` is how many visits were in
+    progress one tier below on average; None at the last tier and where messages were not captured.
     """
 
     subject: str
@@ -42,6 +43,7 @@ class Scene:
     leaving: Callable[[Window], int] | None
     arriving: Callable[[Window], int] | None
     visiting: Callable[[Window], int] | None
+    below: Callable[[Window], float] | None
     usual_arrivals: float
     usual_visits: float
 

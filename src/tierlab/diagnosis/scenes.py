@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,9 +65,25 @@ class Stage:
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
             arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
             visiting=self._visiting(subject),
+            below=self._below(part.tier),
             usual_arrivals=self._usual(self._arrivals),
             usual_visits=self._usual(lambda: self._came(subject)),
         )
+
+    def _below(self, tier: str) -> Callable[[Window], float] | None:
+        tiers = list(dict.fromkeys(each.tier for each in self._parts.values()))
+        following = dict(pairwise(tiers)).get(tier)
+        callees = [name for name, each in self._parts.items() if each.tier == following]
+        seen = [self._observed.in_progress.get(name) for name in callees]
+        known = [each for each in seen if each is not None]
+        if not known:
+            return None
+
+        def count(window: Window) -> float:
+            edges = np.array([window.start_ns, window.end_ns], dtype=np.int64)
+            return float(sum(each.mean(edges)[0] for each in known))
+
+        return count
 
     def _visiting(self, subject: str) -> Callable[[Window], int] | None:
         if not self._any_arrivals():

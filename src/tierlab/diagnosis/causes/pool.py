@@ -8,7 +8,12 @@ from tierlab.diagnosis.neighbour import held_back
 from tierlab.diagnosis.scene import Scene
 
 NAME = "pool"
-GAUGES = ("pool", "threads")
+POOL = "pool"
+GAUGES = (POOL, "threads")
+
+WORKING = 0.5
+"""Of the connections in use, at least so many have a call under way where a stall below fills the
+pool; a request holds its own between its statements, too."""
 
 
 def judge(scene: Scene) -> Suspect:
@@ -52,13 +57,24 @@ def exhausted(scene: Scene) -> tuple[str, float] | None:
     return max(found, key=lambda each: each[1]) if found else None
 
 
-def cut(scene: Scene) -> bool:
-    """Say whether a used-up resource was smaller than usual: a stall below fills a pool, too, but
-    makes none smaller.
+def stands_alone(scene: Scene) -> bool:
+    """Say whether a stall below cannot have used the resource up: that fills a pool, too, but makes
+    none smaller, and each of the pool's connections then waits for a call.
     """
     full = exhausted(scene)
-    limit = None if full is None else scene.signal("soft", '"limit"', f"resource = '{full[0]}'")
+    return full is not None and (_smaller(scene, full[0]) or _idle_in_use(scene, full[0]))
+
+
+def _smaller(scene: Scene, name: str) -> bool:
+    limit = scene.signal("soft", '"limit"', f"resource = '{name}'")
     return limit is not None and bool((limit.within(scene.window) < limit.usual).any())
+
+
+def _idle_in_use(scene: Scene, name: str) -> bool:
+    used = scene.signal("soft", "in_use", f"resource = '{name}'")
+    if name != POOL or used is None or scene.below is None:
+        return False
+    return scene.below(scene.window) < WORKING * float(used.within(scene.window).max(initial=0))
 
 
 def _unaccepted(scene: Scene) -> float | None:
@@ -102,5 +118,5 @@ CAUSE = Cause(
     happened,
     remedies,
     Leading("soft", "waiting"),
-    stands_alone=cut,
+    stands_alone=stands_alone,
 )
