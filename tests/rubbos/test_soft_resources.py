@@ -91,6 +91,21 @@ def test_a_pool_that_is_shrunk_makes_requests_wait(
     assert last(log, "pool", in_use=0, waiting=0, limit=4)
 
 
+def test_connections_that_somebody_holds_make_requests_wait_until_he_is_gone(
+    start: Start, tmp_path: Path
+) -> None:
+    log, path = tmp_path / "soft.log", tmp_path / "s"
+    app = start(pool_size=4, threads_max=16, soft_log=log, soft_socket=path)
+    with ThreadPoolExecutor(1) as users:
+        with control(path) as orders:
+            assert orders.ask("hold pool 5").startswith("error the pool has no more than 4")
+            assert orders.ask("hold pool 4") == "ok 4"
+            page = users.submit(app.get, "BrowseCategories")
+            assert last(log, "pool", in_use=4, waiting=1, limit=4)
+        assert page.result().status == 200
+    assert last(log, "pool", in_use=0, waiting=0, limit=4), "given back at the end"
+
+
 def test_threads_that_are_taken_away_make_requests_wait(
     start: Start, database: PrivateMariaDB, tmp_path: Path
 ) -> None:
