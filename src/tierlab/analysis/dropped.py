@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns, rows
-from tierlab.analysis.result import Result
+from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns
 from tierlab.analysis.span import Span
 
 _MISSING = np.iinfo(np.int64).min
@@ -63,35 +62,6 @@ def retransmitted(db: Connection, span: Span) -> Retransmitted:
         found["last_ns"],
         found["count"],
     )
-
-
-class DropCounts(Result):
-    """What the kernel counted at a ``subject`` (``host``: its network namespace) in a tick that
-    turned connection requests away.
-    """
-
-    subject: str
-    start_ns: int
-    end_ns: int
-    drops: int
-
-
-def drop_counts(db: Connection, span: Span) -> list[DropCounts]:
-    """Return the ticks of the span in which the kernel dropped connection requests.
-
-    Overflows of accept queues are among ``listen_drops``. A listening socket's own ``drops`` are
-    packets, not requests: where it waits for data (TCP_DEFER_ACCEPT, as Apache httpd does) the last
-    packet of every ordinary handshake is among them.
-    """
-    found = rows(
-        db,
-        """SELECT subject, t_ns - dt_ns AS start_ns, t_ns AS end_ns,
-            greatest(coalesce(listen_drops, 0), coalesce(listen_overflows, 0)) AS drops
-            FROM tcp WHERE drops > 0 AND t_ns > $start AND t_ns - dt_ns < $end
-            ORDER BY start_ns, subject""",
-        bounds(span),
-    )
-    return [DropCounts.model_validate(each) for each in found]
 
 
 @dataclass(frozen=True)
