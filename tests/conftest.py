@@ -16,7 +16,7 @@ _NUMBERS = itertools.count(1)
 ALONE = (
     *("capture", "disturb", "drive", "environments", "link", "machine", "sample"),
     "report/test_browser.py",
-    *("rubbos/test_driven.py", "rubbos/test_load.py", "rubbos/test_soft_resources.py"),
+    *("rubbos/test_load.py", "rubbos/test_soft_resources.py"),
     "servers/test_without_privilege.py",
     *("trial/test_disturbed.py", "trial/test_main_job.py"),
     *("trial/test_very_long_explained.py", "trial/test_without_root.py"),
