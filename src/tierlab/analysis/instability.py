@@ -1,6 +1,6 @@
 """How much does repeating change? ADIN and MMR over the trials of a group.
 
-Source: the study of non-uniform VCPU-PCPU mapping (seed 003), section 4.2.1, equations 3 and 4.
+Source: the paper on non-uniform VCPU-PCPU mapping in virtualization, section 4.2.1, equations 3-4.
 ADIN is the variance divided by the mean and so has the unit of the figure; MMR is the largest by
 the smallest.
 """
