@@ -108,7 +108,8 @@ class Bed(FourTiers):
         wanted = "tcp port 8080 or tcp port 8009 or tcp port 3306"
         command = ["tcpdump", "-i", "lo", "-Q", "in", "-s", "0", "-B", "65536", "-Z", "root"]
         command += ["--time-stamp-precision=nano", "-w", str(path), wanted]
-        log = self.folder / "tcpdump.log"
+        # Its own: in that of an earlier one, all that is waited and looked for would be there.
+        log = self.folder / f"{name}.log"
         process = self.spawn(command, log)
         deadline = time.monotonic() + 20
         while not log.exists() or "listening" not in log.read_text():
