@@ -32,7 +32,6 @@ const GRACE_NS: i64 = 3_000_000_000;
 struct Surge {
     crowd: Crowd,
     users: usize,
-    sent: u64,
     end_ns: i64,
 }
 
@@ -46,7 +45,7 @@ impl Burst {
         let paths = self.paths.clone();
         let talk = Talk::Fetch { host: target.to_string(), paths };
         let crowd = Crowd::new(target, Some(source), talk, self.users)?;
-        Ok(Box::new(Surge { crowd, users: self.users, sent: 0, end_ns: 0 }))
+        Ok(Box::new(Surge { crowd, users: self.users, end_ns: 0 }))
     }
 }
 
@@ -67,7 +66,6 @@ impl Disturbance for Surge {
         while !stop.asked() && realtime_ns() < until_ns {
             self.crowd.attend(until_ns, true)?;
         }
-        self.sent = self.crowd.sent();
         self.end_ns = realtime_ns();
         let grace_ns = self.end_ns + GRACE_NS;
         while !stop.asked() && self.crowd.is_waiting() && realtime_ns() < grace_ns {
@@ -80,7 +78,7 @@ impl Disturbance for Surge {
         let unanswered = self.crowd.leave();
         let effect = json!({
             "users": self.users,
-            "requests": self.sent,
+            "requests": self.crowd.sent(),
             "unanswered": unanswered,
             "answered_by_ns": realtime_ns(),
         });
