@@ -53,7 +53,7 @@ mapping = { place = "package:0.core:0-1.pu:0", weight = 3072 }
     first, second = (" ".join(line.split()) for line in lines[1:3])
     assert first == "web.1 0 package:0 core:0 0 25% even 1024 any node 0.00"
     assert second.startswith("app.1 0 package:0 core:0 0 75% slow 3072")
-    assert "lb.1, db.1: not placed, may run on every PU, and are not counted." in lines
+    assert "lb.1, db.1: not placed, may run on every PU, not counted." in lines
     assert any(line.startswith("app.1: non-uniform") for line in lines)
 
 

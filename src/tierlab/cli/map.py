@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -63,10 +62,11 @@ def show_map(
         if len(mapped) > 1:
             console.print(Text(_heading(each), style="bold"))
         if each.plan:
-            console.print(Padding(_table(each.plan, shape), (0, 0, 1, 0), expand=False))
+            console.print(_table(each.plan, shape))
+            console.print()
         if each.elsewhere:
             names = ", ".join(each.elsewhere)
-            console.print(f"{names}: not placed, may run on every PU, and are not counted.")
+            console.print(f"{names}: not placed, may run on every PU, not counted.")
         for said in cautions(each.plan, shape):
             console.print(Text(said, style="yellow"), soft_wrap=True)
 
