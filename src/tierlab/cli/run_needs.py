@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tierlab.environments.base import Capability
-from tierlab.environments.native import WORK_ROOT, Native
+from tierlab.environments.host import WORK_ROOT
+from tierlab.environments.native import Native
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.servers.kinds import KINDS
