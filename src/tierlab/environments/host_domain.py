@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import PIPE, STDOUT, TimeoutExpired
+from typing import ClassVar
 
 from tierlab.environments import netns
 from tierlab.environments.base import (
@@ -50,6 +51,9 @@ class HostDomain(Domain):
 
     Environments differ in how the group comes to be and what else a program enters.
     """
+
+    given_up: ClassVar[tuple[str, ...]] = ("--clear-groups", "--no-new-privs")
+    """Options of setpriv(1): the rights that a program does not have, besides being root."""
 
     def __init__(self, ground: Ground, spec: DomainSpec) -> None:
         self.spec = spec
@@ -225,7 +229,7 @@ class HostDomain(Domain):
             prefix = [
                 *prefix,
                 *("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}"),
-                *("--clear-groups", "--no-new-privs", "--"),
+                *(*self.given_up, "--"),
             ]
         groups = [] if self._group is None else self._group.entrances()
         token = ground.ledger.token

@@ -12,10 +12,13 @@ import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL, SIGTERM, Signals
+from signal import SIGCONT, SIGKILL, SIGTERM, Signals
 from typing import IO
+
+import psutil
 
 TOKEN = "TIERLAB_LEDGER"
 """Environment variable of every process of a trial: the token of its ledger."""
@@ -202,6 +205,23 @@ class Process:
         return gently
 
 
+class EnteredProcess(Process):
+    """A program in a PID namespace of its own: child of the one that entered it (nsenter(1)).
+
+    That one waits, and ends as the program did: with its status, or by its signal.
+    """
+
+    def signal(self, number: Signals) -> None:
+        """Send a signal to the program itself; who waits for it would not pass it on."""
+        if self._popen.poll() is not None:
+            return
+        with suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(self.pid).children():
+                child.send_signal(number)
+            # nsenter stops itself when it sees its child stopped, and nobody else wakes it.
+            os.kill(self.pid, SIGCONT)
+
+
 @dataclass(frozen=True)
 class Launch:
     """How to start a program: where it belongs and what it may see."""
@@ -213,6 +233,8 @@ class Launch:
     """Programs that change namespace or user and then become the next, such as nsenter."""
     env: Mapping[str, str] | None = None
     cwd: Path | None = None
+    stays: bool = False
+    """Whether a program of the prefix stays, with the program proper as its child."""
 
 
 def open_gate(

@@ -22,6 +22,7 @@ from tierlab.environments.base import (
 )
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
+from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
 
 
@@ -33,7 +34,10 @@ class Entry:
     lacks: frozenset[Capability]
 
 
-ENVIRONMENTS = {"native": Entry(Native, frozenset({Capability.MIGRATE}))}
+ENVIRONMENTS = {
+    "native": Entry(Native, frozenset({Capability.MIGRATE})),
+    "podman": Entry(Podman, frozenset({Capability.MIGRATE})),
+}
 
 pytestmark = pytest.mark.privileged
 
