@@ -211,15 +211,33 @@ class EnteredProcess(Process):
     That one waits, and ends as the program did: with its status, or by its signal.
     """
 
+    def poll(self) -> int | None:
+        """Exit status, negative for a signal; None while it runs."""
+        self._wake()
+        return super().poll()
+
     def signal(self, number: Signals) -> None:
         """Send a signal to the program itself; who waits for it would not pass it on."""
         if self._popen.poll() is not None:
             return
-        with suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(self.pid).children():
+        for child in self._children():
+            with suppress(psutil.NoSuchProcess):
                 child.send_signal(number)
-            # nsenter stops itself when it sees its child stopped, and nobody else wakes it.
+        self._wake()
+
+    def _wake(self) -> None:
+        """Continue who waits: it stopped because its child was, and nobody else wakes it."""
+        found = stat(self.pid)
+        if found is None or found.state != "T":
+            return
+        if not any(child.status() == psutil.STATUS_STOPPED for child in self._children()):
             os.kill(self.pid, SIGCONT)
+
+    def _children(self) -> list[psutil.Process]:
+        try:
+            return psutil.Process(self.pid).children()
+        except psutil.NoSuchProcess:
+            return []
 
 
 @dataclass(frozen=True)
