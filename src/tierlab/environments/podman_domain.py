@@ -40,6 +40,7 @@ class PodmanDomain(HostDomain):
         super().__init__(ground, spec)
         self.container = f"tierlab-{ground.ledger.trial}-{spec.name}"
         self._storage = storage
+        self._pid_file = storage.folder / f"{spec.name}.pid"
         self._init = 0
 
     def pids(self) -> list[int]:
@@ -66,7 +67,7 @@ class PodmanDomain(HostDomain):
         with podman_groups.announced(ledger, f"libpod-{identity}"):
             self._podman("start", self.container)
         hierarchy.complete(ledger, self._group)
-        self._init = int(self._podman("inspect", "--format={{.State.Pid}}", self.container))
+        self._init = int(self._pid_file.read_text())
         return self._group
 
     def _options(self) -> list[str]:
@@ -80,6 +81,7 @@ class PodmanDomain(HostDomain):
             f"--network=ns:{namespace.path}",
             f"--cgroup-parent=/{trial_group(self._ground.ledger.trial)}",
             "--cgroups=no-conmon",
+            f"--pidfile={self._pid_file}",
             "--uts=private",
             "--ipc=private",
             f"--hostname={self.spec.name}",

@@ -223,9 +223,10 @@ def test_weights_share_out_a_contended_pu(environment: Environment, entry: Entry
         domains.append(domain)
     time.sleep(0.5)
     before = [used(domain) for domain in domains]
-    time.sleep(3)
+    time.sleep(5)
     light, heavy = (used(domain) - first for domain, first in zip(domains, before, strict=True))
-    assert heavy / light == pytest.approx(3, rel=0.25)
+    print(f"CPU {heavy / light:.3f} to 1")
+    assert heavy / light == pytest.approx(3, rel=0.1)
 
 
 def test_a_memory_limit_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
