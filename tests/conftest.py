@@ -13,6 +13,23 @@ import psutil
 import pytest
 
 _NUMBERS = itertools.count(1)
+ALONE = (
+    *("capture", "disturb", "drive", "environments", "link", "machine", "sample"),
+    "report/test_browser.py",
+    *("rubbos/test_load.py", "rubbos/test_soft_resources.py"),
+    "servers/test_without_privilege.py",
+    *("trial/test_disturbed.py", "trial/test_main_job.py"),
+    *("trial/test_very_long_explained.py", "trial/test_without_root.py"),
+)
+"""Folders and modules whose tests are marked `alone`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what nothing may run beside."""
+    folder = Path(__file__).parent
+    for item in items:
+        if any(item.path.is_relative_to(folder / name) for name in ALONE):
+            item.add_marker("alone")
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-TIERLAB = Path(sys.executable).with_name("tierlab")
 LOADS = {"low": 300, "middle": 700, "high": 1100}
 """Users by load level: some 6, 15 and 25 % of what the machine serves at most."""
 
 Kind = Literal["single", "pair", "control"]
 
 RAMP_UP_S = 12
-MARGIN_S = 900
 
 
 @dataclass(frozen=True)
@@ -113,25 +108,3 @@ def _pairs(count: int, seed: int) -> str:
                 f'at = "{start}ms"\nduration = "{length}ms"\n'
             )
     return "".join(tables)
-
-
-def run(trial: Planned, folder: Path) -> Path:
-    """Run a trial below ``folder`` and return its run folder; one that is there is not repeated."""
-    made = folder / trial.name / "001"
-    if (made / "requests.parquet").exists():
-        return made
-    file = folder / f"{trial.name}.toml"
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(trial.text)
-    with (folder / f"{trial.name}.log").open("w") as log:
-        done = subprocess.run(
-            [TIERLAB, "run", file, "--runs", folder],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=MARGIN_S + 900,
-        )
-    if done.returncode != 0:
-        raise SystemExit(f"{trial.name} failed (status {done.returncode}): see {log.name}")
-    return made

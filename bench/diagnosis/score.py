@@ -41,6 +41,10 @@ class Score:
     onset_ns: list[int] = field(default_factory=list)
     pairs: int = 0
     pairs_named: int = 0
+    pairs_alone: int = 0
+    unnamed: list[tuple[str, Injected]] = field(default_factory=list)
+    trials: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
     control_s: float = 0.0
     false: list[tuple[str, Found]] = field(default_factory=list)
     missed: list[tuple[str, Injected]] = field(default_factory=list)
@@ -92,19 +96,37 @@ def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequen
             score.false.append((name, one))
 
 
-def add_pairs(score: Score, true: Sequence[Injected], found: Sequence[Found]) -> None:
-    """Score a trial whose disturbances come two at once: both are to be named with their tiers."""
-    for one, other in zip(true[::2], true[1::2], strict=False):
-        if not (one.delayed and other.delayed):
+def add_pairs(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:
+    """Score a trial whose disturbances come two at once: both are to be named with their tiers.
+
+    A pair counts where each of the two held visits at its own server. Where only one did, the
+    other delayed nobody, however late the requests were meanwhile: such pairs are counted apart.
+    """
+    for one, other in pairs(true):
+        if not (one.held and other.held):
+            score.pairs_alone += bool(one.held or other.held)
             continue
         score.pairs += 1
-        score.pairs_named += all(
-            any(
-                (each.cause, each.tier) == (cause.cause, cause.tier) and touches(each.window, cause)
-                for each in found
-            )
-            for cause in (one, other)
-        )
+        unnamed = [cause for cause in (one, other) if not _named(cause, found)]
+        score.pairs_named += not unnamed
+        score.unnamed += [(name, cause) for cause in unnamed]
+
+
+def pairs(true: Sequence[Injected]) -> list[tuple[Injected, Injected]]:
+    """Return those that were drawn to come at once; a pair of which one is missing is none."""
+    drawn = {each.number: each for each in true}
+    return [
+        (drawn[number], drawn[number + 1])
+        for number in sorted(drawn)
+        if number % 2 and number + 1 in drawn
+    ]
+
+
+def _named(true: Injected, found: Sequence[Found]) -> bool:
+    return any(
+        (each.cause, each.tier) == (true.cause, true.tier) and touches(each.window, true)
+        for each in found
+    )
 
 
 def touches(window: Window, true: Injected) -> bool:

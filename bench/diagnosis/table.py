@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from score import Score
 
 SIZES = ("from 100 ms", "50-100 ms")
+MOST_FAILED = 0.1
 BARS = {"from 100 ms": 0.95, "50-100 ms": 0.85}
 
 
@@ -47,8 +48,23 @@ def rows(score: Score) -> list[Row]:
         figure = f"{rate:.2f} a minute ({len(false)} in {score.control_s / 60:.0f} min)"
         found.append(Row("false findings, undisturbed", figure, "at most 0.1", rate <= 0.1))
     if score.pairs:
-        found.append(_share("two at once, both named", score.pairs_named, score.pairs, 0.8))
+        row = _share("two at once, both named", score.pairs_named, score.pairs, 0.8)
+        apart = f"; of {score.pairs_alone} more only one of the two held any request"
+        found.append(replace(row, figure=row.figure + (apart if score.pairs_alone else "")))
+    found.append(_failed(score))
     return found
+
+
+def _failed(score: Score) -> Row:
+    """Trials that gave nothing to score are no reason to repeat the others, but few may fail."""
+    share = f"{len(score.failed)} of {score.trials}"
+    names = f" ({', '.join(score.failed)}: see the log)" if score.failed else ""
+    return Row(
+        "trials that failed",
+        share + names,
+        "at most 1 in 10",
+        len(score.failed) <= MOST_FAILED * score.trials,
+    )
 
 
 def _causes(score: Score) -> list[Row]:

@@ -5,21 +5,31 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 LEAST_DELAY_NS = 20_000_000
 
+LEAST_HELD_NS = 50_000_000
+"""The shortest bottleneck that the bars speak of."""
+
 
 @dataclass(frozen=True)
 class Injected:
-    """A disturbance with its true times. ``delayed`` requests waited for it."""
+    """A disturbance with its true times; ``number`` is its place in the drawing, from 1.
 
+    ``delayed`` requests were under way meanwhile and late, for whatever reason. ``held`` visits
+    waited at the very server that it was done to.
+    """
+
+    number: int
     cause: str
     subject: str
     start_ns: int
     end_ns: int
     delayed: int
+    held: int
 
     @property
     def length_s(self) -> float:
@@ -40,11 +50,15 @@ def read(run: Path) -> list[Injected]:
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     found = [
         Injected(
+            number=each["id"],
             cause=each["class"],
             subject=each["subject"],
             start_ns=each["start_ns"],
             end_ns=each["end_ns"],
             delayed=_delayed(run, each["start_ns"], each["end_ns"]),
+            held=_held(run, each["subject"], each["start_ns"], each["end_ns"])
+            if each["class"] != "memory" or _short_of_memory(run, each)
+            else 0,
         )
         for each in lines
         if each["done"]
@@ -70,3 +84,63 @@ def _delayed(run: Path, start_ns: int, end_ns: int) -> int:
         },
     ).fetchone()
     return 0 if row is None else int(row[0])
+
+
+def _held(run: Path, subject: str, start_ns: int, end_ns: int) -> int:
+    """Count the subject's visits whose own time within the disturbance was longer than usual by
+    50 ms or more: their stay there less that of their calls and their label's median stay.
+
+    Of two disturbances at once it tells what each did by itself: a request that waits for a server
+    above never comes to the one below, and one that waits for a server below is in a call. What
+    never came whole (the requests that hold workers on purpose: 400, 408) was not delayed.
+    """
+    visits = run / "visits.parquet"
+    if not visits.exists():
+        return 0
+    row = duckdb.execute(
+        """WITH visits AS (FROM read_parquet($file)), usual AS (
+            SELECT label, median(departure_ns - arrival_ns) AS usual FROM visits
+            WHERE server = $subject GROUP BY label
+        ), there AS (
+            SELECT visit, label, greatest(arrival_ns, request_end_ns, $start) AS a,
+                least(coalesce(departure_ns, $end), $end) AS d
+            FROM visits WHERE server = $subject AND arrival_ns < $end
+                AND coalesce(departure_ns, $end) > $start AND request_end_ns < $end
+                AND coalesce(status, 0) NOT IN (400, 408)
+        ), calls AS (
+            SELECT there.visit, sum(greatest(0, least(coalesce(departure_ns, $end), d)
+                - greatest(arrival_ns, a))) AS called
+            FROM visits JOIN there ON visits.parent = there.visit GROUP BY ALL
+        ) SELECT count(*) FROM there LEFT JOIN calls USING (visit) LEFT JOIN usual USING (label)
+        WHERE d - a - coalesce(called, 0) - coalesce(usual, 0) >= $least""",
+        {
+            "file": str(visits),
+            "subject": subject,
+            "start": start_ns,
+            "end": end_ns,
+            "least": LEAST_HELD_NS,
+        },
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _short_of_memory(run: Path, happened: dict[str, Any]) -> bool:
+    """Say whether tasks of the subject waited for memory or for pages from its disk for 50 ms in
+    all: a job that takes memory which nobody misses costs its neighbours CPU time only.
+    """
+    pressure = run / "pressure.parquet"
+    if not pressure.exists():
+        return True
+    row = duckdb.execute(
+        """SELECT coalesce(sum(waited), 0) FROM (
+            SELECT max("some" * dt_ns) AS waited FROM read_parquet($file)
+            WHERE subject = $subject AND resource IN ('memory', 'io')
+                AND t_ns > $start AND t_ns - dt_ns < $end GROUP BY t_ns)""",
+        {
+            "file": str(pressure),
+            "subject": happened["subject"],
+            "start": happened["start_ns"],
+            "end": happened["end_ns"],
+        },
+    ).fetchone()
+    return row is not None and row[0] >= LEAST_HELD_NS

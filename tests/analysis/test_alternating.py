@@ -23,7 +23,7 @@ def wandering(dice: np.random.Generator, width: int) -> Floats:
 
 
 def test_turns_of_four_windows_are_found() -> None:
-    """Threads that run in turns, as in figure 5 of seed 003, with a common load on top."""
+    """Threads that run in turns, with a common load on top (non-uniform mappings, figure 5)."""
     dice = np.random.default_rng(1)
     turn = np.arange(WINDOWS) // 4 % 2
     base = 0.1 * wandering(dice, 40)

@@ -11,9 +11,8 @@ import pytest
 from conftest import Tiny
 from simulated_queues import MS, SECOND
 
-from tierlab.analysis.dropped import drop_counts, retransmitted, waiters
+from tierlab.analysis.dropped import retransmitted, waiters
 from tierlab.analysis.explain_request import explain
-from tierlab.analysis.span import Span
 
 US = 1_000
 WEB = ["web.1"]
@@ -206,20 +205,3 @@ def test_words_that_are_no_json_are_passed_over(tiny: Tiny) -> None:
     dropped = retransmitted(observed.db, observed.whole)
     assert dropped.count == 0
     assert waiters(observed.db, dropped).visit.size == 0
-
-
-def test_the_kernels_counts(tiny: Tiny) -> None:
-    tick = {"dt_ns": 50 * MS, "subject": "host"}
-    ticks = [
-        {**tick, "t_ns": 100 * MS, "listen_drops": 3, "listen_overflows": 2},
-        {**tick, "t_ns": 150 * MS, "listen_drops": 0},
-        {**tick, "t_ns": 200 * MS, "listen_drops": None},
-    ]
-    observed = tiny({"tcp": ticks})
-    (found,) = drop_counts(observed.db, Span(0, SECOND))
-    assert (found.subject, found.start_ns, found.end_ns, found.drops) == (
-        "host",
-        50 * MS,
-        100 * MS,
-        3,
-    )

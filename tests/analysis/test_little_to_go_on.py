@@ -13,7 +13,7 @@ from simulated_queues import MS, SECOND
 from tierlab.analysis.alternating import alternations
 from tierlab.analysis.association import associations, indicator
 from tierlab.analysis.congestion_point import congestion_points
-from tierlab.analysis.dropped import drop_counts, retransmitted, waiters
+from tierlab.analysis.dropped import retransmitted, waiters
 from tierlab.analysis.explain_request import explain
 from tierlab.analysis.in_progress import USERS, requests_in_progress
 from tierlab.analysis.modes import modes
@@ -42,7 +42,6 @@ def ask_everything(observed: Observed) -> None:
     if slow is not None:
         clusters(slow.delayed)
     waiters(db, retransmitted(db, whole))
-    drop_counts(db, whole)
     explain(db, whole, ["web.1"], 0.5)
     two_modes(db, whole)
     count = whole.duration_ns // WINDOW_NS

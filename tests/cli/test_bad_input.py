@@ -189,6 +189,7 @@ def test_a_placement_that_this_machine_does_not_have(
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @needs_root
 def test_a_port_that_is_taken(
     tierlab: Tierlab, write: Callable[..., Path], place: Path, trial: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from tierlab.analysis.observed import observe
@@ -133,6 +134,16 @@ def test_a_slow_way_to_a_server_is_told_from_a_stopped_one(tmp_path):
     assert [(each.cause, each.subject) for each in found.findings] == [("network", "db.1")]
 
 
+def test_a_slow_way_back_is_told_from_a_stopped_server(tmp_path):
+    """Replies to the application waited before the wire: the proof took it for a stopped server."""
+    samples = {
+        "net": [{"subject": "lo", "queued_bytes": 40_000}],
+        "domain": idle("db.1", threads_stopped=0),
+    }
+    found = diagnosed(made_stall.make(tmp_path, "db.1", samples))
+    assert [(each.cause, each.subject) for each in found.findings] == [("network", "lb.1")]
+
+
 def test_nothing_abnormal_is_an_answer(tmp_path):
     found = diagnosed(made_stall.make(tmp_path, None))
     assert found.verdict == "nothing abnormal"
@@ -165,3 +176,128 @@ def test_less_evidence_never_makes_it_surer(tmp_path, name):
 
 def diagnosed(folder) -> Diagnosis:
     return diagnose(observe(Run(folder)))
+
+
+def test_a_pool_cut_down_beside_a_stopped_database_is_named_too(tmp_path):
+    """A pair of the proof: the database stood, and one connection was left to the pool."""
+    samples = {
+        "domain": idle("db.1", threads_stopped=30, threads_blocked=0),
+        "soft": [{"subject": "app.1", "resource": "pool", "limit": 1, "in_use": 1, "waiting": 12}],
+    }
+    folder = made_stall.make(tmp_path, "db.1", samples)
+    held_at(folder, "app.1")
+    found = diagnosed(folder)
+    assert {(each.cause, each.subject) for each in found.findings} == {
+        ("freeze", "db.1"),
+        ("pool", "app.1"),
+    }
+
+
+def test_a_pool_whose_connections_are_held_beside_a_stopped_database_is_named_too(tmp_path):
+    """All are in use, but for most of them nothing is asked of the database."""
+    found = diagnosed(with_full_pool(tmp_path, calls=0))
+    assert {(each.cause, each.subject) for each in found.findings} == {
+        ("freeze", "db.1"),
+        ("pool", "app.1"),
+    }
+
+
+def test_a_pool_that_a_stopped_database_filled_is_no_cause_of_its_own(tmp_path):
+    found = diagnosed(with_full_pool(tmp_path, calls=50))
+    assert [(each.cause, each.subject) for each in found.findings] == [("freeze", "db.1")]
+
+
+def with_full_pool(folder, calls: int):
+    """A stopped database, a pool in use up to its limit, and so many calls that wait."""
+    samples = {
+        "domain": idle("db.1", threads_stopped=30, threads_blocked=0),
+        "soft": [{"subject": "app.1", "resource": "pool", "limit": 64, "in_use": 64, "waiting": 9}],
+    }
+    made_stall.make(folder, "db.1", samples)
+    held_at(folder, "app.1")
+    waiting = [
+        {"server": name, "label": "SELECT ?", "protocol": "mysql"}
+        | {"arrival_ns": STALL[0] + n, "request_end_ns": STALL[0] + n, "departure_ns": STALL[1]}
+        for n in range(calls)
+        for name in ("lb.1", "db.1")
+    ]
+    more_visits(folder, waiting)
+    return folder
+
+
+def test_requests_that_never_came_whole_make_no_stall(tmp_path):
+    """Two hundred of them held every worker: the proof took their connections' CPU for a cause."""
+    folder = made_stall.make(tmp_path, None)
+    more_visits(
+        folder,
+        [
+            {"server": "app.1", "label": "GET /page", "status": 400, "protocol": "ajp13"}
+            | {"arrival_ns": STALL[0] + n, "request_end_ns": STALL[0] + n}
+            | {"departure_ns": STALL[1] + n}
+            for n in range(200)
+        ],
+    )
+    assert diagnosed(folder).verdict == "nothing abnormal"
+
+
+def test_a_slow_sender_is_not_kept_waiting(tmp_path):
+    folder = made_stall.make(tmp_path, None)
+    more_visits(
+        folder,
+        [
+            {"server": "web.1", "label": "GET /page", "status": 200, "protocol": "http"}
+            | {"arrival_ns": STALL[0] + n, "request_end_ns": STALL[1] + n}
+            | {"departure_ns": STALL[1] + n + MS}
+            for n in range(20)
+        ],
+    )
+    assert diagnosed(folder).verdict == "nothing abnormal"
+
+
+def test_the_cpu_that_many_visits_take_is_no_neighbour(tmp_path):
+    """What piled up before a server is worked off with CPU time, and its threads wait for it."""
+    samples = {
+        "domain": [{"subject": "db.1", "cpu_ns": 60 * MS}],
+        "pressure": pressed("db.1", "cpu", 0.9),
+        "cpu": [{"subject": f"cpu{n}", "busy": 0.75} for n in range(2)],
+    }
+    folder = made_stall.make(tmp_path, "db.1", samples)
+    assert "cpu" in {each.cause for each in diagnosed(folder).findings}
+    more_visits(
+        folder,
+        [
+            {"server": "db.1", "label": "SELECT 1", "protocol": "mysql"}
+            | {"arrival_ns": STALL[0] + n * MS // 2, "request_end_ns": STALL[0] + n * MS // 2}
+            | {"departure_ns": STALL[0] + n * MS // 2 + MS}
+            for n in range(590)
+        ],
+    )
+    assert "cpu" not in {each.cause for each in diagnosed(folder).findings}
+
+
+def held_at(folder, server) -> None:
+    """Let requests that came within the stall wait at a server that calls nobody meanwhile."""
+    more_visits(
+        folder,
+        [
+            {"server": server, "label": "GET /page", "protocol": "ajp13"}
+            | {"arrival_ns": STALL[0] + n * MS, "request_end_ns": STALL[0] + n * MS}
+            | {"departure_ns": STALL[1] - n * MS}
+            for n in range(20, 60)
+        ],
+    )
+
+
+def more_visits(folder, rows: Rows) -> None:
+    known = pq.read_table(folder / "visits.parquet").to_pylist()
+    first = len(known)
+    numbered = [row | {"visit": first + n, "connection": first + n} for n, row in enumerate(rows)]
+    made_stall.write(folder, "visits", known + numbered)
+
+
+def test_an_unknown_cause_comes_with_what_moved_with_it(tmp_path):
+    samples = {"tcp": [{"subject": "ns", "retransmissions": 40}]}
+    (found,) = diagnosed(made_stall.make(tmp_path, "db.1", samples)).findings
+    assert found.cause == "unknown"
+    assert [(each.table, each.subject) for each in found.evidence] == [("tcp", "ns")]
+    assert "segments sent again of ns rose" in found.evidence[0].words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import incidents
 from tierlab.diagnosis.stalls import Stall
@@ -53,3 +55,13 @@ def test_two_that_seem_to_follow_from_each_other():
     above = stall("web.1", 0, 80, 30, core=10)
     below = stall("db.1", 5, 80, 10)
     assert roots(above, below) == [["web.1"]]
+
+
+def test_an_overload_that_lasts_is_sorted_out_in_time():
+    """All stalls of ten minutes were compared with all others: minutes for one incident."""
+    stalls = [stall(name, n * 100, n * 100 + 90, 9) for n in range(6_000) for name in ORDER]
+    began = time.monotonic()
+    (found,) = incidents(stalls, ORDER)
+    assert time.monotonic() - began < 5
+    assert {each.server for each in found.roots} == {"db.1"}
+    assert len(found.roots) + len(found.others) == len(stalls)

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, pids, wait_for
+from tests.tries import best_of
 
 BUSY = ("sh", "-c", "while :; do :; done")
 
@@ -39,8 +40,8 @@ def test_a_frozen_domain_stands_still_for_as_long_as_asked(
     assert truth[0]["effect"]["processes"] == 2
 
 
-def test_true_times_are_those_asked_for(domain: Domain, disturb: Disturb) -> None:
-    domain.start("sleep", "60")
+def lateness(domain: Domain, disturb: Disturb) -> tuple[float, float]:
+    """Of eleven short freezes: how late they began and ended (ns, medians); none came early."""
     plans = [entry(domain, k, "freeze", LEAD + k * 100 * MS, (20 + k) * MS) for k in range(11)]
     run = disturb(*plans)
     truth = run.finish()
@@ -48,8 +49,12 @@ def test_true_times_are_those_asked_for(domain: Domain, disturb: Disturb) -> Non
     ends = [true["end_ns"] - run.end_ns(k) for k, true in enumerate(truth)]
     assert min(starts) >= 0
     assert min(ends) >= 0
-    assert statistics.median(starts) < 10 * MS
-    assert statistics.median(ends) < 10 * MS
+    return statistics.median(starts), statistics.median(ends)
+
+
+def test_true_times_are_those_asked_for(domain: Domain, disturb: Disturb) -> None:
+    domain.start("sleep", "60")
+    best_of(lambda: lateness(domain, disturb), lambda late: max(late) < 10 * MS, tries=3)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -69,6 +74,11 @@ def test_whatever_ends_the_agent_the_domain_goes_on(
         assert "stopped" in truth["error"]
 
 
+def is_its_own(domain: Domain, server: subprocess.Popen[bytes]) -> None:
+    """Nobody but the server uses CPU time in the domain; its own is counted in ticks of 10 ms."""
+    best_of(lambda: others_share(domain, server, 0.3), lambda share: share < 0.05)
+
+
 def others_share(domain: Domain, server: subprocess.Popen[bytes], seconds: float) -> float:
     """CPU time in the domain that is not the server's, in PUs."""
     process = psutil.Process(server.pid)
@@ -85,15 +95,15 @@ def others_share(domain: Domain, server: subprocess.Popen[bytes], seconds: float
 
 def test_a_neighbour_in_the_domain_takes_its_cpu_time(domain: Domain, disturb: Disturb) -> None:
     server = domain.start(*BUSY)
-    run = disturb(entry(domain, 1, "cpu", LEAD, 1_000 * MS, pus=[0], threads=2))
-    assert others_share(domain, server, 0.3) < 0.05
+    run = disturb(entry(domain, 1, "cpu", 2 * LEAD, 1_000 * MS, pus=[0], threads=2))
+    is_its_own(domain, server)
     at(run.start_ns() + 50 * MS)
     during = others_share(domain, server, 0.7)
     (truth,) = run.finish()
     # Twice what is noise otherwise: on a crowded machine the whole domain gets little.
     assert during > 0.1
     assert truth["effect"]["cpu_ns"] > 0.1 * 1_000 * MS
-    assert others_share(domain, server, 0.3) < 0.05
+    is_its_own(domain, server)
 
 
 def test_a_neighbour_beside_the_domain_has_a_group_of_its_own(

@@ -31,6 +31,8 @@ BASE = {
 README = ROOT / "README.md"
 PAGES = [page for page in pages() if blocks(page)]
 FOLLOWED = [page for page in PAGES if page != README]
+BUILDS = DOCS / "reference" / "rubbos.md"
+"""Builds the application anew, which trials of other tests start."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 SECONDS = 900
 HURRIED_S = {"ramp_up": 1, "runtime": 3, "ramp_down": 0}
@@ -113,9 +115,15 @@ def test_quick_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.privileged
 @pytest.mark.timeout(2 * SECONDS)
-@pytest.mark.parametrize("page", SLOW, ids=name)
+@pytest.mark.parametrize("page", [page for page in SLOW if page != BUILDS], ids=name)
 def test_a_whole_page_can_be_followed(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path, slow=True)
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_the_page_that_builds_the_application_can_be_followed(tmp_path: Path) -> None:
+    run_page(BUILDS, tmp_path, slow=True)
 
 
 def run_by_ci(command: str) -> bool:

@@ -90,12 +90,9 @@ NOT_SEEN: list[tuple[Any, str]] = [
         'disturb[1].resource of db.1 must be "max_connections", not "threads"',
     ),
     (
-        [{"class": "pool", "on": "web.1", "left": 1}],
-        "disturb[1].left does not go with threads of web.1; remove it",
-    ),
-    (
-        [{"class": "pool", "hold": 1}],
-        "disturb[1].hold does not go with pool of app.1; remove it",
+        [STATED | {"duration": "2s"}, STATED | {"at": "11s"}],
+        "disturb: two of class freeze on db.1 overlap at 11s; move one, or take another class or"
+        " server",
     ),
 ]
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.rubbos.private_mariadb import PrivateMariaDB, private_mariadb
 
-from .conftest import MILLISECOND, Sampling, Start, wait_for
+from .conftest import MILLISECOND, Sampling, Start
 
 pytestmark = pytest.mark.slow
 
@@ -124,24 +124,43 @@ def test_a_server_that_stands_still_has_one_late_row(
     assert ((spans.t_ns - spans.dt_ns).diff().dropna() >= 0).all()
 
 
+def asked(server: PrivateMariaDB) -> dict[str, int]:
+    """How many statements of each kind the server has had."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
+        return {name: int(value) for name, value in cursor.fetchall()}
+
+
 def test_its_own_statements_are_not_counted_with_the_applications(
     start: Start, database: PrivateMariaDB
 ) -> None:
-    def asked() -> dict[str, int]:
-        with database.connect() as connection, connection.cursor() as cursor:
-            cursor.execute("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
-            return {name: int(value) for name, value in cursor.fetchall()}
-
-    before = asked()
+    before = asked(database)
     sampling = watch(start, database)
-    wait_for(lambda: asked()["Com_show_processlist"] >= before["Com_show_processlist"] + 10)
+    with database.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("DO SLEEP(2)")
     sampling.stop()
-    after = asked()
+    after = asked(database)
     changed = {name for name, value in after.items() if value != before[name]}
-    # SET AUTOCOMMIT is this test's own.
-    assert changed - {"Com_set_option"} == {"Com_show_status", "Com_show_processlist"}
+    # SET AUTOCOMMIT and DO are this test's own.
+    own = {"Com_set_option", "Com_do"}
+    assert changed - own == {"Com_show_status", "Com_show_processlist"}
+    assert after["Com_show_processlist"] >= before["Com_show_processlist"] + 10
     rows = sampling.table("database")
     assert rows.threads_connected.iloc[-1] <= 1, "its own connection is left out"
+
+
+def test_the_process_list_is_asked_for_only_while_a_statement_runs(
+    start: Start, database: PrivateMariaDB
+) -> None:
+    before = asked(database)["Com_show_processlist"]
+    sampling = watch(start, database)
+    time.sleep(10 * POLL_NS / 1e9)
+    sampling.stop()
+    # This test's own question may have run at one of the polls.
+    assert asked(database)["Com_show_processlist"] <= before + 1
+    rows = sampling.table("database")
+    assert len(rows) >= 5
+    assert set(rows.table_lock_waiting) == {0}
 
 
 def test_a_server_that_refuses_is_a_reason(

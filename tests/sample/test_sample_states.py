@@ -174,3 +174,22 @@ def test_drops_of_a_socket_that_is_not_watched_are_a_second_late_at_most(start: 
         for client in clients:
             client.close()
     assert sampling.table("tcp").listen_drops.sum() > 0
+
+
+def test_the_drops_of_a_socket_that_waits_for_data_are_no_requests(start: Start) -> None:
+    """The kernel drops the acknowledgement that ends the handshake: what follows has it too."""
+    count = 20
+    with socket.create_server(("127.0.0.1", 0)) as deferring:
+        deferring.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 30)
+        address, port = deferring.getsockname()
+        listen = [{"subject": "web.1", "address": address, "port": port}]
+        sampling = start(tables=["tcp", "listen"], listen=listen)
+        for _ in range(count):
+            with socket.create_connection((address, port)) as client:
+                client.sendall(b"GET")
+                deferring.accept()[0].close()
+        time.sleep(0.2)
+        sampling.stop()
+    assert sampling.table("listen").drops.sum() == count
+    # Others on the machine may drop a request meanwhile.
+    assert sampling.table("tcp").listen_drops.sum() < count

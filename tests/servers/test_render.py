@@ -10,6 +10,7 @@ import pytest
 
 from tierlab import experiment
 from tierlab.environments.base import Domain, DomainSpec, Environment
+from tierlab.environments.files import copy_tree
 from tierlab.servers.application import Application
 from tierlab.servers.base import Endpoint, Site
 from tierlab.servers.database import Credentials
@@ -29,6 +30,10 @@ class Ground:
     def __init__(self, name: str, folder: Path) -> None:
         self.spec = DomainSpec(name)
         self.folder = folder
+
+    def put(self, source: Path, name: str) -> Path:
+        copy_tree(source, self.folder / name)
+        return self.folder / name
 
 
 def site(folder: Path, name: str, endpoint: Endpoint, *upstreams: Endpoint) -> Site:
@@ -136,6 +141,15 @@ def test_mariadb_reads_its_options_as_they_are_meant(tmp_path: Path) -> None:
         "ssl": "FALSE",
     }
     assert {name: values[name] for name in expected} == expected
+
+
+def test_a_database_short_of_memory_shares_no_page_of_its_program(tmp_path: Path) -> None:
+    """Pages that another MariaDB on the host kept in memory could not be squeezed out of it."""
+    program = Path(find_program("mariadbd")).resolve()
+    own = mariadb(tmp_path).own_program(program)
+    assert own.stat().st_ino != program.stat().st_ino
+    said = subprocess.run([own, "--version"], capture_output=True, text=True, check=True).stdout
+    assert "MariaDB" in said
 
 
 def test_a_galera_node_uses_no_address_but_its_own(tmp_path: Path) -> None:

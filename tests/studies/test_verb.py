@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import html
 import json
 import re
+import weakref
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,24 @@ def test_a_bad_table_is_one_sentence(
         invoke(published(tmp_path, **changes), "--of", run)
     assert "\n" not in str(caught.value)
     assert "x.published.toml" in str(caught.value)
+
+
+def test_a_refused_table_keeps_nothing_alive(tmp_path: Path) -> None:
+    """It kept the frames of whoever read it; DuckDB complained of that as Python ended."""
+
+    class Witness:
+        """A local variable of the reader."""
+
+    def read() -> weakref.ref[Witness]:
+        witness = Witness()
+        with pytest.raises(UserError) as caught:
+            load(beside(published(tmp_path, measure="nothing")))
+        assert "no measure" in str(caught.value)
+        return weakref.ref(witness)
+
+    witness = read()
+    gc.collect()
+    assert witness() is None
 
 
 def test_a_study_without_a_table_is_said_to_need_one(tmp_path: Path) -> None:

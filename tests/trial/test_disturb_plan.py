@@ -54,7 +54,7 @@ def test_times_are_absolute_and_the_server_is_where_it_listens(tmp_path: Path) -
     ("table", "keys"),
     [
         ({"class": "lock"}, {"table": "stories", "rows": 0, "user": "rubbos"}),
-        ({"class": "pool"}, {"resource": "pool", "left": 1}),
+        ({"class": "pool"}, {"resource": "pool", "hold": 64}),
         (
             {"class": "pool", "on": "app.1", "resource": "threads"},
             {"resource": "threads", "hold": 200, "protocol": "ajp"},

@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 import tierlab as api
-from tests.command import Command, Start
+from tests.command import SECONDS, Command, Start
 from tests.conftest import Traces, host
+from tierlab.tables.manifest import read
 from tierlab.tables.run import Run
 
 pytestmark = [
@@ -31,6 +32,14 @@ def traces_of(command: Command, place: Path) -> Traces:
 
 def trial_of(place: Path) -> Run:
     return api.open(place / "runs" / "t" / "001")
+
+
+def wait_until_it_has_lived(place: Path) -> None:
+    """The first thing that is done about the tables is to say in the manifest how it ended."""
+    deadline = time.monotonic() + SECONDS
+    while read(place / "runs" / "t" / "001").exit.state == "running":
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def test_a_trial_that_succeeds_leaves_only_its_run_folder(
@@ -155,6 +164,7 @@ def test_kill_9_once_it_has_lived_loses_nothing(
     before = host()
     command = tierlab("run", experiment(run=1))
     command.wait_for(stage)
+    wait_until_it_has_lived(tmp_path)
     command.kill()
     assert tierlab("clean").end().status == 0
     assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()

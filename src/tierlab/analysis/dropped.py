@@ -7,12 +7,10 @@ retransmission names its connection, so the visit that waited for it is known, n
 
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns, rows
-from tierlab.analysis.result import Result
+from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns
 from tierlab.analysis.span import Span
 
 _MISSING = np.iinfo(np.int64).min
@@ -64,43 +62,6 @@ def retransmitted(db: Connection, span: Span) -> Retransmitted:
         found["last_ns"],
         found["count"],
     )
-
-
-class DropCounts(Result):
-    """What the kernel counted at a ``subject`` (``host``, or a server where the sampler can tell)
-    in a tick that turned connection requests away.
-    """
-
-    subject: str
-    start_ns: int
-    end_ns: int
-    drops: int
-
-
-def drop_counts(db: Connection, span: Span) -> list[DropCounts]:
-    """Return the ticks of the span in which the kernel dropped connection requests.
-
-    Overflows of accept queues are among ``listen_drops``; a server's own count is taken from the
-    samples of its accept queue where they have it.
-    """
-    queries = (
-        ("tcp", "greatest(coalesce(listen_drops, 0), coalesce(listen_overflows, 0))"),
-        ("listen", "drops"),
-    )
-    found = []
-    for table, value in queries:
-        try:
-            found += rows(
-                db,
-                f"""SELECT subject, t_ns - dt_ns AS start_ns, t_ns AS end_ns,
-                    sum({value})::BIGINT AS drops FROM "{table}"
-                    WHERE t_ns > $start AND t_ns - dt_ns < $end GROUP BY ALL HAVING drops > 0
-                    ORDER BY start_ns, subject""",
-                bounds(span),
-            )
-        except duckdb.BinderException:
-            continue  # a run of before this column
-    return [DropCounts.model_validate(each) for each in found]
 
 
 @dataclass(frozen=True)

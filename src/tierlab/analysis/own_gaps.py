@@ -1,10 +1,11 @@
 """Where did visits wait at a server itself, not for a server that it called?
 
 A visit's time at its server is its stay less the stays of its calls. What is left falls into gaps:
-from its arrival to its first call, between calls, from the last reply to its departure. A long gap
-is time that this server, and nobody below it, kept a request waiting: the blame that the thesis'
-step of comparing queues tier by tier (seed 004, chapter 4) finds for a window is found here for
-every single visit.
+from its request's last byte to its first call, between calls, from the last reply to its departure.
+A long gap is time that this server, and nobody below it, kept a request waiting (nor the asker: one
+who takes long to send the rest, or never does, holds a thread, but it is the server that waits).
+The blame that the thesis' step of comparing queues tier by tier (seed 004, chapter 4) finds for a
+window is found here for every single visit.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ import numpy.typing as npt
 
 from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.span import Span
+
+INCOMPLETE = "coalesce(status, 0) IN (400, 408)"
+"""Bad request and request timeout (RFC 9110, sections 15.5.1 and 15.5.9): it never came whole."""
 
 Names = npt.NDArray[np.object_]
 
@@ -59,17 +63,20 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
     """
     found = columns(
         db,
-        """WITH unanswered AS (
-            SELECT visit, server, label, arrival_ns, until_ns
-            FROM visits JOIN held USING (server, arrival_ns) WHERE departure_ns IS NULL
+        f"""WITH unanswered AS (
+            SELECT visit, server, label, arrival_ns, request_end_ns, until_ns
+            FROM visits JOIN held USING (server, arrival_ns)
+            WHERE departure_ns IS NULL AND NOT {INCOMPLETE}
         ), answered AS (
             SELECT server, arrival_ns, departure_ns FROM visits
             WHERE departure_ns IS NOT NULL AND server IN (SELECT server FROM unanswered)
         ), stays AS (
-            SELECT visit, server, label, arrival_ns AS a, departure_ns AS d FROM visits
-            WHERE departure_ns IS NOT NULL
+            SELECT visit, server, label, greatest(arrival_ns, request_end_ns) AS a,
+                departure_ns AS d FROM visits
+            WHERE departure_ns IS NOT NULL AND NOT {INCOMPLETE}
             UNION ALL
-            SELECT visit, unanswered.server, label, unanswered.arrival_ns,
+            SELECT visit, unanswered.server, label,
+                greatest(unanswered.arrival_ns, request_end_ns),
                 least(until_ns, coalesce(answered.departure_ns, until_ns))
             FROM unanswered ASOF LEFT JOIN answered ON unanswered.server = answered.server
                 AND unanswered.arrival_ns < answered.arrival_ns

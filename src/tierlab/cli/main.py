@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from tierlab.cli.clean import clean
+from tierlab.cli.compare import compare_runs
 from tierlab.cli.demo import demo
 from tierlab.cli.diagnose import diagnose
 from tierlab.cli.doctor import doctor
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 for verb in (demo, run, report, diagnose, study, init, doctor, clean):
     app.command()(verb)
+app.command("compare")(compare_runs)
 app.command("map")(show_map)
 
 

@@ -45,7 +45,7 @@ def _lock(on: str, keys: Keys) -> str:
 
 def _pool(on: str, keys: Keys) -> str:
     if keys["resource"] == "pool":
-        return f"the connection pool of {on} was shrunk to {keys['left']}"
+        return f"{keys['hold']} connections of the pool of {on} were held by somebody else"
     return f"{keys['hold']} {keys['resource']} of {on} were held by somebody else"
 
 

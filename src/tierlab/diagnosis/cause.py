@@ -29,8 +29,8 @@ class Cause:
     ``judge`` returns None where the cause cannot apply to the server at all. ``leading`` is the
     figure that shows it best; None where that is no sampled one. ``happened`` says in
     words what happened, to follow the server's name ("was stopped"). ``explains`` names the causes
-    whose evidence this one brings about by itself; one that ``follows`` may be brought about by any
-    stall elsewhere, so beside another cause it is not named.
+    whose evidence this one brings about by itself. Beside another cause it is named only where it
+    ``stands_alone``: where a stall elsewhere cannot have brought about its evidence.
     """
 
     name: str
@@ -39,5 +39,5 @@ class Cause:
     happened: Callable[[Scene], str]
     remedies: Callable[[Scene], list[Remedy]]
     leading: Leading | None
-    follows: bool = False
+    stands_alone: Callable[[Scene], bool] = lambda _scene: True
     explains: frozenset[str] = frozenset()

@@ -11,6 +11,10 @@ from tierlab.diagnosis.verdicts import judge
 CLEAR = 0.6
 """How sure a second cause must be: beside a stall elsewhere its evidence may be an echo."""
 
+MOST_HEARD = 40
+"""Of the stalls that follow from others, those that made most requests wait are looked into: an
+overload that lasts has thousands."""
+
 
 @dataclass(frozen=True)
 class Court:
@@ -27,7 +31,7 @@ class Court:
         can be misread. Where none of these is either, the roots that stand out, without a cause.
         """
         roots = [self._hear(root) for root in incident.roots]
-        others = [self._hear(stall) for stall in incident.others]
+        others = [self._hear(stall) for stall in incident.others[:MOST_HEARD]]
         known = [each for each in roots if each.verdict.winner is not None]
         known = known or [each for each in others if each.verdict.winner is not None][:1]
         if not known:
@@ -42,7 +46,11 @@ class Court:
 def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
     """Say whether it is a cause of its own beside those known, and clearly shown."""
     winner = occurrence.verdict.winner
-    if winner is None or winner.cause.follows or occurrence.verdict.confidence < CLEAR:
+    if winner is None or occurrence.verdict.confidence < CLEAR:
         return False
-    named = {(each.cause, each.subject) for each in known}
-    return (occurrence.cause, occurrence.subject) not in named
+    if not winner.cause.stands_alone(winner.scene):
+        return False
+    here = [each.verdict.winner for each in known if each.subject == occurrence.subject]
+    return not any(
+        winner.cause.name in {other.cause.name, *other.cause.explains} for other in here if other
+    )

@@ -8,7 +8,7 @@ from tierlab.diagnosis.court import Court
 from tierlab.diagnosis.finding import Diagnosis, Finding
 from tierlab.diagnosis.incidents import incidents
 from tierlab.diagnosis.merge import Merged, merged
-from tierlab.diagnosis.moved import moved
+from tierlab.diagnosis.moved import Candidates
 from tierlab.diagnosis.scenes import Stage
 from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
 from tierlab.diagnosis.verdicts import SHOWN, Heard
@@ -34,9 +34,10 @@ def diagnose(observed: Observed) -> Diagnosis:
         for incident in incidents(_stalls(observed, span, stage), stage.servers)
         for each in court.occurrences(incident)
     ]
-    chains = Chains(observed)
+    chains, candidates = Chains(observed), Candidates(stage.signals, span)
     findings = [
-        _completed(observed, stage, chains, each) for each in merged(occurrences, stage.entry)
+        _completed(observed, stage, chains, candidates, each)
+        for each in merged(occurrences, stage.entry)
     ]
     if not findings:
         return Diagnosis(verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing)
@@ -55,7 +56,9 @@ def _stalls(observed: Observed, span: Span, stage: Stage) -> list[Stall]:
     return found
 
 
-def _completed(observed: Observed, stage: Stage, chains: Chains, found: Merged) -> Finding:
+def _completed(
+    observed: Observed, stage: Stage, chains: Chains, candidates: Candidates, found: Merged
+) -> Finding:
     clearest = found.clearest
     winner = clearest.verdict.winner
     suspects = [each.suspect for each in clearest.verdict.others]
@@ -70,9 +73,7 @@ def _completed(observed: Observed, stage: Stage, chains: Chains, found: Merged) 
         unusual=_unusual(winner),
         delayed=who,
         chain=chains.links(clearest.stall.window, stage.servers),
-        evidence=moved(stage.signals, clearest.stall.core)
-        if winner is None
-        else winner.suspect.evidence,
+        evidence=candidates.moved(found.windows) if winner is None else winner.suspect.evidence,
         ruled_out=[each for each in suspects if each.most < SHOWN],
         not_ruled_out=[each for each in suspects if each.most >= SHOWN],
         remedies=[] if winner is None else winner.cause.remedies(winner.scene),

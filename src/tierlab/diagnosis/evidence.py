@@ -18,6 +18,14 @@ def pressure(scene: Scene, resource: str) -> float | None:
     return scene.mean("pressure", SOME, f"resource = '{resource}'")
 
 
+def pressure_at_most(scene: Scene, resource: str) -> float | None:
+    """Return the largest such share that the samples allow: what rules a cause out must not be
+    overlooked because a tick is longer than the window.
+    """
+    signal = scene.signal("pressure", SOME, f"resource = '{resource}'")
+    return None if signal is None else signal.at_most(scene.window)
+
+
 def starved(scene: Scene) -> float | None:
     """Return how far the server's threads were ready to run and did not get a CPU."""
     return ramp(pressure(scene, "cpu"), 0.3, 0.6)
@@ -63,13 +71,17 @@ def faulting(scene: Scene) -> float | None:
     """Return how far the server's domain read pages back from disk.
 
     One major fault reads many pages around the one that was asked for: the pages that came back
-    tell of a shortage whose faults are few. An undisturbed server reads none back.
+    tell of a shortage whose faults are few, and fewer still tell of one where tasks wait for memory
+    for much of the time. An undisturbed server reads none back and waits for none.
     """
-    rates = (
+    refaults = scene.mean("domain", REFAULTS)
+    some, waited = ramp(refaults, 50.0, 250.0), ramp(pressure(scene, "memory"), 0.2, 0.6)
+    signs = (
         ramp(scene.mean("domain", FAULTS), 60.0, 300.0),
-        ramp(scene.mean("domain", REFAULTS), 500.0, 2500.0),
+        ramp(refaults, 500.0, 2500.0),
+        None if some is None or waited is None else min(some, waited),
     )
-    return max((each for each in rates if each is not None), default=None)
+    return max((each for each in signs if each is not None), default=None)
 
 
 def paused(scene: Scene) -> float | None:

@@ -5,7 +5,7 @@ it goes on, what had piled up makes shorter stalls everywhere. A root is a stall
 explains.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tierlab.diagnosis.stalls import Stall
@@ -56,15 +56,31 @@ def _incident(group: list[Stall], order: Sequence[str]) -> Incident:
     depth = {name: index for index, name in enumerate(order)} | {USERS: -1}
     roots = [
         stall
-        for stall in group
-        if not any(other is not stall and _explains(other, stall, depth) for other in group)
+        for stall, near in _with_near(group)
+        if not any(other is not stall and _explains(other, stall, depth) for other in near)
     ]
     # Two that each seem to follow from the other: then the one that made most wait.
     roots = roots or _by_weight(group)[:1]
     most = max(each.total_ns for each in roots)
     roots = [each for each in roots if each.total_ns >= MINOR * most]
-    others = [each for each in group if each not in roots]
+    chosen = {id(each) for each in roots}
+    others = [each for each in group if id(each) not in chosen]
     return Incident(_by_weight(roots), _by_weight(others))
+
+
+def _with_near(group: list[Stall]) -> Iterator[tuple[Stall, list[Stall]]]:
+    """Give each stall, in order of time, with those that can explain it: that begin no later than
+    60 ms after it and whose aftermath reaches it. An overload of an hour is one incident.
+    """
+    near: list[Stall] = []
+    following = 0
+    for stall in group:
+        start_ns = stall.window.start_ns
+        while following < len(group) and group[following].window.start_ns <= start_ns + ONSET_NS:
+            near.append(group[following])
+            following += 1
+        near = [each for each in near if each.window.end_ns + _aftermath(each) >= start_ns]
+        yield stall, near
 
 
 def _by_weight(group: list[Stall]) -> list[Stall]:

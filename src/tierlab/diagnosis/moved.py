@@ -1,5 +1,15 @@
-"""What else was unusual in a window whose cause is not known?"""
+"""What else moved with the windows whose cause is not known?"""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tierlab.analysis.association import Association, associations, indicator
+from tierlab.analysis.query import Floats
+from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.diagnosis.evidence import CORES, FAULTS, SOME
 from tierlab.diagnosis.finding import Evidence, Window
 from tierlab.diagnosis.signals import Signals
@@ -28,28 +38,52 @@ RARE = 0.05
 MOST = 3
 
 
-def moved(signals: Signals, window: Window) -> list[Evidence]:
-    """Return what was as high in at most 5 % of equally long windows, the rarest first.
+class Candidates:
+    """Every watched figure of a run on one grid of windows, made when first asked for."""
 
-    The shares are corrected for the number of figures looked at (S. Holm, 1979, "A simple
-    sequentially rejective multiple test procedure").
-    """
-    shares = []
-    for table, value, where, words in WATCHED:
-        for subject in signals.subjects(table, value, where):
-            signal = signals.get(table, value, subject, where)
-            if signal is None or not signal.within(window).any():
-                continue
-            share = signal.as_strong(window)
-            if share is not None:
-                shares.append((share, table, subject, words))
-    shares.sort()
-    found = []
-    reached = 0.0
-    for index, (share, table, subject, words) in enumerate(shares):
-        reached = max(reached, min(1.0, share * (len(shares) - index)))
-        if reached > RARE:
-            break
-        said = f"{words} of {subject} was as high in {reached:.1%} of equally long windows"
-        found.append(Evidence(table=table, subject=subject, support=None, words=said))
-    return found[:MOST]
+    def __init__(self, signals: Signals, span: Span) -> None:
+        self._signals = signals
+        self._edge_ns = span.start_ns + WINDOW_NS * np.arange(
+            span.duration_ns // WINDOW_NS + 1, dtype=np.int64
+        )
+
+    def moved(self, windows: list[Window]) -> list[Evidence]:
+        """Return what rose with the windows or just before them, beyond chance, the least likely
+        by chance first (:mod:`tierlab.analysis.association`).
+
+        The shares by chance are corrected for the number of figures looked at, so that of all that
+        is named 5 % are expected to be there by chance.
+        """
+        if self._edge_ns.size < 2:
+            return []
+        effect = indicator(((each.start_ns, each.end_ns) for each in windows), self._edge_ns)
+        series = {str(number): each.series for number, each in enumerate(self._figures)}
+        found = [each for each in associations(series, effect) if each.p_fdr <= RARE]
+        return [self._said(each) for each in found[:MOST]]
+
+    def _said(self, found: Association) -> Evidence:
+        figure = self._figures[int(found.cause)]
+        before = f" {found.lag_s * 1e3:.0f} ms before" if found.lag_s > 0 else " with it"
+        chance = f"{found.p_fdr:.1%} by chance, corrected for {len(self._figures)} figures"
+        said = (
+            f"{figure.words} of {figure.subject} rose{before} "
+            f"(correlation {found.correlation:.2f}; {chance})"
+        )
+        return Evidence(table=figure.table, subject=figure.subject, support=None, words=said)
+
+    @cached_property
+    def _figures(self) -> list[_Figure]:
+        return [
+            _Figure(table, subject, words, signal.means(self._edge_ns))
+            for table, value, where, words in WATCHED
+            for subject in self._signals.subjects(table, value, where)
+            if (signal := self._signals.get(table, value, subject, where)) is not None
+        ]
+
+
+@dataclass(frozen=True)
+class _Figure:
+    table: str
+    subject: str
+    words: str
+    series: Floats

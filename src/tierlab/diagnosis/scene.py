@@ -25,8 +25,11 @@ class Scene:
 
     ``servers`` are all, from the users on; ``kind`` is the suspected one's software. ``toward`` is
     the share of the waiting that ended with the arrival at each callee. ``leaving`` counts the
-    visits that left the server in a window, ``arriving`` those that came to the first one; None
-    where messages were not captured. ``usual_arrivals`` a second is the run's median.
+    visits that left the server in a window, ``arriving`` those that came to the first one, and
+    ``visiting`` those that came to or left the server, whichever are more; None where messages were
+    not captured, but ``arriving`` and ``visiting`` are the users' requests then. The usual numbers
+    are a second's, the mean of the run's quieter nine tenths. ``below`` is how many visits were in
+    progress one tier below on average; None at the last tier and where messages were not captured.
     """
 
     subject: str
@@ -39,7 +42,10 @@ class Scene:
     pauses: list[Pause] | None
     leaving: Callable[[Window], int] | None
     arriving: Callable[[Window], int] | None
+    visiting: Callable[[Window], int] | None
+    below: Callable[[Window], float] | None
     usual_arrivals: float
+    usual_visits: float
 
     def signal(self, table: str, value: str, where: str = "true") -> Signal | None:
         """Return a figure of the suspected server."""

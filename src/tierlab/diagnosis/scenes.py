@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class Stage:
         self.servers = tuple(manifest.servers)
         self._parts = manifest.servers
         self._pauses = self._read_pauses()
-        self._departures = cache(lambda name: self._times(name, "departure_ns"))
-        self._arrivals = cache(self._read_arrivals)
+        self._departures = cache(self._read_departures)
+        self._came = cache(self._read_arrivals)
 
     @property
     def entry(self) -> str:
@@ -63,8 +64,35 @@ class Stage:
             pauses=None if self._pauses is None else self._pauses.get(subject, []),
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
             arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
-            usual_arrivals=self._usual_arrivals,
+            visiting=self._visiting(subject),
+            below=self._below(part.tier),
+            usual_arrivals=self._usual(self._arrivals),
+            usual_visits=self._usual(lambda: self._came(subject)),
         )
+
+    def _below(self, tier: str) -> Callable[[Window], float] | None:
+        tiers = list(dict.fromkeys(each.tier for each in self._parts.values()))
+        following = dict(pairwise(tiers)).get(tier)
+        callees = [name for name, each in self._parts.items() if each.tier == following]
+        seen = [self._observed.in_progress.get(name) for name in callees]
+        known = [each for each in seen if each is not None]
+        if not known:
+            return None
+
+        def count(window: Window) -> float:
+            edges = np.array([window.start_ns, window.end_ns], dtype=np.int64)
+            return float(sum(each.mean(edges)[0] for each in known))
+
+        return count
+
+    def _visiting(self, subject: str) -> Callable[[Window], int] | None:
+        if not self._any_arrivals():
+            return None
+        came = self._counter(lambda: self._came(subject))
+        if not self._observed.run.has("visits"):
+            return came
+        left = self._counter(lambda: self._departures(subject))
+        return lambda window: max(came(window), left(window))
 
     def _any_arrivals(self) -> bool:
         run = self._observed.run
@@ -78,34 +106,41 @@ class Stage:
 
         return count
 
-    def _times(self, server: str, column: str) -> Ints:
+    def _read_departures(self, server: str) -> Ints:
+        """When visits were seen to leave; those that never were do not count."""
         found = columns(
             self._observed.db,
-            f"SELECT {column} AS t FROM visits WHERE server = $server AND {column} IS NOT NULL "
-            "ORDER BY t",
+            """SELECT departure_ns AS t FROM visits
+            WHERE server = $server AND departure_ns IS NOT NULL ORDER BY t""",
             {"server": server},
         )
         return found["t"].astype(np.int64)
 
-    def _read_arrivals(self) -> Ints:
-        """When visits came to the first server; without messages, when users sent requests."""
+    def _arrivals(self) -> Ints:
+        return self._came(self.entry)
+
+    def _read_arrivals(self, server: str) -> Ints:
+        """When visits came to the server; without messages, when users sent requests."""
         if self._observed.run.has("visits") and self.servers:
-            return self._times(self.servers[0], "arrival_ns")
+            seen = self._observed.in_progress.get(server)
+            return np.zeros(0, dtype=np.int64) if seen is None else seen.arrival_ns
+        return self._sent
+
+    @cached_property
+    def _sent(self) -> Ints:
         found = columns(
             self._observed.db, "SELECT start_ns AS t FROM requests ORDER BY start_ns", {}
         )
         return found["t"].astype(np.int64)
 
-    @cached_property
-    def _usual_arrivals(self) -> float:
+    def _usual(self, times: Callable[[], Ints]) -> float:
+        """Return how many there usually are a second: the mean of the quieter nine tenths."""
         span = self._observed.measured
         if span is None or not self._any_arrivals():
             return 0.0
         edges = np.arange(span.start_ns, span.end_ns + 1, ARRIVAL_BIN_NS)
-        counts = np.diff(np.searchsorted(self._arrivals(), edges))
-        return float(np.mean(np.sort(counts)[: max(1, int(0.9 * len(counts)))])) / (
-            ARRIVAL_BIN_NS / 1e9
-        )
+        counts = np.sort(np.diff(np.searchsorted(times(), edges)))
+        return float(np.mean(counts[: max(1, int(0.9 * len(counts)))])) / (ARRIVAL_BIN_NS / 1e9)
 
     def _read_pauses(self) -> dict[str, list[Pause]] | None:
         """The servers' own pauses by server; None where no log of them was kept."""

@@ -37,6 +37,31 @@ class Signal:
         total = float(part.sum())
         return float((part * self.value[first:last]).sum() / total) if total > 0 else None
 
+    def means(self, edge_ns: Ints) -> Floats:
+        """Return the time-weighted mean between each edge and the next; NaN: not measured."""
+        totals, times = self._sums
+        knots = (np.stack([self.start_ns, self.end_ns], axis=1).ravel() - edge_ns[0]).astype(float)
+        at = (edge_ns - edge_ns[0]).astype(float)
+        total, time = (
+            np.diff(np.interp(at, knots, np.stack([np.append(0, each[:-1]), each], axis=1).ravel()))
+            for each in (totals, times)
+        )
+        measured = time >= 1.0
+        return np.where(measured, total / np.where(measured, time, 1.0), np.nan)
+
+    def at_most(self, window: Window) -> float | None:
+        """Return the largest mean over the window that a share of time can have had, if all of it
+        that a tick has lay in the window; None where nothing was measured.
+        """
+        overlap = np.minimum(self.end_ns, window.end_ns) - np.maximum(
+            self.start_ns, window.start_ns
+        )
+        inside = overlap > 0
+        if not inside.any():
+            return None
+        had = (self.end_ns - self.start_ns)[inside] * self.value[inside]
+        return float(np.minimum(had, overlap[inside]).sum() / overlap[inside].sum())
+
     def within(self, window: Window) -> Floats:
         """Return the values of the ticks that overlap the window."""
         first = int(np.searchsorted(self.end_ns, window.start_ns, side="right"))

@@ -28,7 +28,7 @@ Pooled = Literal["web.1", "app.1", "db.1", "db.2", "db.3", "db.4"]
 
 ANYONE = ("web.1", "app.1", "lb.1", "db.1", "db.2", "db.3", "db.4")
 RESOURCES = {"web": ("threads",), "app": ("pool", "threads"), "db": ("max_connections",)}
-"""What class `pool` can hold or shrink in a server of each tier, the default first."""
+"""What class `pool` can hold in a server of each tier, the default first."""
 
 
 class Timed(Section):
@@ -172,7 +172,7 @@ class Lock(Disturbance):
 
 
 class Pool(Disturbance):
-    """A soft resource that is held by somebody else, or shrunk."""
+    """A soft resource that is held by somebody else."""
 
     class_: Literal["pool"] = Field(alias="class")
     on: Pooled = "app.1"
@@ -181,14 +181,11 @@ class Pool(Disturbance):
     resource: Literal["threads", "pool", "max_connections"] | None = Field(
         default=None, examples=["pool"]
     )
-    """web.1: threads; app.1: pool (shrunk) or threads; db.N: max_connections; without it, the
-    server's first."""
+    """web.1: threads; app.1: pool (of database connections) or threads; db.N: max_connections;
+    without it, the server's first."""
 
     hold: Annotated[int | None, Whole(1, 100_000)] = Field(default=None, examples=[50])
-    """How many are held; without it, all. Not with pool, which is shrunk."""
-
-    left: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, examples=[1])
-    """Of the pool, connections that are left; without it, 1."""
+    """How many are held; without it, all."""
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -196,9 +193,6 @@ class Pool(Disturbance):
         if self.resource is not None and self.resource not in allowed:
             words = " or ".join(f'"{word}"' for word in allowed)
             raise problem(f'of {self.on} must be {words}, not "{self.resource}"', "resource")
-        unused = "hold" if self.held == "pool" else "left"
-        if getattr(self, unused) is not None:
-            raise problem(f"does not go with {self.held} of {self.on}; remove it", unused)
         return self
 
     @property

@@ -28,8 +28,13 @@ MARGIN_NS = SECOND
 TRIES = 100
 
 
+ALONE = ("memory", "freeze", "pool", "network")
+"""Classes of which one's end would end another one on the same server too."""
+
+
 class NoRoomError(Exception):
-    """The disturbances do not fit into the runtime; the message says which, without a full stop."""
+    """The disturbances do not fit into the runtime, or not beside each other; the message says
+    which, without a full stop."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,21 @@ def draw(tables: Sequence[Timed], system: System, phases: Phases, seed: int) -> 
             else:
                 to_place.append(_Open(place, what, table.gap_ns))
     placed = sorted(_placed(fixed, to_place, phases, dice), key=lambda found: found[0])
+    _check_alone(placed)
     return tuple(Drawn(number, at, what) for number, (at, what) in enumerate(placed, start=1))
+
+
+def _check_alone(placed: Sequence[tuple[int, Disturbance]]) -> None:
+    """Raise `NoRoomError` where two of a class that must be alone overlap; `placed` by start."""
+    ends: dict[tuple[str, str], int] = {}
+    for at, what in placed:
+        kind = (what.class_, what.on)
+        if what.class_ in ALONE and at < ends.get(kind, 0):
+            raise NoRoomError(
+                f"disturb: two of class {what.class_} on {what.on} overlap at"
+                f" {format_duration(at)}; move one, or take another class or server"
+            )
+        ends[kind] = max(at + what.duration_ns, ends.get(kind, 0))
 
 
 def _settled(table: Timed, system: System, dice: random.Random) -> Disturbance:

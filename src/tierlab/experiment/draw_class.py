@@ -72,7 +72,7 @@ def _burst(dice: random.Random, _on: str) -> dict[str, Any]:
 
 
 def _network(dice: random.Random, _on: str) -> dict[str, Any]:
-    return {"rate": evenly_by_logarithm(dice, 2 * KIB, 16 * KIB, KIB)}
+    return {"rate": evenly_by_logarithm(dice, KIB, 8 * KIB, KIB)}
 
 
 _INTENSITIES: Mapping[str, Callable[[random.Random, str], dict[str, Any]]] = {

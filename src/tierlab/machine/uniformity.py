@@ -1,9 +1,10 @@
 """How unevenly a mapping shares the PUs out: shares of time slots, fast and slow vCPUs, and DNU.
 
-Source: the study of non-uniform VCPU-PCPU mapping (seed 003), section 3, definitions 1 and 2. With
-M_ij the number of non-blocking vCPUs of domain j on PU i and w_j the domain's share of all weights,
-the load of PU i is the sum of M_ij w_j over all domains, and the degree of non-uniformity (DNU) of
-a domain is the variance of the load over the PUs that it runs on, divided by its mean (equation 2).
+Source: the paper on non-uniform VCPU-PCPU mapping in virtualization, section 3, definitions 1, 2.
+With M_ij the number of non-blocking vCPUs of domain j on PU i and w_j the domain's share of all
+weights, the load of PU i is the sum of M_ij w_j over all domains, and the degree of non-uniformity
+(DNU) of a domain is the variance of the load over the PUs that it runs on, divided by its mean
+(equation 2).
 """
 
 from __future__ import annotations

@@ -95,6 +95,14 @@ class Server(ABC):
         """The files on this host that its program runs from; they count as its memory."""
         return [program]
 
+    def own_program(self, program: Path) -> Path:
+        """The program to run where memory is limited: a copy of its own, where a copy would run.
+
+        Whoever else on this host runs the same file keeps its pages in memory, at no cost to this
+        domain: it could never be short of them.
+        """
+        return program
+
     def last_words(self) -> dict[str, str]:
         """Ask the server, just before it is stopped, what is kept with its logs: texts by name."""
         return {}

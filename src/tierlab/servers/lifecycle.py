@@ -41,17 +41,24 @@ class Instance:
             for name, text in server.render().items():
                 domain.write(name, text)
             server.prepare()
+            argv = self._command()
         except OSError as error:
             raise UserError(
                 f"{self.subject}: cannot write below {domain.folder} ({error.strerror});"
                 " make room there."
             ) from error
-        argv = server.command()
-        program = find_program(argv[0])
-        if domain.spec.placement.memory is not None:
-            forget([*server.program_files(Path(program).resolve()), *files_below(domain.folder)])
-        self.process = domain.spawn([program, *argv[1:]], log=CONSOLE)
+        self.process = domain.spawn(argv, log=CONSOLE)
         self._wait_ready(self.process)
+
+    def _command(self) -> list[str]:
+        """The command with its program's path; with a memory limit, none of its pages is read."""
+        server, domain = self.server, self.server.site.domain
+        name, *arguments = server.command()
+        program = find_program(name)
+        if domain.spec.placement.memory is not None:
+            program = str(server.own_program(Path(program).resolve()))
+            forget([*server.program_files(Path(program)), *files_below(domain.folder)])
+        return [program, *arguments]
 
     def check(self) -> None:
         """Raise `UserError` if the server has ended by itself."""

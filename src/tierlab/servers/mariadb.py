@@ -119,6 +119,11 @@ class MariaDB(Server):
         founding = ["--wsrep-new-cluster"] if self._cluster and self._cluster.founds else []
         return ["mariadbd", f"--defaults-file={self.site.folder}/my.cnf", *founding]
 
+    def own_program(self, program: Path) -> Path:
+        """A copy: the servers of a tier, and of other trials, are the same program."""
+        need_room(self.site.folder, program.stat().st_size, "a copy of its program")
+        return self.site.domain.put(program, program.name)
+
     def last_words(self) -> dict[str, str]:
         """The server's own counters since its start, a tab-separated line each."""
         login = self._credentials

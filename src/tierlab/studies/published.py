@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from tierlab.errors import UserError
 from tierlab.studies.measures import MEASURES
 
 SUFFIX = ".published.toml"
+WRONG = "published"
+"""Kind of the errors below. A ValueError, and every frame that it came through, would be kept
+by pydantic's own error, into which the garbage collector cannot look: they would never go away."""
 
 Words = Annotated[str, Field(min_length=1, max_length=500)]
 
@@ -39,9 +43,9 @@ class Bounds(_Part):
     @model_validator(mode="after")
     def _some(self) -> Self:
         if self.least is None and self.most is None:
-            raise ValueError("gives neither least nor most")
+            raise PydanticCustomError(WRONG, "gives neither least nor most")
         if self.least is not None and self.most is not None and self.least > self.most:
-            raise ValueError("has a least above its most")
+            raise PydanticCustomError(WRONG, "has a least above its most")
         return self
 
     def hold(self, value: float) -> bool:
@@ -62,8 +66,11 @@ class Claim(_Part):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.measure not in MEASURES:
-            known = ", ".join(sorted(MEASURES))
-            raise ValueError(f"has no measure `{self.measure}`: there are {known}")
+            raise PydanticCustomError(
+                WRONG,
+                "has no measure `{measure}`: there are {known}",
+                {"measure": self.measure, "known": ", ".join(sorted(MEASURES))},
+            )
         return self
 
 
@@ -91,7 +98,7 @@ def load(path: Path) -> Published:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UserError(f"{path}: {key}: {first['msg'].removeprefix('Value error, ')}.") from None
+        raise UserError(f"{path}: {key}: {first['msg']}.") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid TOML: {error}.") from None
     except OSError as error:

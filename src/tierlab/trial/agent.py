@@ -151,6 +151,8 @@ def link(plan: Mapping[str, Any], folder: Path, logs: Path, spawn: Spawn) -> dic
 
 def _argv(name: str, plan: Mapping[str, Any], folder: Path, logs: Path) -> list[str]:
     plan_file = logs / f"agent.{name}.json"
+    # A sampling plan has the password of the database.
+    plan_file.touch(mode=0o600)
     plan_file.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
     return [binary(), name, "--plan", str(plan_file), "--out", str(folder)]
 

@@ -71,8 +71,6 @@ def _intensity(
 
 
 def _pool(what: Pool, subject: Subject, shape: System) -> dict[str, Any]:
-    if what.held == "pool":
-        return {"resource": what.held, "left": what.left or 1}
     tier = shape.tiers[what.on.partition(".")[0]]
     keys = {"resource": what.held, "hold": what.hold or tier.soft[what.held]}
     if what.held == "threads":

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use tierlab_record::clock::realtime_ns;
 
@@ -19,11 +20,16 @@ pub enum Talk {
     Hold(Vec<u8>),
 }
 
+/// How long a connection may take to be made: on a loopback it is there at once, or much later.
+const PATIENCE_NS: i64 = 10_000_000;
+
 /// One of the crowd.
 struct Member {
     socket: Option<OwnedFd>,
     /// Its bytes are still to be sent.
     to_send: bool,
+    /// When it asked for its connection (CLOCK_REALTIME).
+    asked_ns: i64,
     /// How many requests it has sent.
     turn: usize,
 }
@@ -46,14 +52,15 @@ impl Crowd {
         count: usize,
     ) -> Result<Self> {
         raise_file_limit(count)?;
-        let members =
-            (0..count).map(|_| Member { socket: None, to_send: false, turn: 0 }).collect();
+        let members = (0..count)
+            .map(|_| Member { socket: None, to_send: false, asked_ns: 0, turn: 0 })
+            .collect();
         Ok(Self { target, source, talk, members, sent: 0 })
     }
 
-    /// Everyone connects.
-    pub fn come(&mut self) -> Result<()> {
-        (0..self.members.len()).try_for_each(|place| self.connect(place))
+    /// These connect, by their number.
+    pub fn come(&mut self, mut members: Range<usize>) -> Result<()> {
+        members.try_for_each(|place| self.connect(place))
     }
 
     /// How many requests were sent.
@@ -64,11 +71,6 @@ impl Crowd {
     /// Whether anyone still has a connection.
     pub fn is_waiting(&self) -> bool {
         self.members.iter().any(|member| member.socket.is_some())
-    }
-
-    /// Whether everyone has said what they had to say.
-    pub fn is_settled(&self) -> bool {
-        self.members.iter().all(|member| member.socket.is_none() || !member.to_send)
     }
 
     /// Everyone hangs up. Returns how many had no answer yet.
@@ -88,12 +90,25 @@ impl Crowd {
             polled.push(libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 });
         }
         // A nap at most: a signal may have gone to another thread.
-        let wait_ms = ((until_ns - realtime_ns()) / 1_000_000).clamp(0, 20);
+        let wait_ms = ((until_ns - realtime_ns() + 999_999) / 1_000_000).clamp(0, 20);
         // SAFETY: the pointer and the length are those of one writable slice.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, wait_ms as i32) };
         for (place, poll) in places.into_iter().zip(polled) {
             if poll.revents != 0 {
                 self.serve(place, go_on)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever has waited for his connection asks anew: a connection request that the accept queue
+    /// had no room for would come again only a second later.
+    pub fn insist(&mut self) -> Result<()> {
+        let late_ns = realtime_ns() - PATIENCE_NS;
+        let late = |member: &Member| member.to_send && member.asked_ns < late_ns;
+        for place in 0..self.members.len() {
+            if late(&self.members[place]) {
+                self.connect(place)?;
             }
         }
         Ok(())
@@ -163,6 +178,7 @@ impl Crowd {
         let member = &mut self.members[place];
         member.socket = Some(socket);
         member.to_send = true;
+        member.asked_ns = realtime_ns();
         Ok(())
     }
 }

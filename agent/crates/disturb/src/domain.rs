@@ -1,19 +1,10 @@
 //! A subject's processes and control groups.
 
-use crate::plan::{Cgroups, Target};
+use crate::plan::Target;
 use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-impl Cgroups {
-    /// Every folder, each once.
-    pub fn folders(&self) -> Vec<PathBuf> {
-        let all = [&self.cpu, &self.cpuacct, &self.cpuset, &self.memory, &self.blkio, &self.pids];
-        let each: BTreeSet<&PathBuf> = all.into_iter().chain([&self.unified]).flatten().collect();
-        each.into_iter().cloned().collect()
-    }
-}
+use std::path::Path;
 
 impl Target {
     /// The domain's processes at this moment: those in its control groups or, without any, those

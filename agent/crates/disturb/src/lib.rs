@@ -22,7 +22,6 @@ pub mod neighbour;
 pub mod plan;
 mod schedule;
 mod sql_client;
-mod throttle;
 mod truth;
 mod undo;
 mod worker;

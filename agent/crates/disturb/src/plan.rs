@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+pub use tierlab_record::Cgroups;
 
 /// The plan file. Times are nanoseconds, sizes bytes, rates bytes per second.
 #[derive(Debug, Deserialize)]
@@ -76,20 +77,6 @@ pub struct Target {
     pub port: Option<u16>,
     /// The domain's folder.
     pub folder: Option<PathBuf>,
-}
-
-/// The folder of a domain's control group for each controller it has; `unified` is version 2's.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Cgroups {
-    pub cpu: Option<PathBuf>,
-    pub cpuacct: Option<PathBuf>,
-    pub cpuset: Option<PathBuf>,
-    pub memory: Option<PathBuf>,
-    pub blkio: Option<PathBuf>,
-    pub pids: Option<PathBuf>,
-    pub unified: Option<PathBuf>,
 }
 
 const OCCASION: [&str; 4] = ["id", "subject", "start_ns", "duration_ns"];

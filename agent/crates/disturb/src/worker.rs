@@ -17,6 +17,8 @@ pub struct Worker {
     child: Child,
     orders: ChildStdin,
     reports: BufReader<ChildStdout>,
+    /// It was set off, and has not said that it began.
+    unheard: bool,
     /// It was ended before its time.
     cut: bool,
 }
@@ -36,15 +38,21 @@ impl Worker {
             return Err(anyhow!("a neighbour has no pipes"));
         };
         let reports = BufReader::new(output);
-        let mut worker = Self { child, orders: input, reports, cut: false };
+        let mut worker = Self { child, orders: input, reports, unheard: false, cut: false };
         worker.say(&serde_json::to_string(orders)?)?;
         worker.hear()?;
         Ok(worker)
     }
 
-    /// Sets it off, to end by itself at `until_ns`. Returns when it really began.
-    pub fn start(&mut self, until_ns: i64) -> Result<i64> {
-        self.say(&until_ns.to_string())?;
+    /// Sets it off, to end by itself at `until_ns`.
+    pub fn set_off(&mut self, until_ns: i64) -> Result<()> {
+        self.unheard = true;
+        self.say(&until_ns.to_string())
+    }
+
+    /// Waits until it has begun, and returns when that really was.
+    pub fn began(&mut self) -> Result<i64> {
+        self.unheard = false;
         Ok(self.hear()?.at_ns)
     }
 
@@ -52,6 +60,9 @@ impl Worker {
     pub fn end(&mut self) -> Result<End> {
         if self.cut {
             return Ok(End::now(Value::Null));
+        }
+        if self.unheard {
+            self.began()?;
         }
         let report = self.hear()?;
         Ok(End { at_ns: report.at_ns, effect: report.effect })
@@ -116,6 +127,11 @@ impl Employed {
         Self { worker, _changes: changes }
     }
 
+    /// Sets the neighbour off, and does not wait until it has begun.
+    pub fn set_off(&mut self, until_ns: i64) -> Result<()> {
+        self.worker.set_off(until_ns)
+    }
+
     /// Whether the kernel killed the neighbour.
     pub fn was_killed(&mut self) -> bool {
         self.worker.was_killed()
@@ -124,7 +140,8 @@ impl Employed {
 
 impl Disturbance for Employed {
     fn start(&mut self, until_ns: i64) -> Result<i64> {
-        self.worker.start(until_ns)
+        self.worker.set_off(until_ns)?;
+        self.worker.began()
     }
 
     fn keep_up(&mut self, until_ns: i64, stop: Stop) -> Result<()> {

@@ -8,12 +8,12 @@ use crate::journal::{Journal, Moment, say};
 use crate::judgement::judged_span;
 use crate::plan::{Pace, Plan};
 use crate::poll::Poll;
+use crate::rules::Start;
 use crate::scheduling;
 use crate::script::Script;
 use crate::session::User;
 use crate::sources::Sources;
 use crate::wire::Wire;
-use crate::workload::Start;
 use anyhow::Result;
 use serde_json::json;
 use slab::Slab;
@@ -235,36 +235,6 @@ impl Driver {
         };
         self.in_flight += 1;
         self.start_page(place, intended_ns)
-    }
-
-    /// Gives up what is late.
-    fn expire(&mut self, now: i64) -> Result<()> {
-        use crate::failure::Failure;
-        loop {
-            let flights = &self.flights;
-            let connecting = |place: usize, token: u32| {
-                flights
-                    .get(place)
-                    .is_some_and(|flight| flight.connection == token && flight.is_connecting())
-            };
-            let waiting = |place: usize, token: u32| {
-                flights.get(place).is_some_and(|flight| {
-                    flight.exchange == token
-                        && matches!(flight.stage, Stage::Sending | Stage::Receiving)
-                })
-            };
-            let late = match self.connect_deadlines.due(now, connecting) {
-                Some((place, _)) => Some((place, Failure::ConnectTimeout)),
-                None => self
-                    .request_deadlines
-                    .due(now, waiting)
-                    .map(|(place, _)| (place, Failure::RequestTimeout)),
-            };
-            match late {
-                Some((place, failure)) => self.fail(place, failure)?,
-                None => return Ok(()),
-            }
-        }
     }
 
     fn next_wake(&self, phase_end_ns: i64) -> i64 {

@@ -1,11 +1,13 @@
 //! Drives users against a system: closed loop (users who think between interactions) and open loop
 //! (interactions that start at their own times), in one thread, for very many users.
 //!
-//! - `workload` is what users do, as data; `check` whether it makes sense; `script` the same,
-//!   ready to be played;
+//! - `workload` and `rules` are what users do, as data; `check` whether it makes sense; `script`
+//!   the same, ready to be played;
 //! - `session`, `render`, `page`, `random`: one user, without sockets and clocks;
-//! - `wire`, `reply`: HTTP as bytes; `socket`, `poll`, `sources`, `scheduling`: the system's calls;
-//! - `flight`, `exchange`, `driver`, `deadlines`, `arrivals`, `course`: interactions under way;
+//! - `wire`, `reply`, `reply_head`: HTTP as bytes; `socket`, `poll`, `sources`, `scheduling`: the
+//!   system's calls;
+//! - `flight`, `interaction`, `exchange`, `overdue`, `driver`, `deadlines`, `arrivals`, `course`:
+//!   interactions under way;
 //! - `failure`, `journal`, `judgement`, `writer`: what is written down.
 //!
 //! A user who thinks holds no buffer and, unless connections are kept, no socket: only its random
@@ -19,14 +21,20 @@ mod driver;
 mod exchange;
 mod failure;
 mod flight;
+mod interaction;
 mod journal;
 mod judgement;
+mod overdue;
 mod page;
 pub mod plan;
 mod poll;
 mod random;
 mod render;
 mod reply;
+#[cfg(test)]
+mod reply_cases;
+mod reply_head;
+mod rules;
 mod scheduling;
 mod script;
 mod session;

@@ -1,5 +1,6 @@
 //! An HTTP/1.1 reply, assembled from the bytes as they come (RFC 9112). No socket here.
 
+use crate::reply_head::{Framing, Head};
 use httparse::Status;
 
 /// Replies larger than this are not believed.
@@ -170,52 +171,17 @@ impl Reply {
 
     /// The head's length, when it is complete.
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, ReplyError> {
-        let mut headers = [httparse::EMPTY_HEADER; 64];
-        let mut head = httparse::Response::new(&mut headers);
-        let length = match head.parse(bytes) {
-            Ok(Status::Complete(length)) => length,
-            Ok(Status::Partial) => return Ok(None),
-            Err(_) => return Err(ReplyError::Malformed),
-        };
-        let status = head.code.unwrap_or(0);
-        if (100..200).contains(&status) {
+        let Some((length, head)) = Head::parse(bytes)? else { return Ok(None) };
+        if head.is_interim() {
             return Ok(Some(length));
         }
-        self.status = status;
-        self.persistent = head.version == Some(1);
-        let mut content_length = None;
-        let mut chunked = false;
-        for header in head.headers {
-            let says = |token: &str| {
-                header
-                    .value
-                    .split(|byte| *byte == b',')
-                    .any(|part| part.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
-            };
-            if header.name.eq_ignore_ascii_case("content-length") {
-                let number =
-                    std::str::from_utf8(header.value).ok().and_then(|it| it.trim().parse().ok());
-                content_length = Some(number.ok_or(ReplyError::Malformed)?);
-            } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-                chunked = says("chunked");
-            } else if header.name.eq_ignore_ascii_case("connection") {
-                if says("close") {
-                    self.persistent = false;
-                } else if says("keep-alive") {
-                    self.persistent = true;
-                }
-            }
-        }
-        self.stage = match content_length {
-            _ if matches!(status, 204 | 304) => Stage::Done,
-            _ if chunked => Stage::ChunkSize,
-            Some(0) => Stage::Done,
-            Some(length) if length > LARGEST_BODY => return Err(ReplyError::TooLarge),
-            Some(length) => Stage::Length(length),
-            None => {
-                self.persistent = false;
-                Stage::UntilEnd
-            }
+        (self.status, self.persistent) = (head.status, head.persistent);
+        self.stage = match head.framing {
+            Framing::Length(0) => Stage::Done,
+            Framing::Length(length) if length > LARGEST_BODY => return Err(ReplyError::TooLarge),
+            Framing::Length(length) => Stage::Length(length),
+            Framing::Chunks => Stage::ChunkSize,
+            Framing::UntilEnd => Stage::UntilEnd,
         };
         Ok(Some(length))
     }
@@ -265,109 +231,5 @@ impl Reply {
         }
         self.pending.extend_from_slice(rest);
         Ok(&[])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Feeds `wire` in pieces of every size and expects the same reply each time.
-    fn read(wire: &[u8], ends: bool) -> Result<(u16, Vec<u8>, bool), ReplyError> {
-        let outcome = |size: usize| {
-            let mut reply = Reply::kept_in(Vec::new());
-            let mut done = false;
-            for piece in wire.chunks(size) {
-                done = reply.feed(piece)?;
-            }
-            if !done && ends {
-                reply.end()?;
-                done = true;
-            }
-            assert!(done, "incomplete");
-            Ok((reply.status(), reply.body().to_vec(), reply.persistent()))
-        };
-        let whole = outcome(wire.len().max(1));
-        for size in 1..wire.len() {
-            assert_eq!(outcome(size), whole, "in pieces of {size}");
-        }
-        whole
-    }
-
-    #[test]
-    fn by_length() {
-        let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-        assert_eq!(read(wire, false), Ok((200, b"hello".to_vec(), true)));
-    }
-
-    #[test]
-    fn chunked_with_extension_and_trailer() {
-        let wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n6\r\n world\r\n0\r\nA: b\r\n\r\n";
-        assert_eq!(read(wire, false), Ok((200, b"hello world".to_vec(), true)));
-    }
-
-    #[test]
-    fn until_the_end_of_the_connection() {
-        let wire = b"HTTP/1.0 500 No\r\n\r\nsorry";
-        assert_eq!(read(wire, true), Ok((500, b"sorry".to_vec(), false)));
-    }
-
-    #[test]
-    fn interim_replies_are_skipped() {
-        let wire =
-            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
-        assert_eq!(read(wire, false), Ok((204, vec![], false)));
-    }
-
-    #[test]
-    fn what_is_cut_or_no_http_is_named() {
-        assert_eq!(read(b"", true), Err(ReplyError::Empty));
-        assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Le", true), Err(ReplyError::Truncated));
-        assert_eq!(
-            read(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", true),
-            Err(ReplyError::Truncated)
-        );
-        assert_eq!(read(b"SSH-2.0-x\r\n", true), Err(ReplyError::Malformed));
-        let bad_length = b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n";
-        assert_eq!(read(bad_length, true), Err(ReplyError::Malformed));
-        let bad_chunk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n";
-        assert_eq!(read(bad_chunk, true), Err(ReplyError::Malformed));
-        let huge = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n";
-        assert_eq!(read(huge, true), Err(ReplyError::TooLarge));
-    }
-
-    #[test]
-    fn whatever_comes_is_a_reply_or_an_error() {
-        let wires: [&[u8]; 3] = [
-            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nA: b\r\n\r\n",
-            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 404 No\r\n\r\npage",
-        ];
-        let mut random = crate::random::Stream::new(1, 0);
-        for round in 0..60_000 {
-            let mut wire = wires[round % wires.len()].to_vec();
-            for _ in 0..=random.below(3) {
-                let at = random.below(wire.len() as u32) as usize;
-                match random.below(3) {
-                    0 => wire[at] = random.below(256) as u8,
-                    1 => drop(wire.remove(at)),
-                    _ => wire.insert(at, b"0f\r\n: ;9"[random.below(8) as usize]),
-                }
-            }
-            let mut reply = Reply::kept_in(Vec::new());
-            let fed = wire
-                .chunks(1 + random.below(40) as usize)
-                .try_for_each(|piece| reply.feed(piece).map(drop));
-            let _ = fed.and_then(|()| reply.end());
-            assert!(reply.body().len() <= wire.len());
-        }
-    }
-
-    #[test]
-    fn bytes_after_a_reply_end_the_connection() {
-        let mut reply = Reply::counted();
-        let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1";
-        assert_eq!(reply.feed(wire), Ok(true));
-        assert!(!reply.persistent());
     }
 }

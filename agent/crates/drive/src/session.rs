@@ -3,8 +3,9 @@
 use crate::page::{Link, Page};
 use crate::random::Stream;
 use crate::render::{self, Request};
+use crate::rules::OverCap;
 use crate::script::{BACK, END, Script};
-use crate::workload::{Missing, OverCap};
+use crate::workload::Missing;
 
 /// A user of the closed loop, or a session of the open loop. Small, for there are many: texts and
 /// pages are not kept while it thinks, only the request that it will send.

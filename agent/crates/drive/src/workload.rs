@@ -2,6 +2,7 @@
 //! how likely each next state is. Nothing in this crate knows a particular application; RUBBoS,
 //! RUBiS or a page of one's own are files of this form.
 
+use crate::rules::Rules;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -236,66 +237,6 @@ pub struct Identity {
     pub numbers: (u32, u32),
     /// Values by name, `{n}` being the number.
     pub values: BTreeMap<String, String>,
-}
-
-/// How users react. The defaults are the mended ones.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rules {
-    /// Requests after which a session ends at the latest.
-    pub session_limit: u32,
-    /// When users start.
-    pub start: Start,
-    /// What a think time over the cap becomes.
-    pub over_cap: OverCap,
-    /// Whether a user thinks after a failure, before it returns to the home page.
-    pub think_after_failure: bool,
-    /// How often a request that yields no reply, or one with an error status, is opened.
-    pub opens: i16,
-    /// The pause after an opening that failed, when there is more than one.
-    pub reopen_after_ns: i64,
-    /// Text that says there is nothing to show: the user goes back.
-    pub back_if: Option<String>,
-    /// Text that says the page failed.
-    pub failed_if: Option<String>,
-    /// Keep the states to go back to when a session returns to the home page or ends.
-    pub keep_history: bool,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            session_limit: 1000,
-            start: Start::Staggered,
-            over_cap: OverCap::Cap,
-            think_after_failure: true,
-            opens: 1,
-            reopen_after_ns: 1_000_000_000,
-            back_if: None,
-            failed_if: None,
-            keep_history: false,
-        }
-    }
-}
-
-/// When users start.
-#[derive(Debug, Clone, Copy, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Start {
-    /// Evenly over the first phase.
-    Staggered,
-    /// All at its beginning.
-    AtOnce,
-}
-
-/// What a think time over the cap becomes.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OverCap {
-    /// The cap.
-    Cap,
-    /// Nothing: the published client's slip.
-    Zero,
 }
 
 impl Workload {

@@ -4,64 +4,8 @@
 //! Times are nanoseconds since the epoch (UTC); sizes are bytes; shares are 0..1; a value that was
 //! not measured is null. Counts and byte sums of a sampler's row are what happened during `dt_ns`.
 
-use crate::Table;
-use crate::column::{Column, Hashes, Text};
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
-use std::sync::{Arc, OnceLock};
-
-macro_rules! tables {
-    ($( $(#[$doc:meta])* $table:ident / $row:ident = $name:literal {
-        $( $column:ident : $type:ty ),* $(,)?
-    } )*) => {
-        $(
-            #[doc = concat!("One row of `", $name, "`.")]
-            #[allow(missing_docs)]
-            pub struct $row<'a> {
-                $( pub $column: <$type as Column>::Cell<'a>, )*
-            }
-
-            $(#[$doc])*
-            #[derive(Default)]
-            pub struct $table {
-                rows: usize,
-                $( $column: <$type as Column>::Builder, )*
-            }
-
-            impl Table for $table {
-                type Row<'a> = $row<'a>;
-                const NAME: &'static str = $name;
-
-                fn schema() -> SchemaRef {
-                    static SCHEMA: OnceLock<SchemaRef> = OnceLock::new();
-                    let fields = || vec![ $( <$type as Column>::field(stringify!($column)), )* ];
-                    SCHEMA.get_or_init(|| Arc::new(Schema::new(fields()))).clone()
-                }
-
-                fn push(&mut self, row: $row<'_>) {
-                    self.rows += 1;
-                    $( <$type as Column>::append(row.$column, &mut self.$column); )*
-                }
-
-                fn len(&self) -> usize {
-                    self.rows
-                }
-
-                fn take(&mut self) -> Result<RecordBatch, ArrowError> {
-                    self.rows = 0;
-                    RecordBatch::try_new(Self::schema(), vec![
-                        $( <$type as Column>::finish(&mut self.$column), )*
-                    ])
-                }
-            }
-        )*
-
-        /// Every table's name and schema, in the order of declaration.
-        pub fn all() -> Vec<(&'static str, SchemaRef)> {
-            vec![ $( ($name, <$table as Table>::schema()), )* ]
-        }
-    };
-}
+use crate::column::{Hashes, Text};
+use crate::declaration::tables;
 
 tables! {
     /// Interactions as their users saw them. `end_ns` is the end of the page and its images.

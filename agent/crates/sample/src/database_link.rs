@@ -2,7 +2,7 @@
 
 use crate::plan::DatabaseServer;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder, Row};
+use mysql::{Conn, Opts, OptsBuilder};
 use std::time::Duration;
 
 /// The status variables that are read; "Server Status Variables" and "InnoDB Status Variables" in
@@ -83,12 +83,12 @@ impl Reading {
                 status[at] = value.parse().ok();
             }
         }
-        let mut waiting = 0;
-        for row in connection.query::<Row, _>("SHOW PROCESSLIST")? {
-            let state: Option<String> = row.get_opt("State").and_then(Result::ok);
-            waiting += i64::from(state.is_some_and(|state| waits_for_table(&state)));
+        let mut reading = Self { status, table_lock_waiting: Some(0) };
+        // Who waits for a lock counts as running, as does this statement.
+        if reading.level("Threads_running") != Some(1) {
+            reading.table_lock_waiting = Some(waiting_for_tables(connection)?);
         }
-        Ok(Self { status, table_lock_waiting: Some(waiting) })
+        Ok(reading)
     }
 
     /// A variable that goes up and down.
@@ -102,9 +102,20 @@ impl Reading {
     }
 }
 
+/// How many statements wait for a table. The rows are taken one by one: there is one for each
+/// connection, mostly idle.
+fn waiting_for_tables(connection: &mut Conn) -> mysql::Result<i64> {
+    let mut waiting = 0;
+    for row in connection.query_iter("SHOW PROCESSLIST")? {
+        let state: Option<Vec<u8>> = row?.take_opt("State").and_then(Result::ok);
+        waiting += i64::from(state.is_some_and(|state| waits_for_table(&state)));
+    }
+    Ok(waiting)
+}
+
 /// `Waiting for table metadata lock`, `... table level lock`, `... backup lock` and the like.
-fn waits_for_table(state: &str) -> bool {
-    state.starts_with("Waiting for ") && state.ends_with(" lock")
+fn waits_for_table(state: &[u8]) -> bool {
+    state.starts_with(b"Waiting for ") && state.ends_with(b" lock")
 }
 
 #[cfg(test)]
@@ -113,10 +124,10 @@ mod tests {
 
     #[test]
     fn only_waits_for_locks_on_tables_are_counted() {
-        assert!(waits_for_table("Waiting for table metadata lock"));
-        assert!(waits_for_table("Waiting for table level lock"));
-        assert!(waits_for_table("Waiting for backup lock"));
-        assert!(!waits_for_table("Waiting for work from SQL thread"));
-        assert!(!waits_for_table("Sending data"));
+        assert!(waits_for_table(b"Waiting for table metadata lock"));
+        assert!(waits_for_table(b"Waiting for table level lock"));
+        assert!(waits_for_table(b"Waiting for backup lock"));
+        assert!(!waits_for_table(b"Waiting for work from SQL thread"));
+        assert!(!waits_for_table(b"Sending data"));
     }
 }

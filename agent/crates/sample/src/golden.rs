@@ -8,7 +8,7 @@ use crate::domain::DomainSampler;
 use crate::events::EventLog;
 use crate::memory::MemorySampler;
 use crate::net::NetSampler;
-use crate::plan::{Cgroups, Plan, Subject};
+use crate::plan::{Plan, Subject};
 use crate::pressure::PressureSampler;
 use crate::process::ProcessSampler;
 use crate::roots::Roots;
@@ -20,7 +20,7 @@ use arrow_ipc::reader::StreamReader;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tierlab_record::{Table, TableWriter};
+use tierlab_record::{Cgroups, Table, TableWriter};
 
 const FIRST: Moment = Moment { t_ns: 1_000_000_000, monotonic_ns: 1_000_000_000 };
 const SECOND: Moment = Moment { t_ns: 1_050_000_000, monotonic_ns: 1_050_000_000 };

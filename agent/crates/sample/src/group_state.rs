@@ -2,11 +2,11 @@
 
 use crate::awaited_file::AwaitedFile;
 use crate::keyed::Keyed;
-use crate::plan::Cgroups;
 use crate::sampler::Moment;
 use crate::thread_states::{StateCounter, ThreadStates};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use tierlab_record::Cgroups;
 
 /// Where a group's state is told.
 pub struct GroupState {
@@ -34,7 +34,7 @@ impl GroupState {
             }
             (None, None) => None,
         };
-        Self { folder: groups.version1().cloned(), opened: None, freezer }
+        Self { folder: groups.version1().map(Path::to_owned), opened: None, freezer }
     }
 
     /// True where the kernel can count its threads.

@@ -2,9 +2,10 @@
 //!
 //! For a listening socket the kernel reports the connections that wait to be accepted as `rqueue`
 //! and the backlog as `wqueue`; one connection more than the backlog fits. Sockets that share a
-//! port (SO_REUSEPORT) are added up. `drops` are the packets that the very socket dropped: connection
-//! requests, and what clients sent on connections that it could not take yet (sk_drops counts each,
-//! `listen_drops` of table `tcp` only the former), so more than the connections that waited.
+//! port (SO_REUSEPORT) are added up. `drops` are the packets that the very socket dropped (sk_drops):
+//! connection requests, what clients sent on connections that it could not take yet, and, where it
+//! waits for data before it accepts (TCP_DEFER_ACCEPT of tcp(7)), the acknowledgement that ends every
+//! handshake. Requests alone are `listen_drops` of table `tcp`.
 //!
 //! Asking for one socket takes the kernel a few microseconds, listing all of them some ten times as
 //! long, since it walks a large hash table. So they are listed once a second and asked for one by

@@ -6,7 +6,7 @@
 use crate::counter::increase;
 use crate::events::EventLog;
 use crate::kernel_file::KernelFile;
-use crate::qdisc::{Queue, Queues};
+use crate::qdisc::{Queue, Queues, interface_number};
 use crate::roots::Roots;
 use crate::sampler::{Moment, NotMeasured, Sampler};
 use crate::text::{lines, number, words};
@@ -27,6 +27,7 @@ pub struct NetSampler {
 
 struct Interface {
     name: String,
+    number: u32,
     before: Option<(Moment, [u64; 8])>,
     seen: u64,
 }
@@ -63,12 +64,13 @@ impl Sampler for NetSampler {
             let known = self.interfaces.iter().position(|known| known.name.as_bytes() == name);
             let at = known.unwrap_or_else(|| {
                 let name = String::from_utf8_lossy(name).into_owned();
-                self.interfaces.push(Interface { name, before: None, seen: 0 });
+                let number = interface_number(&name);
+                self.interfaces.push(Interface { name, number, before: None, seen: 0 });
                 self.interfaces.len() - 1
             });
             let interface = &mut self.interfaces[at];
             interface.seen = self.round;
-            let queue = self.queues.as_ref().ok().and_then(|queues| queues.of(&interface.name));
+            let queue = self.queues.as_ref().ok().and_then(|queues| queues.of(interface.number));
             interface.sample(now, columns, queue, table, events)?;
         }
         let round = self.round;
@@ -118,6 +120,7 @@ impl Interface {
             let Some(by) = increase(before[index], columns[index]) else {
                 let detail = "its counters started anew: the interface was made again";
                 events.at(now, "counter_reset", &self.name, detail);
+                self.number = interface_number(&self.name);
                 return Ok(());
             };
             *grew = by as i64;

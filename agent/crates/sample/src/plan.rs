@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use tierlab_record::Cgroups;
 
 /// Why the plan cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -119,43 +120,6 @@ pub struct Subject {
     /// Processes beside those of the control group.
     #[serde(default)]
     pub pids: Vec<i32>,
-}
-
-/// The folders of one control group: one for each controller of version 1, and `unified` (version 2)
-/// for the rest, pressure at the least.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Cgroups {
-    pub unified: Option<PathBuf>,
-    pub cpu: Option<PathBuf>,
-    pub cpuacct: Option<PathBuf>,
-    pub cpuset: Option<PathBuf>,
-    pub memory: Option<PathBuf>,
-    pub blkio: Option<PathBuf>,
-    pub pids: Option<PathBuf>,
-    pub freezer: Option<PathBuf>,
-}
-
-impl Cgroups {
-    /// A folder of version 1, whichever controller's.
-    pub fn version1(&self) -> Option<&PathBuf> {
-        let folders = [
-            &self.cpuacct,
-            &self.cpu,
-            &self.memory,
-            &self.cpuset,
-            &self.pids,
-            &self.blkio,
-            &self.freezer,
-        ];
-        folders.into_iter().flatten().next()
-    }
-
-    /// The folder whose `cgroup.procs` lists the processes.
-    pub fn members(&self) -> Option<&Path> {
-        self.unified.as_ref().or(self.version1()).map(PathBuf::as_path)
-    }
 }
 
 /// A listening socket and the subject that it belongs to.

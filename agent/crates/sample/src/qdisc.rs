@@ -2,12 +2,14 @@
 //!
 //! An interface's root discipline counts what its children hold (linux/gen_stats.h). A loopback is
 //! made with `noqueue`, which holds nothing: such an interface has no figures here. One may get a
-//! discipline at any time, so all are listed once a second, and at every tick while there is one.
+//! discipline at any time, so all are listed once a second. It is the dearest of all questions: at
+//! every tick they are listed only while one holds packets, or is there to hold them back, as any is
+//! but those that the kernel gives interfaces of itself.
 
 use crate::counter::increase;
 use crate::netlink::{HEADER, Message, Netlink, attributes, header, u32_at};
 use crate::sampler::Moment;
-use std::ffi::CStr;
+use std::ffi::CString;
 use std::io;
 
 /// A `struct tcmsg`, and the places of its members.
@@ -22,6 +24,11 @@ const TCA_KIND: u16 = 1;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
 
+/// Kinds that hold nothing, and those that net.core.default_qdisc is likely to name: they send as
+/// fast as the interface does.
+const UNSHAPED: [&[u8]; 7] =
+    [b"noqueue", b"ingress", b"clsact", b"pfifo_fast", b"mq", b"fq", b"fq_codel"];
+
 const LIST_NS: i64 = 1_000_000_000;
 
 /// What an interface holds back.
@@ -31,7 +38,7 @@ pub struct Queue {
     pub packets: i64,
     /// Their bytes.
     pub bytes: i64,
-    /// Packets dropped since the tick before; `None` if this discipline was not there then.
+    /// Packets dropped since the listing before; `None` if this discipline was not there then.
     pub drops: Option<i64>,
 }
 
@@ -39,8 +46,12 @@ pub struct Queue {
 pub struct Queues {
     netlink: Netlink,
     roots: Vec<Root>,
-    /// As they were a tick ago.
+    /// As they were at the listing before, which `drops` count from.
     before: Vec<Root>,
+    /// Whether there is a discipline that holds packets back, or may at any moment.
+    watched: bool,
+    /// Whether they were listed at this tick.
+    listed: bool,
     due_ns: i64,
 }
 
@@ -58,19 +69,21 @@ impl Queues {
     /// Opens a socket that stays with the network namespace of the caller.
     pub fn open() -> io::Result<Self> {
         let netlink = Netlink::open(libc::NETLINK_ROUTE)?;
-        let mut queues = Self { netlink, roots: Vec::new(), before: Vec::new(), due_ns: 0 };
+        let (roots, before) = (Vec::new(), Vec::new());
+        let (watched, listed, due_ns) = (false, false, 0);
+        let mut queues = Self { netlink, roots, before, watched, listed, due_ns };
         // A kernel without traffic control says so here.
         queues.list()?;
         Ok(queues)
     }
 
-    /// Takes the figures of this tick.
+    /// Takes the figures of this tick, if they are due.
     pub fn look(&mut self, now: Moment) {
-        std::mem::swap(&mut self.roots, &mut self.before);
-        self.roots.clear();
-        if self.before.is_empty() && now.monotonic_ns < self.due_ns {
+        self.listed = self.watched || now.monotonic_ns >= self.due_ns;
+        if !self.listed {
             return;
         }
+        std::mem::swap(&mut self.roots, &mut self.before);
         self.due_ns = now.monotonic_ns + LIST_NS;
         if self.list().is_err() {
             self.roots.clear();
@@ -82,9 +95,10 @@ impl Queues {
         }
     }
 
-    /// What the interface of this name holds back, if it can hold something.
-    pub fn of(&self, interface: &str) -> Option<Queue> {
-        let root = self.roots.iter().find(|root| root.is_of(interface.as_bytes()))?;
+    /// What the interface of this number holds back, if it can hold something and was looked at.
+    pub fn of(&self, interface: u32) -> Option<Queue> {
+        let mut roots = self.roots.iter().filter(|_| self.listed);
+        let root = roots.find(|root| root.interface == interface)?;
         let was = |before: &&Root| (before.interface, before.handle);
         let same = self.before.iter().find(|before| was(before) == was(&root));
         let drops = same.and_then(|same| increase(same.drops.into(), root.drops.into()));
@@ -99,8 +113,14 @@ impl Queues {
         let mut request = [0; HEADER + TCMSG];
         let head = header(libc::RTM_GETQDISC, libc::NLM_F_DUMP, 0, TCMSG);
         request[..HEADER].copy_from_slice(&head);
-        let roots = &mut self.roots;
-        self.netlink.list(&request, |message| roots.extend(Root::of(&message)))
+        let (roots, mut shaped) = (&mut self.roots, false);
+        roots.clear();
+        self.netlink.list(&request, |message| {
+            shaped |= is_shaped(&message);
+            roots.extend(Root::of(&message));
+        })?;
+        self.watched = shaped || roots.iter().any(|root| root.packets > 0);
+        Ok(())
     }
 }
 
@@ -127,17 +147,21 @@ impl Root {
             drops: u32_at(queue, 8)?,
         })
     }
+}
 
-    /// Asked each time, since an interface may be given another name.
-    fn is_of(&self, name: &[u8]) -> bool {
-        let mut found = [0; libc::IF_NAMESIZE];
-        // SAFETY: the buffer is as long as the call demands.
-        if unsafe { libc::if_indextoname(self.interface, found.as_mut_ptr()) }.is_null() {
-            return false;
-        }
-        // SAFETY: the call succeeded, so that a name that ends with 0 is in the buffer.
-        unsafe { CStr::from_ptr(found.as_ptr()) }.to_bytes() == name
-    }
+/// Whether a message says of a discipline, a root or not, that is there to hold packets back.
+fn is_shaped(message: &Message<'_>) -> bool {
+    let rest = message.body.get(TCMSG..).unwrap_or_default();
+    let name = attributes(rest).find(|(kind, _)| *kind == TCA_KIND);
+    let shaped = |name: &[u8]| !UNSHAPED.contains(&name.strip_suffix(b"\0").unwrap_or(name));
+    message.kind == libc::RTM_NEWQDISC && name.is_some_and(|(_, name)| shaped(name))
+}
+
+/// The number of the interface of this name; 0, which is nobody's, when there is none.
+pub fn interface_number(name: &str) -> u32 {
+    let Ok(name) = CString::new(name) else { return 0 };
+    // SAFETY: `name` is a text that ends with 0 and outlives the call.
+    unsafe { libc::if_nametoindex(name.as_ptr()) }
 }
 
 #[cfg(test)]
@@ -196,9 +220,36 @@ mod tests {
             (vec![root(1, 3)], root(1, 1), None),
             (vec![], root(1, 5), None),
         ] {
-            (queues.before, queues.roots) = (before, vec![now]);
-            assert_eq!(queues.of("lo").unwrap().drops, drops);
-            assert_eq!(queues.of("lo0"), None);
+            (queues.before, queues.roots, queues.listed) = (before, vec![now], true);
+            assert_eq!(queues.of(interface_number("lo")).unwrap().drops, drops);
+            assert_eq!(queues.of(interface_number("lo0")), None);
         }
+    }
+
+    #[test]
+    fn a_discipline_that_shapes_is_one_wherever_it_hangs() {
+        let shaped = |name, parent| {
+            let body = body(name, parent);
+            is_shaped(&Message { kind: libc::RTM_NEWQDISC, number: 0, body: &body })
+        };
+        assert!(shaped(b"htb\0", ROOT) && shaped(b"tbf\0", 0x10001) && shaped(b"pfifo\0", ROOT));
+        assert!(!shaped(b"pfifo_fast\0", ROOT) && !shaped(b"fq\0", 0x10001));
+        assert!(!is_shaped(&Message { kind: libc::RTM_NEWQDISC, number: 0, body: &[] }));
+    }
+
+    #[test]
+    fn unshaped_interfaces_are_looked_at_once_a_second() {
+        let Ok(mut queues) = Queues::open() else { return };
+        let looked = |queues: &mut Queues, ms: i64| {
+            queues.look(Moment { t_ns: 0, monotonic_ns: ms * 1_000_000 });
+            // Whatever this machine's interfaces have.
+            (std::mem::replace(&mut queues.watched, false), queues.listed).1
+        };
+        assert!(looked(&mut queues, 1));
+        assert!(!looked(&mut queues, 51));
+        queues.watched = true;
+        assert!(looked(&mut queues, 101));
+        assert!(!looked(&mut queues, 1100));
+        assert!(looked(&mut queues, 1101));
     }
 }

@@ -39,7 +39,7 @@ pub struct Tallies {
     pub faults: Tally,
     /// Requests to block devices.
     pub disk: Tally,
-    /// Connection requests that a watched listening socket dropped.
+    /// Packets that watched listening sockets dropped, connection requests among them.
     pub drops: Tally,
 }
 

@@ -43,6 +43,6 @@ CAUSE = Cause(
     happened,
     remedies,
     leading=None,
-    follows=True,
+    stands_alone=lambda _scene: False,
     explains=frozenset({"cpu", "pool", "disk"}),
 )

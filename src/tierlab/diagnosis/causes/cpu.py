@@ -2,8 +2,9 @@
 
 from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import CORES, SOME, faulting, paused, pressure, starved
+from tierlab.diagnosis.evidence import SOME, faulting, paused, pressure, starved
 from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.neighbour import CLEAR_CORES, LEAST_CORES, foreign, within
 from tierlab.diagnosis.scene import Scene
 from tierlab.diagnosis.surge import surge
 
@@ -19,7 +20,9 @@ def judge(scene: Scene) -> Suspect:
     others = foreign(scene)
     cores = "" if others is None else f": {others:.1f} cores"
     case.direct(
-        "domain", ramp(others, 0.2, 0.6), f"CPU time went where no request was served{cores}"
+        "domain",
+        ramp(others, LEAST_CORES, CLEAR_CORES),
+        f"CPU time went where no request was served{cores}",
     )
     case.beside("domain", against(faulting(scene)), "it did not read pages back after faults")
     if scene.kind == "tomcat":
@@ -28,34 +31,11 @@ def judge(scene: Scene) -> Suspect:
     return case.suspect()
 
 
-def foreign(scene: Scene) -> float | None:
-    """Return the cores used in the window, in the server's domain or outside of all, beyond usual.
-
-    Outside is the machine's busy time less all domains'; what the laboratory itself uses is in its
-    usual value.
+def stands_alone(scene: Scene) -> bool:
+    """Say whether its own domain used the CPUs: one outside of all domains holds back every server,
+    and beside another cause that may be all there is to it.
     """
-    own, outside = scene.signal("domain", CORES), _outside(scene)
-    if own is None or outside is None:
-        return None
-    here = own.mean(scene.window)
-    return None if here is None else max(here - 2 * own.usual, outside)
-
-
-def _outside(scene: Scene) -> float | None:
-    total = usual = 0.0
-    signs = [(1.0, scene.signals.get("cpu", "busy", core)) for core in _cores(scene)]
-    signs += [(-1.0, scene.signals.get("domain", CORES, name)) for name in scene.servers]
-    for sign, signal in signs:
-        mean = None if signal is None else signal.mean(scene.window)
-        if signal is None or mean is None:
-            return None
-        total += sign * mean
-        usual += sign * signal.usual
-    return total - max(0.0, usual)
-
-
-def _cores(scene: Scene) -> list[str]:
-    return scene.signals.subjects("cpu", "busy")
+    return foreign(scene) == within(scene)
 
 
 def happened(scene: Scene) -> str:
@@ -86,5 +66,5 @@ CAUSE = Cause(
     happened,
     remedies,
     Leading("pressure", SOME, "resource = 'cpu'"),
-    follows=True,
+    stands_alone=stands_alone,
 )

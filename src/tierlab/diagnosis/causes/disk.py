@@ -38,5 +38,12 @@ def remedies(scene: Scene) -> list[Remedy]:
 
 
 CAUSE = Cause(
-    NAME, "a busy disk", judge, happened, remedies, Leading("pressure", SOME, "resource = 'io'")
+    NAME,
+    "a busy disk",
+    judge,
+    happened,
+    remedies,
+    Leading("pressure", SOME, "resource = 'io'"),
+    # A commit that waits for its disk holds its locks meanwhile.
+    explains=frozenset({"lock"}),
 )

@@ -7,7 +7,14 @@ locks, pools and pauses are ruled out first.
 
 from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import CORES, idle, paused, pressure, stopped, waiting_for_locks
+from tierlab.diagnosis.evidence import (
+    CORES,
+    idle,
+    paused,
+    pressure_at_most,
+    stopped,
+    waiting_for_locks,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.scene import Scene
 
@@ -21,7 +28,7 @@ def judge(scene: Scene) -> Suspect:
     case.beside("domain", stopped(scene), "its threads were seen stopped")
     case.beside("visits", silent(scene), "nothing left the server")
     for resource in ("cpu", "memory", "io"):
-        share = pressure(scene, resource)
+        share = pressure_at_most(scene, resource)
         case.beside("pressure", against(ramp(share, 0.3, 0.6)), f"it did not wait for {resource}")
     case.beside("events", against(_paused(scene)), "no pause of its own runtime")
     if scene.kind == "mariadb":

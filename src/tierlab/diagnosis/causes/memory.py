@@ -66,5 +66,6 @@ CAUSE = Cause(
     happened,
     remedies,
     Leading("domain", f"coalesce({FAULTS}, 0) + coalesce({REFAULTS}, 0)"),
-    explains=frozenset({"disk", "cpu", "freeze"}),
+    # A statement that waits for its pages holds its locks meanwhile.
+    explains=frozenset({"disk", "cpu", "freeze", "lock"}),
 )

@@ -12,18 +12,31 @@ MOSTLY = 0.5
 
 def judge(scene: Scene) -> Suspect | None:
     """Weigh packets that queued before the wire and waits that ended with an arrival downstream."""
-    callee, share = max(scene.toward.items(), key=lambda each: each[1], default=(None, None))
-    if callee is None and scene.leaving is not None:
+    receiver, share = _receiver(scene)
+    if receiver is None and scene.leaving is not None:
         return None
-    case = Case(NAME, callee or scene.subject)
+    case = Case(NAME, receiver or scene.subject)
     figure = "" if share is None else f": {share:.0%} of it"
-    case.direct("visits", ramp(share, MOSTLY, 0.8), f"the wait was before {callee}{figure}")
+    case.direct("visits", ramp(share, MOSTLY, 0.8), f"the wait was before {receiver}{figure}")
     case.direct("net", ramp(_queued(scene), 0, 500), "packets waited to be sent")
     case.beside("domain", against(stopped(scene)), f"{scene.subject} was not stopped")
     case.beside("pressure", against(starved(scene)), f"{scene.subject} did not wait for a CPU")
     if scene.kind == "tomcat":
         case.beside("events", against(ramp(paused(scene), 0.3, 0.6)), "no pause of its runtime")
     return case.suspect()
+
+
+def _receiver(scene: Scene) -> tuple[str | None, float | None]:
+    """Return who was reached late, and the share of the waiting that ended there: a callee, or the
+    caller where the waiting ended with the reply (the server listed before it: of a tier of
+    several, the last). None for replies to the users, and where messages were not captured.
+    """
+    if scene.leaving is None:
+        return None, None
+    place = scene.servers.index(scene.subject)
+    caller = scene.servers[place - 1] if place else None
+    replied = max(0.0, 1.0 - sum(scene.toward.values()))
+    return max([*scene.toward.items(), (caller, replied)], key=lambda each: each[1])
 
 
 def _queued(scene: Scene) -> float | None:

@@ -4,44 +4,77 @@ from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import paused, starved, stopped
 from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.neighbour import held_back
 from tierlab.diagnosis.scene import Scene
 
 NAME = "pool"
-GAUGES = ("pool", "threads")
+POOL = "pool"
+GAUGES = (POOL, "threads")
+
+WORKING = 0.5
+"""Of the connections in use, at least so many have a call under way where a stall below fills the
+pool; a request holds its own between its statements, too."""
 
 
 def judge(scene: Scene) -> Suspect:
-    """Weigh gauges at their limits, else connections that wait to be accepted."""
+    """Weigh gauges at their limits, else connections that wait to be accepted.
+
+    Those also wait where the server itself gets no CPU to accept them.
+    """
     case = Case(NAME, scene.subject)
     full = exhausted(scene)
     if full is not None:
         case.direct("soft", full[1], f"{full[0]} in use up to their limit, requests waiting")
+        case.beside("pressure", against(held_back(scene)), "no neighbour had its CPU")
     else:
         waiting = _unaccepted(scene)
         case.direct("listen", ramp(waiting, 0, 3), "connections waited to be accepted")
+        case.beside("pressure", against(starved(scene)), "it did not wait for a CPU")
     case.beside("domain", against(stopped(scene)), "its threads were not stopped")
-    case.beside("pressure", against(starved(scene)), "it did not wait for a CPU")
     if scene.kind == "tomcat":
         case.beside("events", against(ramp(paused(scene), 0.3, 0.6)), "no pause of its own runtime")
     return case.suspect()
 
 
 def exhausted(scene: Scene) -> tuple[str, float] | None:
-    """Return the soft resource nearest its limit, and how far requests waited for it."""
+    """Return the soft resource nearest its limit, and how far requests waited for it.
+
+    A gauge is polled, so the tick that the window ends in, read a little later, is one of it.
+    """
     found = []
     for name in GAUGES:
         where = f"resource = '{name}'"
         used = scene.signal("soft", 'in_use * 1.0 / nullif("limit", 0)', where)
         waiting = scene.signal("soft", "waiting", where)
-        shares = None if used is None else used.read_in(scene.window)
+        shares = None if used is None else used.within(scene.window)
         if shares is None or not shares.size:
             continue
         support = ramp(float(shares.max()), 0.8, 1.0) or 0.0
-        waits = waiting.read_in(scene.window) if waiting is not None else shares[:0]
+        waits = waiting.within(scene.window) if waiting is not None else shares[:0]
         if waits.size:
             support *= 0.2 + 0.8 * (ramp(float(waits.max()), 0, 1) or 0.0)
         found.append((name, support))
     return max(found, key=lambda each: each[1]) if found else None
+
+
+def stands_alone(scene: Scene) -> bool:
+    """Say whether a stall below cannot have used the resource up: that fills a pool, too, but makes
+    none smaller, and each of the pool's connections then waits for a call.
+    """
+    full = exhausted(scene)
+    return full is not None and (_smaller(scene, full[0]) or _idle_in_use(scene, full[0]))
+
+
+def _smaller(scene: Scene, name: str) -> bool:
+    limit = scene.signal("soft", '"limit"', f"resource = '{name}'")
+    return limit is not None and bool((limit.within(scene.window) < limit.usual).any())
+
+
+def _idle_in_use(scene: Scene, name: str) -> bool:
+    used = scene.signal("soft", "in_use", f"resource = '{name}'")
+    if name != POOL or used is None or scene.below is None:
+        return False
+    return scene.below(scene.window) < WORKING * float(used.within(scene.window).max(initial=0))
 
 
 def _unaccepted(scene: Scene) -> float | None:
@@ -85,5 +118,5 @@ CAUSE = Cause(
     happened,
     remedies,
     Leading("soft", "waiting"),
-    follows=True,
+    stands_alone=stands_alone,
 )

@@ -59,7 +59,7 @@ fn source(k: usize) -> Ipv4Addr {
 impl Disturbance for Surge {
     fn start(&mut self, _until_ns: i64) -> Result<i64> {
         let start_ns = realtime_ns();
-        self.crowd.come()?;
+        self.crowd.come(0..self.users)?;
         Ok(start_ns)
     }
 

@@ -4,7 +4,6 @@ use crate::class::Preparation;
 use crate::disturbance::Disturbance;
 use crate::neighbour::{Orders, Storm, Work};
 use crate::plan::Planned;
-use crate::throttle::{self, Share};
 use crate::undo::Undo;
 use crate::worker::{Employed, Worker};
 use anyhow::{Context, Result, ensure};
@@ -23,10 +22,6 @@ pub struct Disk {
     /// Threads that write at the same time.
     #[serde(default = "four")]
     writers: usize,
-    /// The bytes per second that the domain may write for the whole trial, where the disk is too
-    /// fast for a neighbour to be felt; null: as many as it can.
-    #[serde(default)]
-    limit: Option<u64>,
 }
 
 fn four_mib() -> usize {
@@ -42,7 +37,7 @@ const BLOCK: usize = 4096;
 const FILE_BYTES: u64 = 64 << 20;
 
 impl Disk {
-    /// Lays out the file, puts the limit, and a neighbour into the domain.
+    /// Lays out the file, and puts a neighbour into the domain.
     pub fn prepare(
         &self,
         planned: &Planned,
@@ -54,12 +49,8 @@ impl Disk {
         let write_bytes = self.write.next_multiple_of(BLOCK);
         let file_bytes = FILE_BYTES.max((write_bytes * self.writers) as u64);
         let file = folder.join(format!("neighbour-{}.dat", planned.what.id));
-        let mut changes = vec![preparation.keeper.hold(Undo::RemoveFile(file.clone()))?];
+        let changes = vec![preparation.keeper.hold(Undo::RemoveFile(file.clone()))?];
         lay_out(&file, file_bytes).with_context(|| format!("cannot write {}", file.display()))?;
-        if let Some(limit) = self.limit {
-            ensure!(limit > 0, "`limit` is 0; give 1 byte a second or more");
-            changes.push(throttle::put(target, Share::WrittenBytes, limit, &preparation.keeper)?);
-        }
         let storm = Storm { file, file_bytes, write_bytes, writers: self.writers };
         let orders =
             Orders { cgroups: target.cgroups.folders(), nice: 0, work: Work::Storm(storm) };

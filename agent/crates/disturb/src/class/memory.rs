@@ -10,7 +10,6 @@ use crate::keeper::{Held, Keeper};
 use crate::memory_group::MemoryGroup;
 use crate::neighbour::{Orders, Taker, Work};
 use crate::plan::Planned;
-use crate::throttle::{self, Share};
 use crate::undo::Undo;
 use crate::worker::{Employed, Worker};
 use anyhow::{Context, Result, ensure};
@@ -34,16 +33,6 @@ pub struct Memory {
     /// any more, and the kernel begins to kill.
     #[serde(default = "two_mib")]
     leave: u64,
-    /// What the domain has above what the server needs, as long as the disturbance lasts.
-    #[serde(default = "four_mib")]
-    headroom: u64,
-    /// The memory that the domain has for the whole trial, instead of `headroom`.
-    #[serde(default)]
-    limit: Option<u64>,
-    /// The reads per second that the domain gets for the whole trial, where the disk is too fast
-    /// for a page fault to be felt; null: as many as it can.
-    #[serde(default)]
-    reads: Option<u64>,
 }
 
 fn two_hundred_mib() -> u64 {
@@ -55,15 +44,14 @@ fn one_mib() -> usize {
 fn two_mib() -> u64 {
     2 << 20
 }
-fn four_mib() -> u64 {
-    4 << 20
-}
 
+/// What the domain has above what the server needs, as long as the disturbance lasts.
+const HEADROOM_BYTES: u64 = 4 << 20;
 /// The server must not win the race for the pages by the PUs.
 const NICE: i32 = -20;
 
 impl Memory {
-    /// Puts the limits of the whole trial, and a neighbour into the domain.
+    /// Puts a neighbour into the domain.
     pub fn prepare(
         &self,
         planned: &Planned,
@@ -75,14 +63,6 @@ impl Memory {
         let path = path.context("it needs the domain's `memory` control group")?;
         let group = MemoryGroup::open(path)?;
         group.needed_bytes()?;
-        let keeper = preparation.keeper.clone();
-        let mut limits = Vec::new();
-        if let Some(reads) = self.reads {
-            limits.push(throttle::put(target, Share::Reads, reads, &keeper)?);
-        }
-        if let Some(limit) = self.limit {
-            limits.push(put(&group, limit, &keeper)?);
-        }
         let work = Work::Take(Taker {
             group: path.to_owned(),
             take_bytes: self.take,
@@ -91,9 +71,10 @@ impl Memory {
         });
         let worker =
             Worker::prepare(&Orders { cgroups: target.cgroups.folders(), nice: NICE, work })?;
-        let taker = Employed::new(worker, limits);
-        let headroom = self.limit.is_none().then_some(self.headroom);
-        Ok(Box::new(Squeeze { taker, group, keeper, headroom, limit: None, patience: None }))
+        let taker = Employed::new(worker, Vec::new());
+        let keeper = preparation.keeper.clone();
+        let before = group.limit_bytes()?;
+        Ok(Box::new(Squeeze { taker, group, keeper, before, limit: None, patience: None }))
     }
 }
 
@@ -101,7 +82,8 @@ struct Squeeze {
     taker: Employed,
     group: MemoryGroup,
     keeper: Keeper,
-    headroom: Option<u64>,
+    /// The limit before any of this trial's squeezes: one may end just after another's start.
+    before: Option<u64>,
     limit: Option<Held>,
     patience: Option<Held>,
 }
@@ -109,13 +91,12 @@ struct Squeeze {
 impl Disturbance for Squeeze {
     fn start(&mut self, until_ns: i64) -> Result<i64> {
         let start_ns = realtime_ns();
-        if let Some(headroom) = self.headroom {
-            let limit = self.group.needed_bytes()? + headroom;
-            let limit = self.group.limit_bytes()?.map_or(limit, |before| before.min(limit));
-            self.patience = be_patient(&self.group, &self.keeper)?;
-            self.limit = Some(put(&self.group, limit, &self.keeper)?);
-        }
-        self.taker.start(until_ns)?;
+        let limit = self.group.needed_bytes()? + HEADROOM_BYTES;
+        let limit = self.before.map_or(limit, |before| before.min(limit));
+        self.patience = be_patient(&self.group, &self.keeper)?;
+        self.limit = Some(put(&self.group, limit, self.before, &self.keeper)?);
+        // Its answer is awaited once there is memory again: it may have none for it.
+        self.taker.set_off(until_ns)?;
         Ok(start_ns)
     }
 
@@ -143,10 +124,10 @@ fn be_patient(group: &MemoryGroup, keeper: &Keeper) -> Result<Option<Held>> {
     Ok(Some(held))
 }
 
-/// Sets the group's limit.
-fn put(group: &MemoryGroup, limit: u64, keeper: &Keeper) -> Result<Held> {
+/// Sets the group's limit, to be what it was before at the end.
+fn put(group: &MemoryGroup, limit: u64, before: Option<u64>, keeper: &Keeper) -> Result<Held> {
     let file = &group.limit_file;
-    let held = keeper.hold(Undo::Write(file.clone(), group.word(group.limit_bytes()?)))?;
+    let held = keeper.hold(Undo::Write(file.clone(), group.word(before)))?;
     fs::write(file, group.word(Some(limit))).with_context(|| {
         format!("{}: {limit} is refused, probably less than the server holds", file.display())
     })?;

@@ -1,11 +1,11 @@
 //! Pool: a soft resource is used up. Threads of a web or application server are held by requests
-//! that are never finished, a database's connections by clients that never log in; the database
-//! pool of the application is shrunk through its launcher's control socket.
+//! that are never finished, a database's connections by clients that never log in; the connections of
+//! the application's database pool by its launcher, through its control socket.
 
 use crate::crowd::{Crowd, Talk};
 use crate::disturbance::{Disturbance, End};
 use crate::plan::Planned;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
@@ -23,12 +23,8 @@ use crate::ajp;
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     resource: Resource,
-    /// Of `threads` and `max_connections`: how many are held; as many as the server has, for all.
-    #[serde(default)]
+    /// How many are held; as many as the server has, for all.
     hold: usize,
-    /// Of `pool`: how many connections are left.
-    #[serde(default = "one")]
-    left: usize,
     /// Of `threads`: what the server speaks, `http` or `ajp`.
     #[serde(default = "http")]
     protocol: Protocol,
@@ -53,9 +49,6 @@ enum Protocol {
     Ajp,
 }
 
-fn one() -> usize {
-    1
-}
 fn http() -> Protocol {
     Protocol::Http
 }
@@ -65,22 +58,26 @@ fn root() -> String {
 
 /// The body that is announced and never comes.
 const BODY_BYTES: usize = 1000;
+/// How many connect at once, and how long the server gets to accept them: where the accept queue
+/// overflows, connection requests are dropped and come again only a second later.
+const WAVE: usize = 32;
+const BETWEEN_WAVES_NS: i64 = 2_000_000;
 /// How long the launcher may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Pool {
     /// Opens what can be opened without using anything up.
     pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
+        ensure!(self.hold > 0, "`hold` is 0; give how many are held");
         match self.resource {
             Resource::Threads => self.holding(planned),
             Resource::Pool => {
                 let folder = planned.target.folder.as_deref();
                 let folder = folder.context("`resource` \"pool\" needs the domain's `folder`")?;
                 let launcher = Launcher::connect(&folder.join("soft.sock"))?;
-                Ok(Box::new(Shrunk { launcher, left: self.left, before: None }))
+                Ok(Box::new(Borrowed { launcher, count: self.hold }))
             }
             Resource::MaxConnections => {
-                ensure!(self.hold > 0, "`hold` is 0; give how many connections to take");
                 let folder = planned.target.folder.as_deref();
                 let folder = folder.context("it needs the database's `folder`")?;
                 let socket = folder.join("data/mysqld.sock");
@@ -91,7 +88,6 @@ impl Pool {
     }
 
     fn holding(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
-        ensure!(self.hold > 0, "`hold` is 0; give how many threads to hold");
         let address = planned.target.address.context("it needs the subject's `address`")?;
         let port = planned.target.port.context("it needs the subject's `port`")?;
         let target = SocketAddrV4::new(address, port);
@@ -119,9 +115,12 @@ struct Holding {
 impl Disturbance for Holding {
     fn start(&mut self, until_ns: i64) -> Result<i64> {
         let start_ns = realtime_ns();
-        self.crowd.come()?;
-        while !self.crowd.is_settled() && realtime_ns() < until_ns {
-            self.crowd.attend(until_ns, true)?;
+        for first in (0..self.count).step_by(WAVE) {
+            self.crowd.come(first..self.count.min(first + WAVE))?;
+            let wave_ns = until_ns.min(realtime_ns() + BETWEEN_WAVES_NS);
+            while realtime_ns() < wave_ns {
+                self.crowd.attend(wave_ns, true)?;
+            }
         }
         Ok(start_ns)
     }
@@ -130,6 +129,7 @@ impl Disturbance for Holding {
     fn keep_up(&mut self, until_ns: i64, stop: Stop) -> Result<()> {
         while !stop.asked() && realtime_ns() < until_ns {
             self.crowd.attend(until_ns, true)?;
+            self.crowd.insist()?;
         }
         Ok(())
     }
@@ -166,24 +166,23 @@ impl Disturbance for Filled {
     }
 }
 
-/// The pool under another limit. If this connection ends, the launcher restores the old one.
-struct Shrunk {
+/// Connections of the pool that the launcher uses for nothing. If our connection to it ends, it gives
+/// them back.
+struct Borrowed {
     launcher: Launcher,
-    left: usize,
-    before: Option<usize>,
+    count: usize,
 }
 
-impl Disturbance for Shrunk {
+impl Disturbance for Borrowed {
     fn start(&mut self, _until_ns: i64) -> Result<i64> {
         let start_ns = realtime_ns();
-        self.before = Some(self.launcher.ask(&format!("set pool {}", self.left))?);
+        self.launcher.ask(&format!("hold pool {}", self.count))?;
         Ok(start_ns)
     }
 
     fn end(&mut self) -> Result<End> {
-        let Some(before) = self.before.take() else { bail!("the pool's limit is not known") };
-        self.launcher.ask(&format!("set pool {before}"))?;
-        Ok(End::now(json!({ "limit_before": before })))
+        self.launcher.ask("hold pool 0")?;
+        Ok(End::now(json!({ "connections": self.count })))
     }
 }
 

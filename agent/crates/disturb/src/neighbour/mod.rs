@@ -14,8 +14,9 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ffi::CStr;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, ErrorKind, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 use tierlab_record::clock::realtime_ns;
 
 /// The agent's hidden verb that becomes a neighbour.
@@ -23,6 +24,8 @@ pub const VERB: &str = "neighbour";
 /// Its name in process lists.
 pub const NAME: &str = "neighbour";
 const COMM: &CStr = c"neighbour";
+/// Between two looks for memory.
+const NAP: Duration = Duration::from_millis(1);
 
 /// What the agent tells a neighbour first, as one line of JSON.
 #[derive(Debug, Deserialize, Serialize)]
@@ -101,7 +104,13 @@ fn serve(orders: &mut impl BufRead, reports: &mut impl Write) -> Result<()> {
 
 fn report(reports: &mut impl Write, report: Report) -> Result<()> {
     let line = serde_json::to_string(&report)? + "\n";
-    reports.write_all(line.as_bytes())?;
+    // A pipe's pages count as the domain's memory: where it has none left, they are waited for.
+    while let Err(error) = reports.write_all(line.as_bytes()) {
+        if error.kind() != ErrorKind::OutOfMemory {
+            return Err(error.into());
+        }
+        std::thread::sleep(NAP);
+    }
     Ok(reports.flush()?)
 }
 

@@ -6,11 +6,14 @@ use super::{Job, Worked};
 use crate::memory_group::{MemoryGroup, Room};
 use crate::moment::sleep_until;
 use crate::neighbour::pages::Pages;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 use tierlab_record::clock::realtime_ns;
 
 /// How long the others may read back what they need, once too little of it is left.
@@ -34,10 +37,21 @@ pub struct Taker {
 }
 
 /// The group's files are open, and addresses reserved.
-pub struct Ready {
+struct Place {
     taker: Taker,
     group: MemoryGroup,
     pages: Pages,
+    over: AtomicBool,
+}
+
+/// How many requests were made, and how many were held at a time.
+type Taken = (u64, usize);
+
+/// The thread that takes waits for the word: a new one might find no memory for itself.
+pub struct Ready {
+    place: Arc<Place>,
+    word: SyncSender<()>,
+    taking: Option<JoinHandle<Result<Taken>>>,
 }
 
 impl Taker {
@@ -47,7 +61,15 @@ impl Taker {
         let group = MemoryGroup::open(&self.group)?;
         group.room()?;
         let pages = Pages::reserve(requests * self.request_bytes)?;
-        Ok(Ready { taker: self.clone(), group, pages })
+        let over = AtomicBool::new(false);
+        let place = Arc::new(Place { taker: self.clone(), group, pages, over });
+        let (word, told) = sync_channel(1);
+        let taking = thread::spawn({
+            let place = place.clone();
+            // Without a word there is nothing to take.
+            move || if told.recv().is_ok() { place.take() } else { Ok((0, 0)) }
+        });
+        Ok(Ready { place, word, taking: Some(taking) })
     }
 }
 
@@ -55,28 +77,25 @@ impl Job for Ready {
     /// The memory is given back by another thread than the one that takes it: that one may be deep
     /// in the kernel, looking for pages.
     fn work(&mut self, until_ns: i64, began: &mut dyn FnMut(i64)) -> Result<Worked> {
-        let over = AtomicBool::new(false);
         began(realtime_ns());
-        let (taken, ended_ns) = std::thread::scope(|scope| {
-            let taking = scope.spawn(|| self.take(&over));
-            sleep_until(until_ns);
-            over.store(true, Ordering::Relaxed);
-            self.pages.release(self.pages.whole());
-            let ended_ns = realtime_ns();
-            let taken = taking.join().unwrap_or_else(|_| anyhow::bail!("the taker panicked"));
-            self.pages.release(self.pages.whole());
-            (taken, ended_ns)
-        });
-        let (requests, most) = taken?;
+        let place = &self.place;
+        self.word.send(()).context("the taker is gone")?;
+        sleep_until(until_ns);
+        place.over.store(true, Ordering::Relaxed);
+        place.pages.release(place.pages.whole());
+        let ended_ns = realtime_ns();
+        let taken = self.taking.take().map(JoinHandle::join);
+        place.pages.release(place.pages.whole());
+        let (requests, most) = taken.and_then(Result::ok).context("the taker panicked")??;
         let effect = [
             ("requests".to_owned(), requests.into()),
-            ("most_bytes".to_owned(), (most * self.taker.request_bytes).into()),
+            ("most_bytes".to_owned(), (most * place.taker.request_bytes).into()),
         ];
         Ok(Worked { ended_ns, effect: Map::from_iter(effect) })
     }
 }
 
-impl Ready {
+impl Place {
     /// What is left: nothing, where there is not even enough to tell.
     fn room(&self) -> Result<Room> {
         match self.group.room() {
@@ -85,8 +104,8 @@ impl Ready {
         }
     }
 
-    /// Takes and releases until it is over. Returns how many requests, and how many at a time.
-    fn take(&self, over: &AtomicBool) -> Result<(u64, usize)> {
+    /// Takes and releases until it is over.
+    fn take(&self) -> Result<Taken> {
         let request = self.taker.request_bytes;
         let part = |place: usize| place * request..(place + 1) * request;
         let mut free: Vec<usize> = (0..self.pages.whole().len() / request).rev().collect();
@@ -94,7 +113,7 @@ impl Ready {
         let (mut requests, mut most) = (0, 0);
         let mut random = 0x9e37_79b9_7f4a_7c15;
         let wanted = self.taker.left_bytes + request as u64;
-        while !over.load(Ordering::Relaxed) {
+        while !self.over.load(Ordering::Relaxed) {
             let room = self.room()?;
             // What is not mapped may be on its way from the disk, and cannot be dropped then.
             let starved = room.mapped_bytes < self.taker.left_bytes
@@ -110,7 +129,7 @@ impl Ready {
                 continue;
             }
             let Some(place) = free.pop() else { continue };
-            self.pages.touch(part(place), || !over.load(Ordering::Relaxed));
+            self.pages.touch(part(place), || !self.over.load(Ordering::Relaxed));
             held.push(place);
             requests += 1;
             most = most.max(held.len());

@@ -1,11 +1,16 @@
 package org.tierlab.rubbos.soft;
 
 import com.zaxxer.hikari.HikariDataSource;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.OptionalInt;
 
 /** The pool of database connections. */
 public final class ConnectionPool implements SoftResource {
     private final HikariDataSource source;
+    private final Deque<Connection> held = new ArrayDeque<>();
 
     public ConnectionPool(HikariDataSource source) {
         this.source = source;
@@ -38,6 +43,23 @@ public final class ConnectionPool implements SoftResource {
         source.getHikariConfigMXBean().setMaximumPoolSize(limit);
         if (shrinks) {
             source.getHikariPoolMXBean().softEvictConnections();
+        }
+    }
+
+    @Override
+    public synchronized void hold(int count) {
+        if (count > limit()) {
+            throw new IllegalArgumentException("the pool has no more than " + limit());
+        }
+        try {
+            while (held.size() > count) {
+                held.pop().close();
+            }
+            while (held.size() < count) {
+                held.push(source.getConnection());
+            }
+        } catch (SQLException e) {
+            throw new IllegalArgumentException("the pool gives no connection: " + e.getMessage(), e);
         }
     }
 }

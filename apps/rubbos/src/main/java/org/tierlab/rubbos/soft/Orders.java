@@ -1,7 +1,9 @@
 package org.tierlab.rubbos.soft;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The orders of one connection.
@@ -9,6 +11,8 @@ import java.util.Map;
  * <ul>
  *   <li>{@code get RESOURCE}: {@code ok LIMIT}
  *   <li>{@code set RESOURCE LIMIT}: {@code ok OLD-LIMIT}
+ *   <li>{@code hold RESOURCE NUMBER}: {@code ok NUMBER}; so much of it is in use by nobody's
+ *       request, 0 gives it back
  *   <li>{@code keep}: {@code ok 0}; what was changed so far stays when the connection ends
  *   <li>anything else: {@code error SENTENCE}
  * </ul>
@@ -16,6 +20,7 @@ import java.util.Map;
 final class Orders {
     private final Map<String, SoftResource> resources;
     private final Map<SoftResource, Integer> before = new HashMap<>();
+    private final Set<SoftResource> held = new HashSet<>();
 
     Orders(Map<String, SoftResource> resources) {
         this.resources = resources;
@@ -28,7 +33,10 @@ final class Orders {
                 return "ok " + named(words[1]).limit();
             }
             if (words.length == 3 && words[0].equals("set")) {
-                return "ok " + set(named(words[1]), limit(words[2]));
+                return "ok " + set(named(words[1]), atLeast(1, words[2]));
+            }
+            if (words.length == 3 && words[0].equals("hold")) {
+                return "ok " + hold(named(words[1]), atLeast(0, words[2]));
             }
             if (words.length == 1 && words[0].equals("keep")) {
                 before.clear();
@@ -37,13 +45,25 @@ final class Orders {
         } catch (IllegalArgumentException e) {
             return "error " + e.getMessage();
         }
-        return "error an order is: get RESOURCE, set RESOURCE LIMIT, or keep";
+        return "error an order is: get RESOURCE, set RESOURCE LIMIT, hold RESOURCE NUMBER, or"
+                + " keep";
     }
 
     /** Puts back what this connection has changed. */
     void undo() {
         before.forEach(SoftResource::resize);
         before.clear();
+        held.forEach(resource -> resource.hold(0));
+        held.clear();
+    }
+
+    private int hold(SoftResource resource, int count) {
+        held.add(resource);
+        resource.hold(count);
+        if (count == 0) {
+            held.remove(resource);
+        }
+        return count;
     }
 
     private int set(SoftResource resource, int limit) {
@@ -62,16 +82,16 @@ final class Orders {
         return resource;
     }
 
-    private static int limit(String text) {
+    private static int atLeast(int least, String text) {
         try {
-            int limit = Integer.parseInt(text);
-            if (limit >= 1) {
-                return limit;
+            int number = Integer.parseInt(text);
+            if (number >= least) {
+                return number;
             }
         } catch (NumberFormatException e) {
             // Falls through: the sentence below is the same for both.
         }
         throw new IllegalArgumentException(
-                "a limit is a whole number of at least 1, not \"" + text + "\"");
+                "a limit is a whole number of at least " + least + ", not \"" + text + "\"");
     }
 }

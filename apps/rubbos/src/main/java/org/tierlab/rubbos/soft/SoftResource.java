@@ -16,4 +16,12 @@ public interface SoftResource {
 
     /** Changes the limit, which is at least 1, at once. */
     void resize(int limit);
+
+    /**
+     * Has somebody who does nothing with it use so much of it; 0 gives all back. Waits for what is
+     * in use.
+     */
+    default void hold(int count) {
+        throw new IllegalArgumentException(name() + " cannot be held");
+    }
 }

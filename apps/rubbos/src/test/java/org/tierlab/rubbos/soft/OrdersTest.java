@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Test;
 class OrdersTest {
     private static final class Fixed implements SoftResource {
         private int limit = 64;
+        private int held;
 
         @Override
         public String name() {
@@ -34,6 +35,11 @@ class OrdersTest {
         public void resize(int limit) {
             this.limit = limit;
         }
+
+        @Override
+        public void hold(int count) {
+            held = count;
+        }
     }
 
     private final Fixed pool = new Fixed();
@@ -56,6 +62,17 @@ class OrdersTest {
     }
 
     @Test
+    void whatIsHeldIsGivenBackWhenTheConnectionEnds() {
+        assertEquals("ok 64", orders.answer("hold pool 64"));
+        assertEquals(64, pool.held);
+        assertEquals(
+                "error a limit is a whole number of at least 0, not \"-1\"",
+                orders.answer("hold pool -1"));
+        orders.undo();
+        assertEquals(0, pool.held);
+    }
+
+    @Test
     void whatIsKeptStays() {
         orders.answer("set pool 2");
         assertEquals("ok 0", orders.answer("keep"));
@@ -73,7 +90,8 @@ class OrdersTest {
                 "error a limit is a whole number of at least 1, not \"many\"",
                 orders.answer("set pool many"));
         assertEquals(
-                "error an order is: get RESOURCE, set RESOURCE LIMIT, or keep", orders.answer(""));
+                "error an order is: get RESOURCE, set RESOURCE LIMIT, hold RESOURCE NUMBER, or keep",
+                orders.answer(""));
         assertEquals(64, pool.limit());
     }
 }

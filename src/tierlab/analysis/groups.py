@@ -1,0 +1,65 @@
+"""Which trials are alike? Run folders in groups: by the folder named, or by their levels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tierlab.errors import UserError
+from tierlab.tables.manifest import NAME
+from tierlab.tables.run import Run
+
+
+@dataclass(frozen=True)
+class Group:
+    """Trials that differ in nothing that was asked for."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+
+def groups(folders: Sequence[Path]) -> list[Group]:
+    """A group for each folder, a trial's or an experiment's; of one folder, a group for each
+    combination of levels. UserError when there are not two groups, or a group is mixed.
+    """
+    alone = len(folders) == 1
+    found = _by_levels(folders[0]) if alone else [_alike(folder) for folder in folders]
+    if len(found) < 2:
+        raise UserError(
+            f"{folders[0]}: has one combination of levels; name another run folder to compare"
+            " it with."
+        )
+    return found
+
+
+def _by_levels(folder: Path) -> list[Group]:
+    by_levels: dict[str, list[Run]] = {}
+    for run in _runs(folder):
+        by_levels.setdefault(_levels(run), []).append(run)
+    return [Group(levels, tuple(runs)) for levels, runs in by_levels.items()]
+
+
+def _alike(folder: Path) -> Group:
+    found = _by_levels(folder)
+    if len(found) > 1:
+        raise UserError(
+            f"{folder}: has trials of {len(found)} combinations of levels; name that folder alone"
+            " to compare them, or the run folders of one combination."
+        )
+    return Group(str(folder), found[0].runs)
+
+
+def _runs(folder: Path) -> list[Run]:
+    if (folder / NAME).is_file():
+        return [Run(folder)]
+    found = [Run(each.parent) for each in sorted(folder.glob(f"*/{NAME}"))]
+    if not found:
+        raise UserError(f"{folder}: there is no run folder; name one, or an experiment's folder.")
+    return found
+
+
+def _levels(run: Run) -> str:
+    levels = run.manifest.factors
+    return ", ".join(f"{key} = {json.dumps(levels[key])}" for key in levels) or str(run.path.parent)

@@ -1,0 +1,34 @@
+"""How much does repeating change? ADIN and MMR over the trials of a group.
+
+Source: the paper on non-uniform VCPU-PCPU mapping in virtualization, section 4.2.1, equations 3-4.
+ADIN is the variance divided by the mean and so has the unit of the figure; MMR is the largest by
+the smallest.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tierlab.analysis.result import Result
+
+
+class Instability(Result):
+    """Of one figure of each trial; ``adin`` and ``mmr`` are None for fewer than two trials."""
+
+    trials: int
+    mean: float
+    adin: float | None
+    mmr: float | None
+
+
+def instability(figures: Sequence[float]) -> Instability:
+    """Return ADIN and MMR of positive figures, one a trial."""
+    values = np.asarray(figures, dtype=np.float64)
+    mean = float(values.mean())
+    several = values.size > 1 and values.min() > 0
+    return Instability(
+        trials=values.size,
+        mean=mean,
+        adin=float(values.var(ddof=1) / mean) if several else None,
+        mmr=float(values.max() / values.min()) if several else None,
+    )

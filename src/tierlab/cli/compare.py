@@ -1,0 +1,75 @@
+"""``tierlab compare A B``: do trials differ, by how much, and how sure is that?"""
+
+from __future__ import annotations
+
+import json as encoder
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tierlab.analysis.blocks import Blocks, blocks
+from tierlab.analysis.compare import LEAST, compare
+from tierlab.analysis.groups import Group, groups
+from tierlab.analysis.instability import Instability, instability
+from tierlab.analysis.observed import observe
+from tierlab.errors import UserError
+from tierlab.report import differences
+from tierlab.tables.run import Run
+from tierlab.trial.finish import is_unfinished, recover
+from tierlab.trial.folder import RunFolder
+
+
+def compare_runs(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders or experiments' folders; the first is the baseline."),
+    ],
+    least: Annotated[
+        float, typer.Option(help="The smallest difference that is claimed, as a share.")
+    ] = LEAST,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, a line for each group.")
+    ] = False,
+) -> None:
+    """Say in what groups of trials differ, with intervals and a plain verdict.
+
+    Of a single folder, its combinations of levels are compared. "Within noise" is an answer.
+    """
+    for folder in runs:
+        if is_unfinished(trial := RunFolder(folder)):
+            recover(trial)
+    found = groups(runs)
+    cut = [[_blocks(run) for run in group.runs] for group in found]
+    console = Console(highlight=False)
+    for group, trials in zip(found[1:], cut[1:], strict=True):
+        differs = compare(cut[0], trials, least)
+        names = (found[0].name, group.name)
+        if json:
+            rows = [each.model_dump() for each in differs]
+            said = differences.verdict(names, differs)
+            typer.echo(encoder.dumps({"groups": names, "differences": rows, "verdict": said}))
+        else:
+            differences.show(names, differs, console)
+    if not json:
+        _show_instability(found, cut, console)
+
+
+def _show_instability(
+    found: Sequence[Group], cut: Sequence[Sequence[Blocks]], console: Console
+) -> None:
+    each = [_instability(trials) for trials in cut]
+    differences.show_instability([group.name for group in found], each, console)
+
+
+def _instability(trials: Sequence[Blocks]) -> Instability:
+    return instability([float(t.done.sum()) / (t.done.size * t.seconds) for t in trials])
+
+
+def _blocks(run: Run) -> Blocks:
+    observed = observe(run)
+    if observed.measured is None or not run.has("requests"):
+        raise UserError(f"{run.path}: saw no requests, so there is nothing to compare.")
+    return blocks(observed.db, observed.measured)

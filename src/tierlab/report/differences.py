@@ -1,0 +1,74 @@
+"""What differs between groups of trials, on the terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tierlab.analysis.compare import Difference
+from tierlab.analysis.instability import Instability
+from tierlab.report.figures import amount, number, printable, seconds
+
+ORDER = ("first", "second")
+STYLES = {"better": "green", "worse": "bold yellow", "within noise": "dim"}
+
+
+def show(names: tuple[str, str], found: Sequence[Difference], console: Console) -> None:
+    """Print one table: each measure in both groups, the difference with its interval, a verdict."""
+    title = "\n".join(f"{which}: {printable(n)}" for which, n in zip(ORDER, names, strict=True))
+    table = Table(
+        title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim"
+    )
+    table.add_column("measure", no_wrap=True)
+    for heading in (*ORDER, "%, with 95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for each in found:
+        table.add_row(
+            Text(each.measure),
+            _value(each.first, each.unit),
+            _value(each.second, each.unit),
+            f"{_signed(each.relative)} [{_signed(each.low)}, {_signed(each.high)}]",
+            Text(each.verdict, style=STYLES[each.verdict]),
+        )
+    console.print(table)
+    console.print(Text(verdict(names, found)), soft_wrap=True)
+
+
+def verdict(names: tuple[str, str], found: Sequence[Difference]) -> str:
+    """Say in one sentence what differs."""
+    claimed = [each for each in found if each.verdict != "within noise"]
+    if not claimed:
+        return f"{names[1]} does not differ from {names[0]}: all is within noise."
+    said = [
+        f"{each.measure} is {each.verdict} by {_signed(each.relative)[1:]} %" for each in claimed
+    ]
+    return f"{names[1]} against {names[0]}: {'; '.join(said)}."
+
+
+def show_instability(names: Sequence[str], found: Sequence[Instability], console: Console) -> None:
+    """Print how much repeating changed each group's throughput; nothing without repetitions."""
+    repeated = [(n, each) for n, each in zip(names, found, strict=True) if each.adin is not None]
+    if not repeated:
+        return
+    table = Table(title="throughput over repetitions", title_justify="left")
+    for heading in ("group", "trials", "mean, requests/s", "ADIN", "MMR"):
+        table.add_column(heading, overflow="fold")
+    for name, each in repeated:
+        figures = (number(each.mean), number(each.adin or 0.0), f"{each.mmr:.2f}/1")
+        table.add_row(printable(name), str(each.trials), *figures)
+    console.print(table)
+
+
+def _value(value: float, unit: str) -> str:
+    return seconds(value) if unit == "s" else amount(value, unit)
+
+
+def _signed(relative: float) -> str:
+    """Per cent, as exactly as it matters.
+
+    >>> _signed(0.0314), _signed(-0.31), _signed(12.4)
+    ('+3.1', '-31', '+1,240')
+    """
+    return f"{relative * 100:+.1f}" if abs(relative) < 0.1 else f"{relative * 100:+,.0f}"

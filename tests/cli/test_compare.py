@@ -1,0 +1,103 @@
+"""`tierlab compare`: groups of run folders, the verdict, the JSON, what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tierlab.cli.main import app
+from tierlab.errors import UserError
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
+
+import made_run
+
+RUNNER = CliRunner(env={"COLUMNS": "100"})
+SECOND_NS = 1_000_000_000
+SECONDS = 20
+
+
+def run_folder(folder: Path, response_ns: int, **changes: object) -> Path:
+    """A trial in which 50 requests a second take about so long each."""
+    folder.mkdir(parents=True)
+    requests = [
+        {
+            "user": index % 7,
+            "session": 0,
+            "interaction": "home",
+            "request_id": str(index),
+            "intended_ns": index * SECOND_NS // 50,
+            "end_ns": index * SECOND_NS // 50 + response_ns + index * 7919 % 1_000_000,
+            "status": 200,
+        }
+        for index in range(50 * SECONDS)
+    ]
+    phase = {"name": "runtime", "start_ns": 0, "end_ns": (SECONDS + 1) * SECOND_NS}
+    made_run.write_tables(folder, {"requests": requests})
+    made_run.manifest(**{"phases": [phase], "servers": {}, **changes}).write(folder)
+    return folder
+
+
+def test_a_slower_trial_is_said_to_be(tmp_path: Path) -> None:
+    first = run_folder(tmp_path / "a/001", 4_000_000)
+    second = run_folder(tmp_path / "b/001", 6_000_000)
+
+    result = RUNNER.invoke(app, ["compare", str(first), str(second)])
+
+    assert result.exit_code == 0, result.output
+    assert "response time, by page is worse by" in result.stdout
+    assert "throughput is" not in result.stdout
+
+
+def test_an_experiment_s_levels_are_compared_with_the_first(tmp_path: Path) -> None:
+    for number, threads, response_ns in (
+        (1, 10, 4_000_000),
+        (2, 50, 2_000_000),
+        (3, 10, 4_000_000),
+    ):
+        levels = {"system.app.soft.threads": threads}
+        run_folder(tmp_path / f"x/00{number}", response_ns, factors=levels)
+
+    result = RUNNER.invoke(app, ["compare", str(tmp_path / "x"), "--json"])
+
+    (only,) = map(json.loads, result.stdout.splitlines())
+    assert only["groups"] == ["system.app.soft.threads = 10", "system.app.soft.threads = 50"]
+    verdicts = {each["measure"]: each["verdict"] for each in only["differences"]}
+    assert verdicts["response time, by page"] == "better"
+    assert verdicts["throughput"] == "within noise"
+
+
+def test_repetitions_show_their_instability(tmp_path: Path) -> None:
+    for number in (1, 2):
+        run_folder(tmp_path / f"a/00{number}", 4_000_000)
+    run_folder(tmp_path / "b/001", 4_000_000)
+
+    said = RUNNER.invoke(app, ["compare", str(tmp_path / "a"), str(tmp_path / "b/001")]).stdout
+
+    assert "all is within noise" in said
+    assert "1.00/1" in said
+
+
+@pytest.mark.parametrize(
+    ("levels", "folders", "sentence"),
+    [
+        ([{}], ["x"], "has one combination of levels; name another run folder"),
+        ([{"load.users": 1}, {"load.users": 2}], ["x", "y"], "has trials of 2 combinations"),
+        ([], ["x", "y"], "there is no run folder"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(
+    tmp_path: Path, levels: list[dict[str, int]], folders: list[str], sentence: str
+) -> None:
+    (tmp_path / "x").mkdir()
+    for number, factors in enumerate(levels, 1):
+        run_folder(tmp_path / f"x/00{number}", 4_000_000, factors=factors)
+
+    result = RUNNER.invoke(app, ["compare", *(str(tmp_path / name) for name in folders)])
+
+    assert isinstance(result.exception, UserError)
+    assert sentence in str(result.exception)

@@ -1,0 +1,41 @@
+"""Sampled evidence over windows that do not match its ticks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.signals import Signal
+
+MS = 1_000_000
+FIRST = 1_700_000_000_000 * MS
+
+
+def signal(*values: float) -> Signal:
+    """Ticks of 50 ms, the third of which was not taken."""
+    start = FIRST + 50 * MS * np.array([0, 1, 3, 4], dtype=np.int64)
+    return Signal(start, start + 50 * MS, np.array(values))
+
+
+def window(start_ms: int, end_ms: int) -> Window:
+    return Window(start_ns=FIRST + start_ms * MS, end_ns=FIRST + end_ms * MS)
+
+
+def test_means_on_a_grid_are_exact_and_say_what_was_not_measured():
+    found = signal(1.0, 3.0, 5.0, 7.0).means(FIRST + MS * np.array([-50, 0, 25, 75, 100, 150, 250]))
+    assert np.isnan(found[[0, 4]]).all()
+    assert np.allclose(found[[1, 2, 3, 5]], [1.0, 2.0, 3.0, 6.0])
+
+
+def test_a_share_of_a_tick_may_all_lie_in_a_shorter_window():
+    """A server that waited for a CPU for 18 of 50 ms was taken for a stopped one for 29 ms."""
+    seen = signal(0.0, 0.36, 0.0, 0.0)
+    short = window(60, 89)
+    assert np.isclose(seen.mean(short), 0.36)
+    assert np.isclose(seen.at_most(short), 18 / 29)
+    assert seen.at_most(window(110, 140)) is None
+
+
+def test_over_whole_ticks_the_most_is_the_mean():
+    seen = signal(0.2, 0.4, 0.0, 0.0)
+    assert np.isclose(seen.at_most(window(0, 100)), 0.3)
