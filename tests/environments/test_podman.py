@@ -132,6 +132,14 @@ def test_a_program_that_was_frozen_can_be_stopped_and_its_death_is_seen(
     assert process.poll() == -signal.SIGKILL
 
 
+def test_no_folder_of_the_runtime_stays_on_the_host(trial: str, traces: Traces) -> None:  # noqa: ARG001
+    before = listing("/run")
+    podman = Podman(Ledger(trial))
+    podman.create(DomainSpec("db.1")).start()
+    podman.destroy()
+    assert [path for path in listing("/run") if path not in before and "runc" in path] == []
+
+
 def test_the_users_own_podman_is_not_touched(podman: Podman) -> None:
     places = ("/var/lib/containers", "/run/containers", "/run/libpod", "/run/runc", "/dev/shm")
     before = {place: listing(place) for place in places}

@@ -34,3 +34,13 @@ def make_folder(ledger: Ledger, path: Path, kind: str = "folder", mode: int = 0o
         raise UserError(f"{path}: cannot make the trial's folder ({error.strerror}).") from error
     ledger.amend(entry, inode=path.stat().st_ino)
     return entry
+
+
+def share_folder(ledger: Ledger, path: Path) -> None:
+    """Have a folder that programs of any trial use; the last one to end removes it, if empty.
+
+    One that was there before any trial stays.
+    """
+    if not path.exists() or ledger.others_list("empty folder", path=str(path)):
+        ledger.add("empty folder", path=str(path))
+        path.mkdir(exist_ok=True)

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import psutil
 
-from tierlab.environments.files import make_folder
+from tierlab.environments.files import make_folder, share_folder
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import TOKEN, carries
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 REMOVE_SECONDS = 30.0
+RUNC = Path("/run/runc")
+"""runc's own folder: the monitor's last call of podman makes it, though nothing is kept there."""
 
 _ENGINE = """\
 [engine]
@@ -53,6 +55,7 @@ class Storage:
 
     def make(self, ledger: Ledger) -> None:
         """Make the folder, with podman's settings in it."""
+        share_folder(ledger, RUNC)
         make_folder(ledger, self.folder, kind="container storage", mode=0o700)
         words = {"folder": self.folder, "path": PATH, "token_name": TOKEN, "token": self.token}
         (self.folder / "containers.conf").write_text(_ENGINE.format(**words))
