@@ -39,7 +39,7 @@ print("up", flush=True)
 for number in range(1, 100):
     domain = podman.create(DomainSpec(f"db.{number}"))
     domain.start()
-    domain.spawn(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"], log="out.log")
+    domain.spawn(["sleep", "600"], log="out.log")
 """
 
 
