@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments import native, tcp
+from tierlab.environments import host_probe, tcp
 from tierlab.environments.base import Capability
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
@@ -80,7 +80,7 @@ def test_where_it_cannot_be_had_it_is_refused_in_a_sentence_and_leaves_nothing(
     traces: object,  # noqa: ARG001 - looks for what is left
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(native, "obstacle", lambda _: "no such tree is mounted")
+    monkeypatch.setattr(host_probe, "obstacle", lambda _: "no such tree is mounted")
 
     with pytest.raises(UserError) as raised:
         Native(Ledger(trial), tcp=tcp.BEHAVIOURS["classic"])

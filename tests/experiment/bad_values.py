@@ -139,7 +139,7 @@ CASES: list[tuple[str, Any, str]] = [
         "readwrite",
         f'load.mix must be {MIXES}, not "readwrite" (did you mean read-write?)',
     ),
-    ("system.environment", "kvm", 'system.environment must be "native", not "kvm"'),
+    ("system.environment", "kvm", 'system.environment must be "native" or "podman", not "kvm"'),
     (
         "system.workload",
         "rubis",

@@ -27,7 +27,7 @@ def clean(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Remove processes, namespaces, control groups and folders that dead trials left behind."""
+    """Remove processes, containers, groups, namespaces and folders that dead trials left behind."""
     found = accounts()
     live = [] if force else [account for account in found if account.is_live]
     dead = [account for account in found if account not in live]

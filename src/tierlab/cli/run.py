@@ -33,12 +33,16 @@ def run(
     file: Annotated[Path, typer.Argument(help="An experiment file; `tierlab init` writes one.")],
     runs: Runs = Path("runs"),
     json: Json = False,
+    environment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Instead of the file's: native or podman."),
+    ] = None,
 ) -> None:
     """Run an experiment: every trial from deployment to report.
 
     The exit status is 1 when a trial misses the file's [objective], 2 when one fails.
     """
-    run_experiment(experiment.load(file), runs, json)
+    run_experiment(experiment.load(file, environment=environment), runs, json)
 
 
 def run_experiment(asked: Experiment, runs: Path, json: bool) -> list[Path]:

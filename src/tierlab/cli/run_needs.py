@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tierlab.environments.base import Capability
-from tierlab.environments.native import WORK_ROOT, Native
+from tierlab.environments.host import WORK_ROOT, HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.mariadb_seed import cache_folder
 from tierlab.servers.rubbos import PROJECT
 from tierlab.trial import agent
+from tierlab.trial.life import ENVIRONMENTS
 from tierlab.workloads.rubbos.shape import application_jar
 
 GROUP = "programs"
+LOST = {"native": "every run", "podman": "runs in containers"}
+"""What cannot be had without an environment."""
 PROGRAMS = {
     **{program: package for kind in KINDS.values() for program, package in kind.programs.items()},
     "lstopo-no-graphics": "hwloc-nox",
@@ -35,10 +38,11 @@ def folders(runs: Path) -> dict[str, tuple[Path, str]]:
 
 
 def checks() -> Iterator[Check]:
-    """The agent, the application, and the environment that the demo uses."""
+    """The agent, the application, and the environments; the demo uses the first."""
     yield _agent()
     yield _application()
-    yield _native()
+    for kind in ENVIRONMENTS.values():
+        yield _environment(kind)
 
 
 def _agent() -> Check:
@@ -62,21 +66,17 @@ def _application() -> Check:
     return Check(GROUP, "RUBBoS", Verdict.MISSING, seen, "every run", "make setup", needed=True)
 
 
-def _native() -> Check:
-    """What the native environment says of itself; to move a bare process is nobody's wish."""
+def _environment(kind: type[HostEnvironment]) -> Check:
+    """What an environment says of itself; that none can migrate is no news of this machine."""
+    group, name = "environments", kind.name
+    lost = LOST[name]
     try:
-        probe = Native.probe()
+        probe = kind.probe()
     except UserError as error:
-        return Check("environments", "native", Verdict.MISSING, str(error), "every run")
+        return Check(group, name, Verdict.MISSING, str(error), lost)
     cannot = {c: why for c, why in probe.cannot.items() if c is not Capability.MIGRATE}
     if not cannot:
-        seen = ", ".join(sorted(probe.can))
-        return Check("environments", "native", Verdict.WORKS, seen)
+        return Check(group, name, Verdict.WORKS, ", ".join(sorted(probe.can)))
     reasons = dict.fromkeys(cannot.values())
-    return Check(
-        "environments",
-        "native",
-        Verdict.PARTLY,
-        f"without {', '.join(sorted(cannot))}",
-        "; ".join(reasons),
-    )
+    without = f"without {', '.join(sorted(cannot))}"
+    return Check(group, name, Verdict.PARTLY, without, "; ".join(reasons))

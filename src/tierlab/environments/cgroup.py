@@ -34,6 +34,13 @@ class Group:
         """The folders whose ``cgroup.procs`` a process must be written to, each once."""
         return list(dict.fromkeys(self.folders.values()))
 
+    def trees(self) -> dict[Path, list[str]]:
+        """The same by folder: the controllers that it has."""
+        found: dict[Path, list[str]] = {}
+        for controller, folder in self.folders.items():
+            found.setdefault(folder, []).append(controller)
+        return found
+
     def pids(self) -> list[int]:
         """List the processes in the group."""
         found: set[int] = set()
@@ -52,6 +59,11 @@ class Group:
         if new:
             old["unified"] = next(iter(new.values()))
         return old
+
+
+def trial_group(trial: str) -> str:
+    """What a trial's group is called, at the root of each tree."""
+    return f"tierlab-{trial}"
 
 
 class Hierarchy(ABC):
@@ -114,19 +126,33 @@ class Hierarchy(ABC):
 
     def make(self, ledger: Ledger, name: str) -> Group:
         """Make group `name` (below ``tierlab-<trial>``), each folder in the ledger first."""
-        folders: dict[str, Path] = {}
-        by_root: dict[Path, list[str]] = {}
-        for controller, root in self.controllers().items():
-            by_root.setdefault(root, []).append(controller)
+        self.make_trial(ledger)
+        group = self.group(ledger.trial, name)
+        self.complete(ledger, group)
+        return group
+
+    def complete(self, ledger: Ledger, group: Group) -> None:
+        """Make the folders of a group that are not there."""
+        for folder, controllers in group.trees().items():
+            if not folder.exists():
+                self._make_folder(ledger, folder, controllers)
+
+    def make_trial(self, ledger: Ledger) -> None:
+        """Make the trial's own group in every tree, unless it is there."""
         self.prepare(ledger, tuple(self.controllers()))
-        for root, controllers in by_root.items():
-            above = root / f"tierlab-{ledger.trial}"
+        for folder, controllers in Group(self.controllers()).trees().items():
+            above = folder / trial_group(ledger.trial)
             if not above.exists():
                 self._make_folder(ledger, above, controllers)
-            folder = above / name
-            self._make_folder(ledger, folder, controllers)
-            folders.update(dict.fromkeys(controllers, folder))
-        return Group(folders)
+
+    def group(self, trial: str, name: str) -> Group:
+        """Group `name` of a trial, made or not."""
+        return Group(
+            {
+                controller: root / trial_group(trial) / name
+                for controller, root in self.controllers().items()
+            }
+        )
 
     def _make_folder(self, ledger: Ledger, folder: Path, controllers: list[str]) -> None:
         entry = ledger.add("cgroup", path=str(folder))

@@ -21,13 +21,26 @@ def copy_tree(source: Path, target: Path) -> None:
         raise UserError(f"cannot copy {source} to {target}: {copied.stderr.strip()}.")
 
 
-def make_folder(ledger: Ledger, path: Path) -> Entry:
-    """Make a folder of the trial's, in the ledger first; `UserError` if it is there already."""
-    entry = ledger.add("folder", path=str(path))
+def make_folder(ledger: Ledger, path: Path, kind: str = "folder", mode: int = 0o755) -> Entry:
+    """Make a folder of the trial's, in the ledger first; `UserError` if it is there already.
+
+    `kind`: as what the ledger lists it.
+    """
+    entry = ledger.add(kind, path=str(path))
     try:
-        path.mkdir(mode=0o755)
+        path.mkdir(mode=mode)
     except OSError as error:
         ledger.strike(entry)
         raise UserError(f"{path}: cannot make the trial's folder ({error.strerror}).") from error
     ledger.amend(entry, inode=path.stat().st_ino)
     return entry
+
+
+def share_folder(ledger: Ledger, path: Path) -> None:
+    """Have a folder that programs of any trial use; the last one to end removes it, if empty.
+
+    One that was there before any trial stays.
+    """
+    if not path.exists() or ledger.others_list("empty folder", path=str(path)):
+        ledger.add("empty folder", path=str(path))
+        path.mkdir(exist_ok=True)

@@ -7,7 +7,14 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.process import Launch, Process, identify, let_go, open_gate
+from tierlab.environments.process import (
+    EnteredProcess,
+    Launch,
+    Process,
+    identify,
+    let_go,
+    open_gate,
+)
 
 
 def hold(ledger: Ledger, launch: Launch, output: int, errors: int) -> tuple[Process, Popen[bytes]]:
@@ -21,7 +28,8 @@ def hold(ledger: Ledger, launch: Launch, output: int, errors: int) -> tuple[Proc
         popen.kill()
         popen.communicate()
         raise
-    return Process(popen, identity, ledger.token, lambda: ledger.strike(entry)), popen
+    kind = EnteredProcess if launch.stays else Process
+    return kind(popen, identity, ledger.token, lambda: ledger.strike(entry)), popen
 
 
 def launch_program(ledger: Ledger, launch: Launch, output: int, errors: int) -> Process:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import pyroute2
 
+from tierlab.environments.files import share_folder
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
 
@@ -68,9 +69,7 @@ def create(ledger: Ledger, sysctls: Mapping[str, int]) -> Namespace:
     `sysctls` by their dotted names (``net.core.somaxconn``). They belong to the namespace alone
     and go with it.
     """
-    if not FOLDER.exists() or ledger.others_list("empty folder", path=str(FOLDER)):
-        ledger.add("empty folder", path=str(FOLDER))
-        FOLDER.mkdir(exist_ok=True)
+    share_folder(ledger, FOLDER)
     path = FOLDER / f"tierlab-{ledger.trial}"
     entry = ledger.add("network namespace", path=str(path))
     try:

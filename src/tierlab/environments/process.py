@@ -12,10 +12,13 @@ import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL, SIGTERM, Signals
+from signal import SIGCONT, SIGKILL, SIGTERM, Signals
 from typing import IO
+
+import psutil
 
 TOKEN = "TIERLAB_LEDGER"
 """Environment variable of every process of a trial: the token of its ledger."""
@@ -202,6 +205,41 @@ class Process:
         return gently
 
 
+class EnteredProcess(Process):
+    """A program in a PID namespace of its own: child of the one that entered it (nsenter(1)).
+
+    That one waits, and ends as the program did: with its status, or by its signal.
+    """
+
+    def poll(self) -> int | None:
+        """Exit status, negative for a signal; None while it runs."""
+        self._wake()
+        return super().poll()
+
+    def signal(self, number: Signals) -> None:
+        """Send a signal to the program itself; who waits for it would not pass it on."""
+        if self._popen.poll() is not None:
+            return
+        for child in self._children():
+            with suppress(psutil.NoSuchProcess):
+                child.send_signal(number)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Continue who waits: it stopped because its child was, and nobody else wakes it."""
+        found = stat(self.pid)
+        if found is None or found.state != "T":
+            return
+        if not any(child.status() == psutil.STATUS_STOPPED for child in self._children()):
+            os.kill(self.pid, SIGCONT)
+
+    def _children(self) -> list[psutil.Process]:
+        try:
+            return psutil.Process(self.pid).children()
+        except psutil.NoSuchProcess:
+            return []
+
+
 @dataclass(frozen=True)
 class Launch:
     """How to start a program: where it belongs and what it may see."""
@@ -213,6 +251,8 @@ class Launch:
     """Programs that change namespace or user and then become the next, such as nsenter."""
     env: Mapping[str, str] | None = None
     cwd: Path | None = None
+    stays: bool = False
+    """Whether a program of the prefix stays, with the program proper as its child."""
 
 
 def open_gate(

@@ -7,19 +7,18 @@ left alone and reported; what is gone already is simply struck off.
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierlab.environments import podman_storage
 from tierlab.environments.ledger import Account, Entry
+from tierlab.environments.mounts import detach, mounts_below
+from tierlab.environments.podman_storage import Storage
 from tierlab.environments.process import Identity, end, session_members
-
-MNT_DETACH = 2
 
 GRACE = 5.0
 """Seconds between asking a process to end and killing it."""
@@ -36,11 +35,8 @@ class Outcome:
 
 
 def remove_all(account: Account, grace: float) -> Iterator[Outcome]:
-    """Remove all that is outstanding: processes first, then the rest, the latest made first."""
-    backwards = account.entries[::-1]
-    processes = [entry for entry in backwards if entry.kind == "process"]
-    others = [entry for entry in backwards if entry.kind != "process"]
-    for entry in [*processes, *others]:
+    """Remove all that is outstanding: what runs first, then the rest, the latest made first."""
+    for entry in sorted(account.entries, key=lambda entry: (_rank(entry), -entry.number)):
         # A mistake with one thing must not keep the others from being removed.
         try:
             yield _REMOVERS[entry.kind](entry, account, grace)
@@ -48,9 +44,16 @@ def remove_all(account: Account, grace: float) -> Iterator[Outcome]:
             yield Outcome(entry, False, f"could not remove {describe(entry)}: {error}")
 
 
+def _rank(entry: Entry) -> int:
+    """Processes may be making a container at the moment, and a container uses the rest."""
+    return {"process": 0, "container": 1}.get(entry.kind, 2)
+
+
 def describe(entry: Entry) -> str:
     """Name an entry for people."""
     what = entry.what
+    if entry.kind == "container":
+        return f"container {what['name']}"
     if entry.kind == "process":
         return f"process {what['pid']} ({what['program']})"
     if entry.kind == "controller":
@@ -122,12 +125,34 @@ def _remove_namespace(entry: Entry, _account: Account, _grace: float) -> Outcome
         problem = _identity_problem(entry, path)
         if problem is not None:
             return Outcome(entry, False, problem)
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.umount2(os.fsencode(path), MNT_DETACH) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number), str(path))
+        detach(path)
     path.unlink()
     return Outcome(entry, True, f"removed {describe(entry)}")
+
+
+def _remove_container(entry: Entry, account: Account, grace: float) -> Outcome:
+    if not account.is_of_this_boot:
+        return Outcome(entry, True, None)
+    name, storage = str(entry.what["name"]), Path(str(entry.what["path"]))
+    names = frozenset(str(entry.what[key]) for key in ("name", "id") if key in entry.what)
+    podman_storage.remove(Storage(storage, account.token), name)
+
+    def members() -> list[int]:
+        return podman_storage.monitors(account.token, names)
+
+    # Its monitor calls podman once more when it ends; that must not outlive the storage.
+    end(members, grace)
+    if members():
+        return Outcome(entry, False, f"could not end {describe(entry)}")
+    return Outcome(entry, True, f"removed {describe(entry)}")
+
+
+def _remove_storage(entry: Entry, account: Account, grace: float) -> Outcome:
+    """What a crash left mounted there comes off first: the folder is deleted with all in it."""
+    path = Path(str(entry.what["path"]))
+    for mount in mounts_below(path):
+        detach(mount)
+    return _remove_folder(entry, account, grace)
 
 
 def _remove_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
@@ -159,6 +184,8 @@ _REMOVERS: dict[str, Callable[[Entry, Account, float], Outcome]] = {
     "cgroup": _remove_cgroup,
     "controller": _take_controller_back,
     "network namespace": _remove_namespace,
+    "container": _remove_container,
+    "container storage": _remove_storage,
     "folder": _remove_folder,
     "empty folder": _remove_empty_folder,
 }

@@ -12,9 +12,30 @@ from tierlab.experiment.experiment import Experiment
 MOST_BYTES = 1 << 20
 
 
-def load(path: Path | str) -> Experiment:
-    """The experiment in a TOML file; UserError with one sentence when anything is wrong."""
-    return Experiment.from_tables(read_tables(Path(path)), str(path))
+def load(path: Path | str, *, environment: str | None = None) -> Experiment:
+    """The experiment in a TOML file; UserError with one sentence when anything is wrong.
+
+    `environment`: what `system.environment` is instead of what the file says.
+    """
+    tables = read_tables(Path(path))
+    if environment is not None:
+        _set_environment(tables, environment, path)
+    return Experiment.from_tables(tables, str(path))
+
+
+def _set_environment(tables: dict[str, Any], environment: str, path: Path | str) -> None:
+    if "system.environment" in _factors(tables):
+        raise UserError(
+            f"{path}: system.environment is a factor; run the file without --environment."
+        )
+    system = tables.setdefault("system", {})
+    if isinstance(system, dict):  # else it is found wrong with the rest of the file
+        system["environment"] = environment
+
+
+def _factors(tables: dict[str, Any]) -> dict[str, Any]:
+    factors = tables.get("factors", {})
+    return factors if isinstance(factors, dict) else {}
 
 
 def read_tables(path: Path) -> dict[str, Any]:

@@ -38,6 +38,16 @@ def hierarchies(proc: Path = Path("/proc")) -> tuple[Hierarchy, ...]:
     return tuple(found)
 
 
+def roots(proc: Path = Path("/proc")) -> tuple[Path, ...]:
+    """The root of every tree that is mounted here, those without a controller among them."""
+    mounts = (line.split() for line in (read_text(proc / "mounts") or "").splitlines())
+    return tuple(
+        Path(target.replace("\\040", " "))
+        for _, target, kind, *_ in mounts
+        if kind in ("cgroup", "cgroup2")
+    )
+
+
 def owners(proc: Path = Path("/proc")) -> dict[str, Hierarchy]:
     """The hierarchy of each controller; version 1 where both would (it owns it then)."""
     found: dict[str, Hierarchy] = {}

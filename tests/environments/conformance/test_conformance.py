@@ -23,6 +23,7 @@ from tierlab.environments.base import (
 )
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
+from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
 
 
@@ -34,7 +35,10 @@ class Entry:
     lacks: frozenset[Capability]
 
 
-ENVIRONMENTS = {"native": Entry(Native, frozenset({Capability.MIGRATE}))}
+ENVIRONMENTS = {
+    "native": Entry(Native, frozenset({Capability.MIGRATE})),
+    "podman": Entry(Podman, frozenset({Capability.MIGRATE})),
+}
 
 pytestmark = pytest.mark.privileged
 
@@ -222,11 +226,11 @@ def test_weights_share_out_a_contended_pu(environment: Environment, entry: Entry
 
     def ratio() -> float:
         before = [used(domain) for domain in domains]
-        time.sleep(2)
+        time.sleep(4)
         light, heavy = (used(domain) - first for domain, first in zip(domains, before, strict=True))
         return heavy / light
 
-    best_of(ratio, lambda ratio: ratio == pytest.approx(3, rel=0.25))
+    best_of(ratio, lambda ratio: ratio == pytest.approx(3, rel=0.1))
 
 
 def test_a_memory_limit_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:

@@ -1,0 +1,71 @@
+"""The podman environment: each server in an OCI container, made by podman and runc.
+
+The containers' root is this host's, seen through an overlay: the same programs as with bare
+processes, so that a difference between the two environments is the containers'.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import ClassVar
+
+from tierlab.environments.base import Capability, DomainSpec, Probe
+from tierlab.environments.host import HostEnvironment
+from tierlab.environments.host_domain import Ground
+from tierlab.environments.host_probe import probe_host
+from tierlab.environments.podman_domain import PodmanDomain
+from tierlab.environments.podman_storage import Storage
+from tierlab.errors import UserError
+from tierlab.machine.programs import locate
+
+PROGRAMS: Mapping[str, str] = {
+    "podman": "podman",
+    "conmon": "conmon",
+    "runc": "runc",
+    "catatonit": "catatonit",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+}
+"""Each with the Debian package that brings it."""
+
+NEEDED = (Capability.NETWORK, Capability.ACCOUNTING, Capability.UNPRIVILEGED)
+"""A container has these here or cannot be made."""
+
+
+class Podman(HostEnvironment):
+    """Containers on this host, for one trial; storage of their own below the trial's folder."""
+
+    name: ClassVar[str] = "podman"
+
+    @classmethod
+    def probe(cls) -> Probe:
+        """Look at rights, programs and control groups; `UserError` if no container can be made."""
+        if os.geteuid() != 0:
+            raise _refusal("it needs root")
+        missing = [package for name, package in PROGRAMS.items() if locate(name) is None]
+        if missing:
+            raise _refusal(f"packages are missing: {', '.join(dict.fromkeys(missing))}")
+        never = {Capability.MIGRATE: "its containers are not moved to another host yet"}
+        probe = probe_host(cls.name, never)
+        for capability in NEEDED:
+            if capability in probe.cannot:
+                raise _refusal(probe.cannot[capability])
+        return probe
+
+    def create(self, spec: DomainSpec) -> PodmanDomain:
+        """Make a domain: a folder now, a container when it starts."""
+        return PodmanDomain(self._ground, spec, self._storage)
+
+    def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
+        ground = super()._prepare(sysctls)
+        self._storage = Storage(self.work / ".podman", self._ledger.token)
+        self._storage.make(self._ledger)
+        return ground
+
+
+def _refusal(reason: str) -> UserError:
+    return UserError(
+        f"system.environment: podman cannot be used here, because {reason};"
+        " mend that, or use environment 'native'."
+    )

@@ -1,0 +1,134 @@
+"""A domain of the podman environment: a container whose programs are entered into it.
+
+The container itself runs nothing but a process that waits and reaps (catatonit). Programs enter its
+namespaces and its control group from outside, so that their exit status, output and signals are the
+laboratory's own, as with bare processes; they are unprivileged before they run.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from subprocess import PIPE, TimeoutExpired
+
+from tierlab.environments import podman_groups
+from tierlab.environments.base import DomainSpec
+from tierlab.environments.cgroup import Group, trial_group
+from tierlab.environments.host_domain import Ground, HostDomain
+from tierlab.environments.launching import hold
+from tierlab.environments.ledger import Entry
+from tierlab.environments.podman_storage import Storage
+from tierlab.environments.process import Launch
+from tierlab.errors import UserError
+
+INIT = ("catatonit", "-P")
+MOST_FILES, MOST_PROCESSES = 20_000, 32_768
+"""Limits of the container's own process. podman's defaults are above the hard limits of a root
+without CAP_SYS_RESOURCE; lowering is always allowed."""
+PODMAN_SECONDS = 60.0
+NAMESPACES = ("--mount", "--pid", "--ipc", "--uts", "--net")
+
+
+class PodmanDomain(HostDomain):
+    """One container: namespaces, a root of its own over the host's, and a control group."""
+
+    given_up = (*HostDomain.given_up, "--bounding-set=-all", "--inh-caps=-all")
+
+    def __init__(self, ground: Ground, spec: DomainSpec, storage: Storage) -> None:
+        super().__init__(ground, spec)
+        self.container = f"tierlab-{ground.ledger.trial}-{spec.name}"
+        self._storage = storage
+        self._pid_file = storage.folder / f"{spec.name}.pid"
+        self._init = 0
+
+    def pids(self) -> list[int]:
+        """List the processes in it, but for the one that only keeps it."""
+        if self._group is None or not self._init:
+            return []
+        inside = _pid_namespace(self._init)
+        # Who entered a program into the namespace is in the group too, but waits outside.
+        return [
+            pid
+            for pid in self._group.pids()
+            if pid != self._init and inside is not None and _pid_namespace(pid) == inside
+        ]
+
+    def _make_group(self) -> Group:
+        ledger, hierarchy = self._ground.ledger, self._ground.hierarchy
+        assert hierarchy is not None  # the environment is refused without control groups
+        hierarchy.make_trial(ledger)
+        what = {"name": self.container, "path": str(self._storage.folder)}
+        entry = ledger.add("container", **what)
+        identity = self._podman("create", *self._options(), "--rootfs", "/:O", *INIT)
+        ledger.amend(entry, id=identity)
+        self._group = hierarchy.group(ledger.trial, f"libpod-{identity}")
+        with podman_groups.announced(ledger, f"libpod-{identity}"):
+            self._podman("start", self.container)
+        hierarchy.complete(ledger, self._group)
+        self._init = int(self._pid_file.read_text())
+        return self._group
+
+    def _options(self) -> list[str]:
+        namespace, user = self._ground.namespace, self._ground.user
+        assert namespace is not None  # nor without these
+        assert user is not None
+        files = _at_most(MOST_FILES, resource.RLIMIT_NOFILE)
+        processes = _at_most(MOST_PROCESSES, resource.RLIMIT_NPROC)
+        return [
+            f"--name={self.container}",
+            f"--network=ns:{namespace.path}",
+            f"--cgroup-parent=/{trial_group(self._ground.ledger.trial)}",
+            "--cgroups=no-conmon",
+            f"--pidfile={self._pid_file}",
+            "--uts=private",
+            "--ipc=private",
+            f"--hostname={self.spec.name}",
+            f"--user={user.pw_uid}:{user.pw_gid}",
+            "--cap-drop=all",
+            "--security-opt=no-new-privileges",
+            f"--ulimit=nofile={files}:{files}",
+            f"--ulimit=nproc={processes}:{processes}",
+            f"--volume={self.folder}:{self.folder}",
+        ]
+
+    def _entry(self) -> Sequence[str]:
+        return ["nsenter", f"--target={self._init}", *NAMESPACES, f"--wdns={self.folder}"]
+
+    def _launch(self, argv: Sequence[str], env: Mapping[str, str] | None) -> Launch:
+        return replace(super()._launch(argv, env), cwd=None, stays=True)
+
+    def _is_mine(self, entry: Entry) -> bool:
+        return super()._is_mine(entry) or entry.what.get("name") == self.container
+
+    def _podman(self, *arguments: str) -> str:
+        """Run podman to its end, listed in the ledger while it runs; what it said."""
+        ledger, storage = self._ground.ledger, self._storage
+        launch = Launch(storage.argv(*arguments), ledger.token, env=storage.environment)
+        process, popen = hold(ledger, launch, PIPE, PIPE)
+        try:
+            output, errors = popen.communicate(b"go\n", PODMAN_SECONDS)
+        except TimeoutExpired:
+            errors = f"no end within {PODMAN_SECONDS:g} seconds".encode()
+        process.stop(0.0)
+        if popen.returncode != 0:
+            said = errors.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise UserError(
+                f"{self.spec.name}: 'podman {arguments[0]}' failed: {said[-1]};"
+                " 'tierlab doctor' says what this machine lacks."
+            )
+        return output.decode().strip()
+
+
+def _at_most(limit: int, kind: int) -> int:
+    hard = resource.getrlimit(kind)[1]
+    return limit if hard == resource.RLIM_INFINITY else min(hard, limit)
+
+
+def _pid_namespace(pid: int) -> int | None:
+    """Which PID namespace a process is in; None if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/ns/pid").stat().st_ino
+    except OSError:
+        return None

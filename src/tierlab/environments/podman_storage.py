@@ -1,0 +1,112 @@
+"""podman with storage and settings of a trial's own: the user's containers are never touched.
+
+Everything it writes lies below one folder of the trial's, and nothing of the machine's
+configuration is read: see containers.conf(5) and containers-storage.conf(5).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tierlab.environments.files import make_folder, share_folder
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.process import TOKEN, carries
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+REMOVE_SECONDS = 30.0
+RUNC = Path("/run/runc")
+"""runc's own folder: the monitor's last call of podman makes it, though nothing is kept there."""
+
+_ENGINE = """\
+[engine]
+cgroup_manager = "cgroupfs"
+runtime = "runc"
+events_logger = "none"
+lock_type = "file"
+tmp_dir = "{folder}/tmp"
+static_dir = "{folder}/root/libpod"
+volume_path = "{folder}/root/volumes"
+conmon_env_vars = ["PATH={path}", "{token_name}={token}"]
+"""
+# runc, since crun refuses a machine with both versions of the control groups. Locks in files, since
+# those in shared memory are one set for all of a user's containers and stay behind.
+
+_STORAGE = """\
+[storage]
+driver = "vfs"
+graphroot = "{folder}/root"
+runroot = "{folder}/run"
+"""
+# No image is ever stored there, so that the plainest driver does.
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where a trial's podman keeps what it has; `token` is the ledger's."""
+
+    folder: Path
+    token: str
+
+    def make(self, ledger: Ledger) -> None:
+        """Make the folder, with podman's settings in it."""
+        share_folder(ledger, RUNC)
+        make_folder(ledger, self.folder, kind="container storage", mode=0o700)
+        words = {"folder": self.folder, "path": PATH, "token_name": TOKEN, "token": self.token}
+        (self.folder / "containers.conf").write_text(_ENGINE.format(**words))
+        (self.folder / "storage.conf").write_text(_STORAGE.format(**words))
+
+    def argv(self, *arguments: str) -> list[str]:
+        """The command line of podman."""
+        return ["podman", "--runtime-flag", f"root={self.folder}/runc", *arguments]
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What must be in podman's environment."""
+        return {
+            "PATH": PATH,
+            "HOME": str(self.folder),
+            "CONTAINERS_CONF": str(self.folder / "containers.conf"),
+            "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf"),
+        }
+
+
+def remove(storage: Storage, name: str) -> None:
+    """Have podman remove a container with all that runs in it.
+
+    Whether that worked is told by what is left: a container that was never made, or whose making
+    was cut short, is no error of podman's that matters.
+    """
+    if not (storage.folder / "containers.conf").exists():
+        return
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(
+            storage.argv("rm", "--force", "--time", "0", name),
+            env={**storage.environment, TOKEN: storage.token},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=REMOVE_SECONDS,
+            check=False,
+        )
+
+
+def monitors(token: str, names: frozenset[str]) -> list[int]:
+    """List what podman still has running for a container: its monitor, and what that calls.
+
+    `names`: the container's name, and its id once it is known.
+    """
+    return [
+        pid for pid in psutil.pids() if carries(pid, token) and not names.isdisjoint(_words(pid))
+    ]
+
+
+def _words(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+    except OSError:
+        return []

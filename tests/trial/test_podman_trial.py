@@ -1,0 +1,115 @@
+"""RUBBoS with each server in a container of its own: driven, seen, reported, removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+import tierlab as api
+from tests.command import Command, Start
+from tests.conftest import Traces, host
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+Write = Callable[..., Path]
+TIERS = ("web.1", "app.1", "lb.1", "db.1")
+IN_PODMAN = ("--environment", "podman")
+
+
+def traces_of(command: Command, place: Path) -> Traces:
+    return Traces(f"t-001-{command.process.pid}", place / "state")
+
+
+def test_pages_are_served_driven_sampled_traced_reported_and_removed(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(users=60, run=5), *IN_PODMAN)
+    ended = command.end()
+    assert ended.status == 0, ended.stderr
+    assert "podman" in ended.stdout
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    assert run.manifest.exit.state == "done"
+    assert run.manifest.environment == "podman"
+    assert not run.missing
+    assert (run.path / "report.html").exists()
+    with run.connect() as db:
+        (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
+        assert served > 20
+        traced = dict(db.execute("SELECT server, count(*) FROM visits GROUP BY 1").fetchall())
+        assert set(traced) == set(TIERS)
+        assert traced["web.1"] >= served
+        sampled = dict(
+            db.execute(
+                "SELECT subject, sum(cpu_ns) FROM domain WHERE cpu_ns IS NOT NULL GROUP BY 1"
+            ).fetchall()
+        )
+        assert set(sampled) == set(TIERS)
+        assert all(used > 0 for used in sampled.values())
+        watched = db.execute("SELECT DISTINCT subject FROM process").fetchall()
+        assert {name for (name,) in watched} >= set(TIERS)
+    for pair in run.manifest.observation.summaries["link"]["pairs"]:
+        # The pool's own statements, at its start, carry no id: many beside so few requests.
+        linked = pair["by_id"] + pair["inferred"]
+        assert linked >= 0.99 * (pair["visits"] - pair["unlinked"])
+        assert pair["by_id"] >= 0.9 * linked
+
+
+@pytest.mark.parametrize("stage", ["start servers", "runtime"])
+def test_ctrl_c_leaves_nothing(
+    stage: str, tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=2), *IN_PODMAN)
+    command.wait_for(stage)
+    time.sleep(1)
+    command.signal(signal.SIGINT)
+    ended = command.end()
+    assert ended.status == 130, ended.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+
+def test_a_server_that_dies_fails_the_trial_in_a_sentence_and_leaves_nothing(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=20), *IN_PODMAN)
+    command.wait_for("runtime")
+    children = psutil.Process(command.process.pid).children(recursive=True)
+    (balancer,) = [child for child in children if child.name() == "haproxy"]
+    balancer.kill()
+    ended = command.end()
+    assert "lb.1" in ended.sentence
+    assert "signal 9" in ended.sentence
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+
+@pytest.mark.parametrize("stage", ["start servers", "runtime"])
+def test_kill_9_then_clean_leaves_nothing(
+    stage: str, tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=5), *IN_PODMAN)
+    command.wait_for(stage)
+    time.sleep(1.5)
+    command.kill()
+    assert not traces_of(command, tmp_path).none(), "a killed trial cannot have tidied up"
+    cleaned = tierlab("clean").end()
+    assert cleaned.status == 0, cleaned.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
