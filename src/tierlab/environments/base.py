@@ -11,7 +11,7 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
@@ -75,6 +75,11 @@ class Placement:
     """Read operations a second from that disk."""
     nodes: frozenset[int] | None = None
     """NUMA nodes that its memory is on, by the operating system's numbers."""
+
+    def changed(self, other: Placement) -> Placement:
+        """This placement with all that `other` asks for."""
+        given = {f.name: v for f in fields(other) if (v := getattr(other, f.name)) is not None}
+        return replace(self, **given)
 
     def difference(self, found: Placement) -> str | None:
         """Say in words where `found` is not what was asked here; None if it is.

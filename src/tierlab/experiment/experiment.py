@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from tierlab.errors import UserError
+from tierlab.experiment.change import Change, check_changes
 from tierlab.experiment.disturb import KINDS, Random, Timed, Written
 from tierlab.experiment.draw import NoRoomError, check_disturbances, draw
 from tierlab.experiment.factors import CROSSABLE, Factors, with_levels
@@ -53,11 +54,13 @@ class ExperimentFile(Section):
     load: Load
     observe: Observe = Field(default_factory=Observe)
     disturb: list[Written] = Field(default_factory=list)
+    change: list[Change] = Field(default_factory=list)
     factors: Factors = Field(default_factory=Factors)
     objective: Objective = Field(default_factory=Objective)
 
     @model_validator(mode="after")
-    def _disturbable(self) -> Self:
+    def _possible(self) -> Self:
+        check_changes(self.change, self.system, self.load.phases)
         check_disturbances(self.disturb, self.system, self.load.phases)
         return self
 
@@ -69,6 +72,9 @@ DISTURBANCES = {kind: next(tables(model, "disturb", kind)) for kind, model in KI
     "random": next(tables(Random, "disturb", "random"))
 }
 """The tables that the array `disturb` may hold, by class."""
+
+CHANGE = next(tables(Change, "change"))
+"""The table that the array `change` holds."""
 
 COMMON = {key.path[-1]: key for key in next(tables(Timed, "disturb")).keys}
 """The keys that all of them have."""
@@ -129,6 +135,7 @@ def _plan(
         observe=file.observe,
         objective=file.objective,
         disturb=drawn,
+        change=tuple(sorted(file.change, key=lambda change: change.at_ns)),
     )
 
 
@@ -179,6 +186,6 @@ def _checked(document: dict[str, Any], levels: Mapping[str, Any], source: str) -
         raise sentence(f"{source} with {combination}", error, _KEYS) from None
 
 
-_KEYS = {table.path: table.names for table in (*TABLES.values(), *DISTURBANCES.values())} | {
-    ("disturb", "class"): tuple(DISTURBANCES)
-}
+_KEYS = {
+    table.path: table.names for table in (*TABLES.values(), *DISTURBANCES.values(), CHANGE)
+} | {("disturb", "class"): tuple(DISTURBANCES)}

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from tierlab.experiment.change import Change
 from tierlab.experiment.draw import Drawn
 from tierlab.experiment.load import Load
 from tierlab.experiment.objective import Objective
@@ -38,6 +39,9 @@ class TrialPlan(Section):
     observe: Observe
     objective: Objective
 
+    change: tuple[Change, ...] = ()
+    """What is changed while it runs, in order of time."""
+
     disturb: tuple[Drawn, ...] = ()
     """What is done to it and when, nothing left to be drawn; the truth, which no run folder has."""
 
@@ -48,6 +52,6 @@ class TrialPlan(Section):
             mode="json",
             by_alias=True,
             exclude_none=True,
-            include={"system", "load", "observe", "objective"},
+            include={"system", "load", "observe", "objective", "change"},
         )
         return {"experiment": about} | parts

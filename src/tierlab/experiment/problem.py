@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -72,7 +72,7 @@ def _explain(
     error: ErrorDetails, keys: Mapping[Path, Sequence[str]], above: Path
 ) -> tuple[Path, str]:
     """The key and the rest of the sentence."""
-    path, known = _places(error["loc"], above)
+    path, known = _places(error["loc"], above, keys)
     context: dict[str, Any] = error.get("ctx", {})
     value = error["input"]
     match error["type"]:
@@ -94,10 +94,12 @@ def _explain(
     return path, f"must be {wanted}, not {shown(value)}{meant}"
 
 
-def _places(loc: Sequence[str | int], above: Path) -> tuple[Path, Path]:
+def _places(
+    loc: Sequence[str | int], above: Path, known_tables: Collection[Path]
+) -> tuple[Path, Path]:
     """The path for people, `disturb[2].take`, and the keys', `disturb.memory.take`.
 
-    In an array of tables the place counts from 1, and the table's class comes after it.
+    In an array of tables the place counts from 1; the table's class, if it has one, comes after it.
     """
     path, known = list(above), list(above)
     for before, part in zip((None, *loc), loc, strict=False):
@@ -105,7 +107,7 @@ def _places(loc: Sequence[str | int], above: Path) -> tuple[Path, Path]:
             path[-1] += f"[{part + 1}]"
             continue
         known.append(part)
-        if not isinstance(before, int):
+        if not (isinstance(before, int) and tuple(known) in known_tables):
             path.append(part)
     return tuple(path), tuple(known)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from tierlab.experiment.experiment import COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.experiment import CHANGE, COMMON, DISTURBANCES, TABLES
 from tierlab.experiment.keys import Key, Table
 from tierlab.experiment.quantities import BYTES, NANOSECONDS
 from tierlab.experiment.template import as_toml
@@ -48,6 +48,13 @@ Faults that Tierlab injects into the runtime, so that the truth is known: one ta
 are wanted. The truth (what was done when) is written beside the run folder, to `<trial>.truth/`,
 and never into it; nothing that reads a run folder can see it. [How to disturb a
 trial](../how-to/disturb.md) says more. Each class has keys of its own beside these:
+"""
+CHANGES = """\
+## [[change]]
+
+What a server may use is changed while the trial runs: one table for each moment and server. What is
+then in force is read back; a difference fails the trial. The report shows what each did. [How to
+change a running system](../how-to/change.md) says more.
 """
 LEVELS = {
     "anyOf": [
@@ -90,19 +97,23 @@ def _property(key: Key) -> dict[str, Any]:
     return key.schema | {"description": key.meaning} | default | examples
 
 
-def _disturbance(table: Table) -> dict[str, Any]:
-    """One table of the array `disturb`."""
+def _item(table: Table, *required: str) -> dict[str, Any]:
+    """One table of an array."""
     return {
         "type": "object",
         "description": table.meaning,
         "properties": _properties(table),
-        "required": ["class"],
+        "required": [*required],
         "additionalProperties": False,
     }
 
 
 ARRAYS = {
-    "disturb": {"type": "array", "items": {"oneOf": [*map(_disturbance, DISTURBANCES.values())]}}
+    "change": {"type": "array", "items": _item(CHANGE, "at", "on")},
+    "disturb": {
+        "type": "array",
+        "items": {"oneOf": [_item(table, "class") for table in DISTURBANCES.values()]},
+    },
 }
 """The arrays of tables, by name."""
 
@@ -112,7 +123,7 @@ def reference() -> str:
     parts = [INTRODUCTION]
     for path, table in TABLES.items():
         if path == ("factors",):
-            parts += _disturbances()
+            parts += [CHANGES + "\n".join(_keys(CHANGE.keys)) + "\n", *_disturbances()]
         if path:
             parts.append("\n".join(_table(table)) + "\n")
     return "\n".join(parts)

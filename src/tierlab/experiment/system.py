@@ -12,6 +12,7 @@ from tierlab.experiment.quantities import MIB
 from tierlab.experiment.section import Section
 from tierlab.experiment.soft import checked_soft, completed_soft, written_soft
 
+PLACE = Text("a place in hwloc's words; {n} is the instance, from 0", r"[A-Za-z0-9:.,+{}-]+")
 NamedMapping = Literal["one-package", "two-packages", "one-l3", "own-cores", "one-apart"]
 
 
@@ -21,10 +22,7 @@ class Mapping(Section):
     pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
     """PUs that the servers may run on, by Linux's CPU numbers; without it, all."""
 
-    place: Annotated[
-        str | None,
-        Text("a place in hwloc's words; {n} is the instance, from 0", r"[A-Za-z0-9:.,+{}-]+"),
-    ] = Field(default=None, examples=["package:0.core:{n}"])
+    place: Annotated[str | None, PLACE] = Field(default=None, examples=["package:0.core:{n}"])
     """The same by where it is on the machine, whatever Linux's numbers are; not beside `pus`."""
 
     vcpus: Annotated[int | None, Whole(1, 4096)] = Field(default=None, examples=[2])

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from tierlab.experiment.experiment import COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.experiment import CHANGE, COMMON, DISTURBANCES, TABLES
 from tierlab.experiment.keys import Key, Table
 from tierlab.experiment.quantities import BYTES, NANOSECONDS
 
@@ -37,7 +37,7 @@ def template(name: str) -> str:
     """The file's text, for an experiment of this name."""
     active = ACTIVE | {("experiment", "name"): name}
     tables = ("\n".join(_table(table, active)) for path, table in TABLES.items() if path)
-    return "\n".join([HEAD, *(f"{text}\n" for text in (*tables, *_disturbances()))])
+    return "\n".join([HEAD, *(f"{text}\n" for text in (*tables, _changes(), *_disturbances()))])
 
 
 def _table(table: Table, active: dict[tuple[str, ...], Any]) -> Iterator[str]:
@@ -62,6 +62,12 @@ def _off(key: Key) -> Iterator[str]:
 def _about(key: Key) -> str:
     example = "; an example" if key.default is None and not key.required else ""
     return f"{key.meaning.rstrip('.')}. ({key.takes}{example})"
+
+
+def _changes() -> str:
+    """In comments, as a change that is there is made."""
+    keys = (line for key in CHANGE.keys for line in _off(key))
+    return "\n".join([*_comment(f"{CHANGE.meaning} There may be several."), "# [[change]]", *keys])
 
 
 def _disturbances() -> Iterator[str]:

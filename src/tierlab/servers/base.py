@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tierlab.environments.base import Domain, Environment
+from tierlab.errors import UserError
 
 ANSWER_SECONDS = 10.0
 """How long one greeting may take."""
@@ -102,6 +103,13 @@ class Server(ABC):
         domain: it could never be short of them.
         """
         return program
+
+    def resize(self, resource: str, limit: int) -> int:  # noqa: ARG002 - refused whatever the limit
+        """Give a soft resource another limit while the server runs; return the one then in force.
+
+        `UserError` if it cannot be resized.
+        """
+        raise UserError(f"{self.site.subject}: {self.kind} cannot resize {resource} while it runs.")
 
     def last_words(self) -> dict[str, str]:
         """Ask the server, just before it is stopped, what is kept with its logs: texts by name."""

@@ -48,11 +48,16 @@ def asked_pus(shape: experiment.System, source: str = HOST) -> dict[str, tuple[V
 def _pus(name: str, mapping: experiment.Mapping, source: str) -> tuple[int, ...] | None:
     if mapping.place is None:
         return mapping.pus
-    tier, _, number = name.partition(".")
+    tier = name.partition(".")[0]
     try:
-        return pus_at(mapping.place.replace("{n}", str(int(number) - 1)), source)
+        return pus_at(at_number(mapping.place, name), source)
     except UserError as error:
         raise UserError(f"system.{tier}.mapping.place: {error}") from None
+
+
+def at_number(place: str, server: str) -> str:
+    """A place with the server's number in its tier, from 0, for ``{n}``."""
+    return place.replace("{n}", str(int(server.partition(".")[2]) - 1))
 
 
 def servers(shape: experiment.System) -> Iterator[tuple[str, experiment.Tier]]:

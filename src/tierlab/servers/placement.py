@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from tierlab import experiment
 from tierlab.environments.base import Capability, Placement, Probe, listed, refuse
 from tierlab.errors import UserError
+from tierlab.experiment.change import Change
+from tierlab.machine.hwloc import pus_at
 from tierlab.machine.mapping import VCpu
-from tierlab.servers.mapping import asked_pus, servers
+from tierlab.servers.mapping import asked_pus, at_number, servers
 
 MIB = 1 << 20
 
@@ -34,24 +36,71 @@ def _placement(tier: experiment.Tier, vcpus: Sequence[VCpu] | None) -> Placement
     )
 
 
+def changed_placement(change: Change) -> Placement:
+    """What a change asks of its server; UserError for an unknown place."""
+    return Placement(
+        pus=_asked_pus(change),
+        weight=change.weight,
+        memory=change.memory,
+        nodes=None if change.memory_node is None else frozenset({change.memory_node}),
+    )
+
+
+def _asked_pus(change: Change) -> frozenset[int] | None:
+    if change.place is None:
+        return None if change.pus is None else frozenset(change.pus)
+    return frozenset(pus_at(at_number(change.place, change.on)))
+
+
 def check_placements(shape: experiment.System, probe: Probe) -> None:
     """Raise `UserError` with the first key that asks for what the environment cannot do."""
     for name, asked in placements(shape).items():
         tier = name.partition(".")[0]
-        pin = _pin_key(shape, tier)
-        for wanted, value, key in (
-            (Capability.PIN, asked.pus, pin),
-            (Capability.PIN, asked.nodes, f"system.{tier}.mapping.memory_node"),
-            (Capability.WEIGHT, asked.weight, f"system.{tier}.mapping.weight"),
-            (Capability.MEMORY, asked.memory, f"system.{tier}.memory"),
-            (Capability.DISK, asked.disk_writes, f"system.{tier}.disk.writes"),
-            (Capability.DISK, asked.disk_reads, f"system.{tier}.disk.reads"),
-        ):
-            if value is not None and wanted in probe.cannot:
-                raise refuse(key, probe.environment, wanted, probe.cannot[wanted])
-        _check_there(pin, "PU", asked.pus, probe.pus)
-        _check_there(f"system.{tier}.mapping.memory_node", "NUMA node", asked.nodes, probe.nodes)
-        _check_memory(f"system.{tier}.memory", asked.memory, probe)
+        table = f"system.{tier}"
+        _check(
+            asked,
+            probe,
+            {
+                "pus": _pin_key(shape, tier),
+                "nodes": f"{table}.mapping.memory_node",
+                "weight": f"{table}.mapping.weight",
+                "memory": f"{table}.memory",
+                "disk_writes": f"{table}.disk.writes",
+                "disk_reads": f"{table}.disk.reads",
+            },
+        )
+
+
+def check_changes(changes: Sequence[Change], probe: Probe) -> None:
+    """Raise `UserError` with the first change that the environment cannot make."""
+    for change in changes:
+        asked = changed_placement(change)
+        pin = "place" if change.place is not None else "pus"
+        own = {"pus": pin, "nodes": "memory_node", "weight": "weight", "memory": "memory"}
+        at = f"change of {change.on}"
+        _check(asked, probe, {name: f"{at}: {key}" for name, key in own.items()})
+
+
+NEEDED: Mapping[str, Capability] = {
+    "pus": Capability.PIN,
+    "nodes": Capability.PIN,
+    "weight": Capability.WEIGHT,
+    "memory": Capability.MEMORY,
+    "disk_writes": Capability.DISK,
+    "disk_reads": Capability.DISK,
+}
+"""What each part of a placement wants of the environment."""
+
+
+def _check(asked: Placement, probe: Probe, keys: Mapping[str, str]) -> None:
+    """`keys` name the parts of the placement as the file does."""
+    for name, key in keys.items():
+        wanted = NEEDED[name]
+        if getattr(asked, name) is not None and wanted in probe.cannot:
+            raise refuse(key, probe.environment, wanted, probe.cannot[wanted])
+    _check_there(keys["pus"], "PU", asked.pus, probe.pus)
+    _check_there(keys["nodes"], "NUMA node", asked.nodes, probe.nodes)
+    _check_memory(keys["memory"], asked.memory, probe)
 
 
 def _pin_key(shape: experiment.System, tier: str) -> str:

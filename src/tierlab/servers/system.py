@@ -123,6 +123,22 @@ class System:
                 asked = replace(asked, memory=None)
             domain.verify(asked)
 
+    def change(self, subject: str, asked: Placement, soft: Mapping[str, int]) -> Placement:
+        """Place a running server anew and resize its soft resources; return what was read back.
+
+        What `asked` leaves open stays as it was. `UserError` if something else is then in force.
+        """
+        server = next(each.server for each in self._instances if each.subject == subject)
+        domain = server.site.domain
+        merged = domain.spec.placement.changed(asked)
+        domain.place(asked)
+        domain.spec = replace(domain.spec, placement=merged)
+        for resource, limit in soft.items():
+            found = server.resize(resource, limit)
+            if found != limit:
+                raise UserError(f"{subject}: {resource} {limit} asked, {found} in force.")
+        return domain.verify(merged)
+
     def subjects(self) -> list[Subject]:
         """The running instances, in a request's order."""
         order = list(self._places)

@@ -14,6 +14,7 @@ from tierlab.servers.application import Application
 from tierlab.servers.base import Server, Site
 from tierlab.servers.database import Credentials
 from tierlab.servers.greetings import ajp_ping, http_get
+from tierlab.servers.orders import resized
 
 NS_PER_MS = 1_000_000
 CONTROL = "soft.sock"
@@ -107,6 +108,11 @@ class Tomcat(Server):
             "-jar",
             "app.jar",
         ]
+
+    def resize(self, resource: str, limit: int) -> int:
+        """By an order to the application, which it keeps."""
+        socket_path = self.site.folder / CONTROL
+        return resized(socket_path, self.site.subject, resource, limit)
 
     def greet(self) -> None:
         """CPING on an AJP connector, a page on an HTTP one."""

@@ -18,9 +18,10 @@ from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest, Phase
 from tierlab.tables.streams import convert_all
 from tierlab.trial import agent, plans
+from tierlab.trial.changer import made
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.outcome import record_summary
-from tierlab.trial.server_logs import read_server_logs
+from tierlab.trial.server_logs import read_server_logs, write_rows
 
 CUT_SHORT = "its process ended before the trial was complete (it was killed)"
 CUT = "its writer was killed: the last batch is missing"
@@ -40,6 +41,7 @@ def finish(folder: RunFolder, manifest: Manifest) -> None:
         manifest.write(folder.path)
         _link(folder, manifest)
         read_server_logs(folder, manifest)
+        write_rows(folder.streams / "changes.events.arrows", "events", made(folder.logs))
         for converted in convert_all(folder.streams, folder.path):
             if converted.truncated:
                 manifest.not_measured[f"{converted.table} (end)"] = CUT

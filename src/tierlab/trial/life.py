@@ -24,6 +24,7 @@ from tierlab.servers.system import System
 from tierlab.tables.manifest import Manifest
 from tierlab.trial import plans
 from tierlab.trial.agent import Child, Spawn, Verb
+from tierlab.trial.changer import Changer
 from tierlab.trial.describe import add_system, describe
 from tierlab.trial.disturb_plan import disturb, squeezed_by
 from tierlab.trial.disturber import Disturber
@@ -114,8 +115,10 @@ class _Trial:
         self.manifest.write(self.folder.path)
         driver = self._drive(environment, system)
         disturber = self._disturb(environment, system, driver)
-        self._watch(driver, (system, observers, disturber))
+        changer = self._change(system, driver)
+        self._watch(driver, (system, observers, disturber), changer)
         disturber.finish()
+        changer.finish()
 
     def _environment(self) -> Environment:
         ledger = Ledger(f"{self.plan.experiment[:24]}-{self.folder.trial}-{os.getpid()}")
@@ -184,7 +187,11 @@ class _Trial:
             disturber.start(plan, _spawner(environment))
         return disturber
 
-    def _watch(self, driver: Verb, living: Sequence[Living]) -> None:
+    def _change(self, system: System, driver: Verb) -> Changer:
+        runtime_ns = driver.ready_line["start_ns"] + self.plan.load.phases.ramp_up_ns
+        return Changer(self.plan.change, system, runtime_ns, self.folder.logs)
+
+    def _watch(self, driver: Verb, living: Sequence[Living], changer: Changer) -> None:
         """Wait for the driver's end, phase by phase; fail when a server or an agent dies."""
         end = time.monotonic() - (time.time_ns() - driver.ready_line["start_ns"]) / 1e9
         for phase, duration_ns in plans.phases(self.plan.load).items():
@@ -192,10 +199,10 @@ class _Trial:
             if duration_ns:
                 self.progress.stage(STAGES[phase], end - start)
             while driver.running and time.monotonic() < end:
-                for one in living:
+                for one in (*living, changer):
                     one.check()
                 self.progress.advance(time.monotonic() - start, _note(driver.progress))
-                time.sleep(min(CHECK_S, max(0.0, end - time.monotonic())))
+                time.sleep(min(CHECK_S, changer.wait_s, max(0.0, end - time.monotonic())))
         driver.wait(GRACE_S)
 
 

@@ -22,10 +22,10 @@ SOFT_LOG = Path("logs/soft.log")
 
 def read_server_logs(folder: RunFolder, manifest: Manifest) -> None:
     """Write streams of the JVMs' stops (events) and of soft resources in use."""
-    _write(folder.streams / "jvm.events.arrows", "events", _stops(folder, manifest))
+    write_rows(folder.streams / "jvm.events.arrows", "events", _stops(folder, manifest))
     soft = _uses(folder)
     if soft:
-        _write(folder.streams / "soft.arrows", "soft", soft)
+        write_rows(folder.streams / "soft.arrows", "soft", soft)
     else:
         manifest.not_measured["soft"] = "no server has left a log of its soft resources"
 
@@ -67,7 +67,8 @@ def _logs(folder: RunFolder, name: Path) -> list[tuple[str, Path]]:
     ]
 
 
-def _write(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_rows(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a stream of a table's rows."""
     schema = SCHEMAS[table]
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as stream:
         stream.write_table(pa.Table.from_pylist(list(rows), schema))

@@ -1,0 +1,89 @@
+"""`[[change]]`: what a server may use is changed while the trial runs, to see what that does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from tierlab.experiment.disturb import Anyone
+from tierlab.experiment.kinds import Duration, Numbers, Size, Whole
+from tierlab.experiment.load import Phases
+from tierlab.experiment.problem import problem
+from tierlab.experiment.quantities import format_duration
+from tierlab.experiment.section import Section
+from tierlab.experiment.system import PLACE, System
+
+SOFT: Mapping[str, tuple[str, ...]] = {"app": ("threads", "pool")}
+"""The soft resources that a tier's servers resize while they run."""
+
+
+class Change(Section):
+    """A change of one server's placement, limits or soft resources, read back once it is made."""
+
+    at_ns: Annotated[int, Duration("0s", "24h")] = Field(alias="at", examples=["20s"])
+    """When, from the start of the runtime."""
+
+    on: Anyone = Field(examples=["db.1"])
+    """The server."""
+
+    pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
+    """PUs that it may run on from then, by Linux's CPU numbers."""
+
+    place: Annotated[str | None, PLACE] = Field(default=None, examples=["package:0.core:{n}"])
+    """The same by where they are, in hwloc's words."""
+
+    weight: Annotated[int | None, Whole(16, 100_000)] = Field(default=None, examples=[2048])
+    """Its share of contended CPU time; 1024 is the usual."""
+
+    memory: Annotated[int | None, Size("16MiB", "64TiB")] = Field(default=None, examples=["2GiB"])
+    """Memory that it may use."""
+
+    memory_node: Annotated[int | None, Whole(0, 1023)] = Field(default=None, examples=[0])
+    """NUMA node that its memory moves to."""
+
+    threads: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, examples=[50])
+    """Tomcat's maxThreads."""
+
+    pool: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, examples=[20])
+    """Tomcat's connections to the database."""
+
+    @property
+    def tier(self) -> str:
+        """The server's tier."""
+        return self.on.partition(".")[0]
+
+    @property
+    def soft(self) -> dict[str, int]:
+        """The soft resources that it resizes, by name."""
+        names = (name for each in SOFT.values() for name in each)
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.pus is not None and self.place is not None:
+            raise problem("says the PUs twice, beside `pus`; keep one of them", "place")
+        if not self.model_fields_set - {"at_ns", "on"}:
+            names = [name for name in type(self).model_fields if name not in ("at_ns", "on")]
+            raise problem(f"changes nothing; give it one of {', '.join(names)}")
+        for name in self.soft:
+            if name not in SOFT.get(self.tier, ()):
+                raise problem(f"is no soft resource that {self.on} resizes while it runs", name)
+        return self
+
+
+def check_changes(changes: Sequence[Change], system: System, phases: Phases) -> None:
+    """Raise the first problem of changes that this trial has no server or no time for."""
+    for number, change in enumerate(changes, start=1):
+        at, count = f"change[{number}]", system.tiers[change.tier].count
+        if change.at_ns >= phases.runtime_ns:
+            runtime = format_duration(phases.runtime_ns)
+            raise problem(f"must be within the runtime of {runtime}", at, "at")
+        if int(change.on.partition(".")[2]) > count:
+            raise problem(
+                f"must be a server of this system, not {change.on}: system.{change.tier}.count is"
+                f" {count}",
+                at,
+                "on",
+            )

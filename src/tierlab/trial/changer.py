@@ -1,0 +1,85 @@
+"""Makes a trial's changes when their time has come, and writes down what was asked and found."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tierlab.environments.base import Placement
+from tierlab.errors import UserError
+from tierlab.experiment.change import Change
+from tierlab.servers.placement import changed_placement
+from tierlab.servers.system import System
+
+LOG = "changes.jsonl"
+
+
+class Changer:
+    """Changes `system` from `runtime_ns` on; each change is a line of its log once it is made."""
+
+    def __init__(
+        self, changes: Sequence[Change], system: System, runtime_ns: int, logs: Path
+    ) -> None:
+        self._left = list(changes)
+        self._system = system
+        self._runtime_ns = runtime_ns
+        self._log = logs / LOG
+
+    @property
+    def wait_s(self) -> float:
+        """Until the next change is due."""
+        if not self._left:
+            return float("inf")
+        return max(0.0, (self._runtime_ns + self._left[0].at_ns - time.time_ns()) / 1e9)
+
+    def check(self) -> None:
+        """Make what is due; raise :class:`UserError` when it is not in force afterwards."""
+        while self._left and not self.wait_s:
+            self._make(self._left.pop(0))
+
+    def finish(self) -> None:
+        """Raise :class:`UserError` when the trial ended before a change was made."""
+        for change in self._left:
+            raise UserError(f"change of {change.on}: the trial ended before its time came.")
+
+    def _make(self, change: Change) -> None:
+        asked = changed_placement(change)
+        start_ns = time.time_ns()
+        try:
+            found = self._system.change(change.on, asked, change.soft)
+        except UserError as error:
+            raise UserError(f"change of {change.on}: {error}") from error
+        line = {
+            "t_ns": start_ns,
+            "duration_ns": time.time_ns() - start_ns,
+            "subject": change.on,
+            "asked": _plain(asked) | change.soft,
+            "found": {name: _plain(found)[name] for name in _plain(asked)} | change.soft,
+        }
+        with self._log.open("a") as log:
+            log.write(f"{json.dumps(line)}\n")
+
+
+def _plain(placement: Placement) -> dict[str, Any]:
+    return {
+        name: sorted(value) if isinstance(value, frozenset) else value
+        for name, value in asdict(placement).items()
+        if value is not None
+    }
+
+
+def made(logs: Path) -> Iterator[dict[str, Any]]:
+    """The changes that were made, as rows of `events`."""
+    path = logs / LOG
+    if not path.exists():
+        return
+    for text in path.read_text().splitlines(keepends=True):
+        if not text.endswith("\n"):
+            return  # killed while it was written
+        line = json.loads(text)
+        detail = {"asked": line.pop("asked"), "found": line.pop("found")}
+        yield {"kind": "change", "detail": json.dumps(detail), **line}
