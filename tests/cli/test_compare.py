@@ -21,7 +21,9 @@ SECOND_NS = 1_000_000_000
 SECONDS = 20
 
 
-def run_folder(folder: Path, response_ns: int, **changes: object) -> Path:
+def run_folder(
+    folder: Path, response_ns: int, seconds: int = SECONDS, status: int = 200, **changes: object
+) -> Path:
     """A trial in which 50 requests a second take about so long each."""
     folder.mkdir(parents=True)
     requests = [
@@ -32,11 +34,11 @@ def run_folder(folder: Path, response_ns: int, **changes: object) -> Path:
             "request_id": str(index),
             "intended_ns": index * SECOND_NS // 50,
             "end_ns": index * SECOND_NS // 50 + response_ns + index * 7919 % 1_000_000,
-            "status": 200,
+            "status": status,
         }
-        for index in range(50 * SECONDS)
+        for index in range(50 * seconds)
     ]
-    phase = {"name": "runtime", "start_ns": 0, "end_ns": (SECONDS + 1) * SECOND_NS}
+    phase = {"name": "runtime", "start_ns": 0, "end_ns": seconds * SECOND_NS}
     made_run.write_tables(folder, {"requests": requests})
     made_run.manifest(**{"phases": [phase], "servers": {}, **changes}).write(folder)
     return folder
@@ -87,7 +89,7 @@ def test_repetitions_show_their_instability(tmp_path: Path) -> None:
     [
         ([{}], ["x"], "has one combination of levels; name another run folder"),
         ([{"load.users": 1}, {"load.users": 2}], ["x", "y"], "has trials of 2 combinations"),
-        ([], ["x", "y"], "there is no run folder"),
+        ([], ["x", "y"], "there is no run folder of a trial that came to its end"),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(
@@ -101,3 +103,32 @@ def test_what_cannot_be_compared_is_one_sentence(
 
     assert isinstance(result.exception, UserError)
     assert sentence in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("trial", "sentence"),
+    [
+        ({"status": 500}, "not one request ended well"),
+        ({"seconds": 3}, r"was measured for 3.0 s, and a comparison needs 5 s"),
+    ],
+)
+def test_a_trial_that_shows_nothing_is_one_sentence(
+    tmp_path: Path, trial: dict[str, int], sentence: str
+) -> None:
+    good = run_folder(tmp_path / "a/001", 4_000_000)
+    poor = run_folder(tmp_path / "b/001", 4_000_000, **trial)
+
+    result = RUNNER.invoke(app, ["compare", str(good), str(poor)])
+
+    assert isinstance(result.exception, UserError)
+    assert sentence in str(result.exception)
+
+
+def test_trials_that_did_not_come_to_their_end_are_left_out(tmp_path: Path) -> None:
+    for number, state in ((1, "done"), (2, "failed")):
+        levels = {"load.users": number}
+        run_folder(tmp_path / f"x/00{number}", 4_000_000, factors=levels, exit={"state": state})
+
+    result = RUNNER.invoke(app, ["compare", str(tmp_path / "x")])
+
+    assert "has one combination of levels" in str(result.exception)

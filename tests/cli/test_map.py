@@ -71,7 +71,7 @@ mapping = { place = "package:1.core:3", memory_node = 0 }
 """
     )
 
-    assert "app.1 and web.1: share core 0 on different PUs of it" in said
+    assert "web.1 and app.1: share core 0 on different PUs of it" in said
     assert "lb.1: is on 2 packages" in said
     assert "db.1: its memory is on NUMA node 0 and none of its PUs is; node 1 is near." in said
 
@@ -94,7 +94,7 @@ def test_json_has_the_same(shown: Shown) -> None:
 
     assert only["trials"] == ["001"]
     assert only["servers"]["db.1"]["vcpus"] == [
-        {"pus": [10], "pace": "even", "share": 1.0, "relative": 1.0}
+        {"pu": 10, "pace": "even", "share": 1.0, "relative": 1.0}
     ]
     assert only["servers"]["db.1"]["dnu"] == 0.0
 

@@ -50,6 +50,25 @@ def test_what_the_machine_does_not_say_is_none() -> None:
     assert topology.read("pu:2").pus[0] == PU(0, core=None, package=None, l3=None, node=0)
 
 
+def test_of_two_nodes_at_a_pu_the_nearer_one_counts(tmp_path: Path) -> None:
+    """Memory that is near to the whole machine, as an expander's, beside each package's own."""
+    saved = tmp_path / "expanded.xml"
+    subprocess.run(["lstopo-no-graphics", "-i", IN_TURN, saved], check=True)
+    expander = (
+        '<object type="NUMANode" os_index="2" cpuset="0x0000000f" complete_cpuset="0x0000000f"'
+        ' nodeset="0x00000004" complete_nodeset="0x00000004" gp_index="99" local_memory="4096"/>'
+    )
+    text = saved.read_text()
+    machine, package = text.index('<object type="Machine"'), text.index('<object type="Package"')
+    root = text[machine:package].replace("0x00000003", "0x00000007")
+    saved.write_text(text[:machine] + root + expander + text[package:])
+
+    found = topology.read(str(saved))
+
+    assert sorted(found.nodes) == [0, 1, 2]
+    assert {pu.pu: pu.node for pu in found.pus} == {0: 0, 2: 0, 1: 1, 3: 1}
+
+
 @pytest.mark.parametrize(
     ("location", "expected"),
     [
@@ -100,10 +119,11 @@ def test_this_machine_as_lscpu_sees_it() -> None:
     rows = [line.split(",") for line in said.splitlines() if not line.startswith("#")]
     found = topology.read().pus
 
-    assert [pu.pu for pu in found] == [int(row[0]) for row in rows]
+    assert sorted(pu.pu for pu in found) == [int(row[0]) for row in rows]
     assert len({(pu.package, pu.core) for pu in found}) == len({row[1] for row in rows})
     assert len({pu.package for pu in found}) == len({row[2] for row in rows})
-    assert [pu.node for pu in found] == [int(row[3]) if row[3] else None for row in rows]
+    nodes = {pu.pu: pu.node for pu in found}
+    assert nodes == {int(row[0]): int(row[3]) if row[3] else None for row in rows}
 
 
 def test_this_machines_caches_as_lscpu_sees_them() -> None:

@@ -17,7 +17,7 @@ def case(others: int, each: int) -> Plan:
     """`1*4-s*t`: domain A with four vCPUs, s others with t vCPUs, those on the first t PUs."""
 
     def on(number: int) -> Seats:
-        return Seats(tuple(frozenset({pu}) for pu in PUS[:number]))
+        return Seats(PUS[:number])
 
     return {"A": on(4), **{f"B{index}": on(each) for index in range(others)}}
 
@@ -62,13 +62,13 @@ def test_a_domain_that_runs_nowhere_has_no_dnu_and_one_on_a_single_pu_is_uniform
     running = np.array([[0.0, 1.0], [0.0, 1.0]])
 
     assert math.isnan(dnu(running, np.array([0.5, 0.5]), 0))
-    assert static_dnu({"one": Seats((frozenset({0}),))}) == {"one": 0.0}
+    assert static_dnu({"one": Seats((0,))}) == {"one": 0.0}
 
 
 def test_weights_divide_a_pu_and_make_fast_and_slow_vcpus() -> None:
     plan = {
-        "A": Seats((frozenset({0}), frozenset({1})), weight=256),
-        "B": Seats((frozenset({0}),), weight=768),
+        "A": Seats((0, 1), weight=256),
+        "B": Seats((0,), weight=768),
     }
 
     slow, fast = time_slots(plan)["A"]
@@ -78,7 +78,9 @@ def test_weights_divide_a_pu_and_make_fast_and_slow_vcpus() -> None:
     assert [share.pace for share in time_slots(plan)["B"]] == ["even"]
 
 
-def test_a_vcpu_that_may_roam_counts_in_equal_parts() -> None:
-    plan = {"A": Seats((frozenset({0, 1}),)), "B": Seats((frozenset({0}),))}
+def test_time_slots_are_those_of_the_published_example() -> None:
+    """Two domains of equal weight, four vCPUs and two: the first's get 1, 1, 1/2 and 1/2."""
+    plan = {"A": Seats(PUS), "B": Seats(PUS[:2])}
 
-    assert counts(plan, (0, 1)).tolist() == [[0.5, 1.0], [0.5, 0.0]]
+    assert [share.share for share in time_slots(plan)["A"]] == [0.5, 0.5, 1.0, 1.0]
+    assert [share.share for share in time_slots(plan)["B"]] == [0.5, 0.5]

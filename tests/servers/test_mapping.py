@@ -18,14 +18,10 @@ def shape(**keys: Any) -> experiment.System:
     return experiment.System.model_validate({"workload": "rubbos", **keys})
 
 
-def one_each(*pus: int) -> tuple[frozenset[int], ...]:
-    return tuple(frozenset({pu}) for pu in pus)
-
-
 def test_a_place_is_on_the_machine_s_package_whatever_linux_calls_its_pus() -> None:
     found = plan(shape(db={"mapping": {"place": "package:0.core:0-3"}}), MACHINE)
 
-    assert found["db.1"] == Seats(one_each(0, 2, 4, 6))
+    assert found["db.1"] == Seats((0, 2, 4, 6))
     assert set(found) == {"db.1"}, "the others may run everywhere"
 
 
@@ -34,7 +30,7 @@ def test_instances_of_a_tier_take_places_by_their_number() -> None:
 
     found = plan(shape(db={"count": 4, "mapping": place}), MACHINE)
 
-    assert [found[f"db.{n}"].vcpus for n in (1, 2, 3, 4)] == [one_each(pu) for pu in (1, 3, 5, 7)]
+    assert [found[f"db.{n}"].vcpus for n in (1, 2, 3, 4)] == [(1,), (3,), (5,), (7,)]
     assert found["db.4"].weight == 256
     assert found["db.4"].nodes == {1}
 
@@ -42,17 +38,23 @@ def test_instances_of_a_tier_take_places_by_their_number() -> None:
 def test_vcpus_take_the_first_pus_of_the_place() -> None:
     found = plan(shape(app={"mapping": {"place": "package:0", "vcpus": 2}}), MACHINE)
 
-    assert found["app.1"].vcpus == one_each(0, 2)
+    assert found["app.1"].vcpus == (0, 2)
+
+
+def test_vcpus_have_a_core_each_while_they_last() -> None:
+    asked = shape(app={"mapping": {"place": "package:0", "vcpus": 3}})
+
+    assert plan(asked, "pack:1 core:2 pu:2")["app.1"].vcpus == (0, 2, 1)
 
 
 def test_a_named_mapping_seats_every_server() -> None:
     found = plan(shape(mapping="two-packages", app={"mapping": {"vcpus": 2}}), MACHINE)
 
-    assert {name: [*map(min, seats.vcpus)] for name, seats in found.items()} == {
-        "web.1": [0],
-        "app.1": [1, 2],
-        "lb.1": [3],
-        "db.1": [4],
+    assert {name: seats.vcpus for name, seats in found.items()} == {
+        "web.1": (0,),
+        "app.1": (1, 2),
+        "lb.1": (3,),
+        "db.1": (4,),
     }
 
 
@@ -60,6 +62,11 @@ def test_a_named_mapping_seats_every_server() -> None:
     ("keys", "sentence"),
     [
         ({"db": {"mapping": {"place": "package:4"}}}, r"^system\.db\.mapping\.place: 'package:4'"),
+        ({"db": {"mapping": {"pus": [9]}}}, r"^system\.db\.mapping\.pus: machine .* has no PU 9;"),
+        (
+            {"db": {"mapping": {"pus": [1], "memory_node": 5}}},
+            r"^system\.db\.mapping\.memory_node: machine .* has no NUMA node 5; choose among 0, 1",
+        ),
         (
             {"mapping": "own-cores", "app": {"mapping": {"vcpus": 6}}},
             r"^system\.mapping: mapping own-cores: 9 vCPUs need 9 cores",

@@ -25,7 +25,7 @@ def groups(folders: Sequence[Path]) -> list[Group]:
     combination of levels. UserError when there are not two groups, or a group is mixed.
     """
     alone = len(folders) == 1
-    found = _by_levels(folders[0]) if alone else [_alike(folder) for folder in folders]
+    found = groups_of(folders[0]) if alone else [_alike(folder) for folder in folders]
     if len(found) < 2:
         raise UserError(
             f"{folders[0]}: has one combination of levels; name another run folder to compare"
@@ -34,7 +34,8 @@ def groups(folders: Sequence[Path]) -> list[Group]:
     return found
 
 
-def _by_levels(folder: Path) -> list[Group]:
+def groups_of(folder: Path) -> list[Group]:
+    """A group for each combination of levels among the trials of a folder, in their order."""
     by_levels: dict[str, list[Run]] = {}
     for run in _runs(folder):
         by_levels.setdefault(_levels(run), []).append(run)
@@ -42,22 +43,27 @@ def _by_levels(folder: Path) -> list[Group]:
 
 
 def _alike(folder: Path) -> Group:
-    found = _by_levels(folder)
+    found = groups_of(folder)
     if len(found) > 1:
         raise UserError(
             f"{folder}: has trials of {len(found)} combinations of levels; name that folder alone"
-            " to compare them, or the run folders of one combination."
+            " to compare them with each other."
         )
     return Group(str(folder), found[0].runs)
 
 
 def _runs(folder: Path) -> list[Run]:
+    """The trials there that came to their end."""
     if (folder / NAME).is_file():
         return [Run(folder)]
     found = [Run(each.parent) for each in sorted(folder.glob(f"*/{NAME}"))]
-    if not found:
-        raise UserError(f"{folder}: there is no run folder; name one, or an experiment's folder.")
-    return found
+    done = [run for run in found if run.manifest.exit.state == "done"]
+    if not done:
+        raise UserError(
+            f"{folder}: there is no run folder of a trial that came to its end; name one, or an"
+            " experiment's folder."
+        )
+    return done
 
 
 def _levels(run: Run) -> str:

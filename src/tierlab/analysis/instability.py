@@ -13,7 +13,9 @@ from tierlab.analysis.result import Result
 
 
 class Instability(Result):
-    """Of one figure of each trial; ``adin`` and ``mmr`` are None for fewer than two trials."""
+    """Of one figure of each trial; ``adin`` and ``mmr`` are None for fewer than two trials, ``mmr``
+    also where the smallest figure is 0.
+    """
 
     trials: int
     mean: float
@@ -25,10 +27,10 @@ def instability(figures: Sequence[float]) -> Instability:
     """Return ADIN and MMR of positive figures, one a trial."""
     values = np.asarray(figures, dtype=np.float64)
     mean = float(values.mean())
-    several = values.size > 1 and values.min() > 0
+    several = values.size > 1 and mean > 0
     return Instability(
         trials=values.size,
         mean=mean,
         adin=float(values.var(ddof=1) / mean) if several else None,
-        mmr=float(values.max() / values.min()) if several else None,
+        mmr=float(values.max() / values.min()) if several and values.min() > 0 else None,
     )

@@ -1,8 +1,7 @@
 """A group of alike trials, drawn again many times: trials first, then stretches of each.
 
 Source: the two-stage bootstrap of A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their
-Application" (1997), section 3.8, with stretches of several lengths: what drifts over a trial shows
-only in long ones. With a single trial only its stretches vary.
+Application" (1997), section 3.8. With a single trial only its stretches vary.
 """
 
 from __future__ import annotations
@@ -18,20 +17,28 @@ DRAWS = 400
 
 
 class Redrawn:
-    """Figures of a group; each has the shape (1 + DRAWS), the first as it was.
+    """Figures of a group; each has the shape (1 + draws), the first as it was.
 
-    Every trial is drawn in so many ``stretches`` of neighbouring blocks.
+    Every trial is drawn in so many ``stretches`` of neighbouring blocks, or as many as it has.
     """
 
-    def __init__(self, trials: Sequence[Blocks], stretches: int, seed: int) -> None:
+    def __init__(
+        self, trials: Sequence[Blocks], stretches: int, seed: int, draws: int = DRAWS
+    ) -> None:
         self.trials = tuple(trials)
+        self.stretches = min(stretches, *(each.done.size for each in trials))
         random = np.random.default_rng(seed)
         share = np.full(len(trials), 1 / len(trials))
-        chosen = random.multinomial(len(trials), share, DRAWS)
+        chosen = random.multinomial(len(trials), share, draws)
         self._weights = [
-            np.vstack([np.ones(each.done.size), _drawn(random, times, each.done.size, stretches)])
+            np.vstack([np.ones(each.done.size), self._drawn(random, times, each.done.size)])
             for times, each in zip(chosen.T, trials, strict=True)
         ]
+
+    @property
+    def units(self) -> int:
+        """How many parts vary when it is drawn: trials, or the stretches of the only one."""
+        return len(self.trials) if len(self.trials) > 1 else self.stretches
 
     def total(self, of: Callable[[Blocks], Floats]) -> Floats:
         """The sum of something over all blocks drawn."""
@@ -40,19 +47,27 @@ class Redrawn:
         return found
 
     def quantile_s(self, share: float, times: Callable[[Blocks], Floats]) -> Floats:
-        """A quantile of response times counted by bin, in seconds; NaN where there were none."""
+        """A quantile of response times counted by bin, in seconds; NaN where there were none.
+
+        Within a bin the times are taken to lie evenly.
+        """
         used = np.flatnonzero(np.sum([times(each).sum(axis=0) for each in self.trials], axis=0))
         if not used.size:
-            return np.full(1 + DRAWS, np.nan)
-        reached = np.cumsum(self.total(lambda each: times(each)[:, used]), axis=1)
-        wanted = share * reached[:, -1:]
-        rank = used[np.argmax(reached >= wanted, axis=1)].astype(np.float64)
-        return np.where(wanted[:, 0] > 0, middle_s(rank), np.nan)
+            return np.full(self._weights[0].shape[0], np.nan)
+        counts = self.total(lambda each: times(each)[:, used])
+        reached = np.cumsum(counts, axis=1)
+        wanted = share * reached[:, -1]
+        place = np.argmax(reached >= wanted[:, None], axis=1)
+        row = np.arange(place.size)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            over = (reached[row, place] - wanted) / counts[row, place]
+        found: Floats = np.where(wanted > 0, middle_s(used[place] + 0.5 - over), np.nan)
+        return found
 
-
-def _drawn(random: np.random.Generator, times: Ints, blocks: int, stretches: int) -> Floats:
-    """Draw as many stretches as a trial has, as often as the trial was: shape (DRAWS, blocks)."""
-    count = min(stretches, blocks)
-    drawn = random.multinomial(times * count, np.full(count, 1 / count))
-    found: Floats = drawn[:, np.arange(blocks) * count // blocks].astype(np.float64)
-    return found
+    def _drawn(self, random: np.random.Generator, times: Ints, blocks: int) -> Floats:
+        """Draw a trial's stretches as often as the trial was drawn: shape (draws, blocks)."""
+        drawn = random.multinomial(
+            times * self.stretches, np.full(self.stretches, 1 / self.stretches)
+        )
+        found: Floats = drawn[:, np.arange(blocks) * self.stretches // blocks].astype(np.float64)
+        return found

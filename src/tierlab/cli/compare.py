@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from tierlab.analysis.blocks import Blocks, blocks
-from tierlab.analysis.compare import LEAST, compare
+from tierlab.analysis.compare import FEWEST_BLOCKS, LEAST, compare
 from tierlab.analysis.groups import Group, groups
 from tierlab.analysis.instability import Instability, instability
 from tierlab.analysis.observed import observe
@@ -28,7 +28,8 @@ def compare_runs(
         typer.Argument(help="Run folders or experiments' folders; the first is the baseline."),
     ],
     least: Annotated[
-        float, typer.Option(help="The smallest difference that is claimed, as a share.")
+        float,
+        typer.Option(min=0, max=1, help="The smallest difference that is claimed, as a share."),
     ] = LEAST,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, a line for each group.")
@@ -38,7 +39,7 @@ def compare_runs(
 
     Of a single folder, its combinations of levels are compared. "Within noise" is an answer.
     """
-    for folder in runs:
+    for folder in (each for run in runs for each in (run, *run.glob("*/"))):
         if is_unfinished(trial := RunFolder(folder)):
             recover(trial)
     found = groups(runs)
@@ -48,9 +49,13 @@ def compare_runs(
         differs = compare(cut[0], trials, least)
         names = (found[0].name, group.name)
         if json:
-            rows = [each.model_dump() for each in differs]
-            said = differences.verdict(names, differs)
-            typer.echo(encoder.dumps({"groups": names, "differences": rows, "verdict": said}))
+            said = {
+                "groups": names,
+                "differences": [each.model_dump() for each in differs],
+                "instability": [_instability(each).model_dump() for each in (cut[0], trials)],
+                "verdict": differences.verdict(names, differs),
+            }
+            typer.echo(encoder.dumps(said))
         else:
             differences.show(names, differs, console)
     if not json:
@@ -72,4 +77,14 @@ def _blocks(run: Run) -> Blocks:
     observed = observe(run)
     if observed.measured is None or not run.has("requests"):
         raise UserError(f"{run.path}: saw no requests, so there is nothing to compare.")
-    return blocks(observed.db, observed.measured)
+    cut = blocks(observed.db, observed.measured)
+    if not cut.done.any():
+        raise UserError(
+            f"{run.path}: not one request ended well; `tierlab report {run.path}` says more."
+        )
+    if cut.done.size < FEWEST_BLOCKS:
+        raise UserError(
+            f"{run.path}: was measured for {observed.measured.seconds:.1f} s, and a comparison"
+            f" needs {FEWEST_BLOCKS} s; take a longer load.phases.runtime."
+        )
+    return cut

@@ -17,7 +17,7 @@ from tierlab import experiment
 from tierlab.machine import topology
 from tierlab.machine.cautions import cautions
 from tierlab.machine.hwloc import HOST
-from tierlab.machine.mapping import Plan, VCpu
+from tierlab.machine.mapping import Plan
 from tierlab.machine.topology import Topology
 from tierlab.machine.uniformity import static_dnu, time_slots
 from tierlab.servers.mapping import plan, servers
@@ -100,12 +100,12 @@ def _table(mapping: Plan, shape: Topology) -> Table:
     for name, seats in mapping.items():
         nodes = "any node" if seats.nodes is None else f"node {_numbers(seats.nodes)}"
         about = (str(seats.weight), nodes, f"{degrees[name]:.2f}")
-        for number, (vcpu, slot) in enumerate(zip(seats.vcpus, slots[name], strict=True)):
+        for number, (pu, slot) in enumerate(zip(seats.vcpus, slots[name], strict=True)):
             table.add_row(
                 name if number == 0 else "",
                 str(number),
-                _where(vcpu, shape),
-                _numbers(vcpu),
+                _where(pu, shape),
+                str(pu),
                 f"{slot.share:.0%}",
                 Text(slot.pace, style=COLOURS[slot.pace]),
                 *(about if number == 0 else ()),
@@ -113,13 +113,11 @@ def _table(mapping: Plan, shape: Topology) -> Table:
     return table
 
 
-def _where(vcpu: VCpu, shape: Topology) -> str:
-    """`package:1 core:5`; for a vCPU that may roam, what its PUs have in common."""
-    found = [shape.by_number[pu] for pu in vcpu]
-    packages = {pu.package for pu in found}
-    cores = {pu.core for pu in found}
-    package = f"package:{packages.pop()}" if len(packages) == 1 else f"{len(packages)} packages"
-    return f"{package} core:{cores.pop()}" if len(cores) == 1 else f"{package} {len(cores)} cores"
+def _where(pu: int, shape: Topology) -> str:
+    """`package:1 core:5`, as far as the machine says."""
+    found = shape.by_number[pu]
+    parts = (("package", found.package), ("core", found.core))
+    return " ".join(f"{kind}:{rank}" for kind, rank in parts if rank is not None)
 
 
 def _numbers(numbers: frozenset[int]) -> str:
@@ -137,8 +135,8 @@ def _as_json(each: Mapped, shape: Topology) -> dict[str, Any]:
                 "memory_nodes": None if seats.nodes is None else sorted(seats.nodes),
                 "dnu": degrees[name],
                 "vcpus": [
-                    {"pus": sorted(vcpu), "pace": slot.pace} | asdict(slot)
-                    for vcpu, slot in zip(seats.vcpus, slots[name], strict=True)
+                    {"pu": pu, "pace": slot.pace} | asdict(slot)
+                    for pu, slot in zip(seats.vcpus, slots[name], strict=True)
                 ],
             }
             for name, seats in each.plan.items()

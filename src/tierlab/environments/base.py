@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
+from tierlab.machine.mapping import USUAL_WEIGHT
 
 
 class Capability(StrEnum):
@@ -54,7 +55,6 @@ class Probe:
     """NUMA nodes, by the operating system's numbers."""
 
 
-USUAL_WEIGHT = 1024
 WEIGHT_STEP = USUAL_WEIGHT / 100
 PAGE = resource.getpagesize()
 

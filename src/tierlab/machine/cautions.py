@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 
 from tierlab.machine.mapping import Plan, Seats
 from tierlab.machine.topology import Topology
@@ -11,11 +11,12 @@ from tierlab.machine.uniformity import TOLERANCE, static_dnu, time_slots
 
 
 def cautions(plan: Plan, topology: Topology) -> list[str]:
-    """One sentence for each: non-uniform shares, many packages, far memory, shared cores."""
+    """One sentence for each: uneven shares, many packages, far memory, crowds, shared cores."""
     return [
         *_non_uniform(plan),
         *(said for name, seats in plan.items() for said in _spread(name, seats, topology)),
         *(said for name, seats in plan.items() for said in _far(name, seats, topology)),
+        *(said for name, seats in plan.items() for said in _crowded(name, seats)),
         *_siblings(plan, topology),
     ]
 
@@ -34,7 +35,7 @@ def _non_uniform(plan: Plan) -> Iterator[str]:
 
 def _spread(name: str, seats: Seats, topology: Topology) -> Iterator[str]:
     packages = {topology.by_number[pu].package for pu in seats.pus}
-    if len(packages) > 1 and seats.pus != frozenset(topology.by_number):
+    if len(packages) > 1:
         yield (
             f"{name}: is on {len(packages)} packages, whose last-level caches are apart;"
             " one package avoids that."
@@ -42,28 +43,39 @@ def _spread(name: str, seats: Seats, topology: Topology) -> Iterator[str]:
 
 
 def _far(name: str, seats: Seats, topology: Topology) -> Iterator[str]:
-    near = {topology.by_number[pu].node for pu in seats.pus}
-    if seats.nodes is not None and not seats.nodes & near:
+    near = {topology.by_number[pu].node for pu in seats.pus} - {None}
+    if seats.nodes is not None and near and not seats.nodes & near:
         yield (
-            f"{name}: its memory is on NUMA node {', '.join(map(str, sorted(seats.nodes)))} and"
-            f" none of its PUs is; node {', '.join(str(node) for node in near)} is near."
+            f"{name}: its memory is on NUMA node {_listed(seats.nodes)} and none of its PUs is;"
+            f" node {_listed(near)} is near."
         )
 
 
+def _crowded(name: str, seats: Seats) -> Iterator[str]:
+    if len(seats.vcpus) > len(seats.pus):
+        yield f"{name}: its {len(seats.vcpus)} vCPUs share {len(seats.pus)} PUs among themselves."
+
+
 def _siblings(plan: Plan, topology: Topology) -> Iterator[str]:
-    """Domains that share a core without sharing a PU."""
-    pinned = {name: seats.pus for name, seats in plan.items() if len(seats.pus) < len(topology.pus)}
-    threads = Counter(pu.core for pu in topology.pus)
-    users: dict[int, set[str]] = {}
-    for name, pus in pinned.items():
-        for pu in pus:
-            core = topology.by_number[pu].core
-            if core is not None and threads[core] > 1:
-                users.setdefault(core, set()).add(name)
-    for core, names in sorted(users.items()):
-        apart = [pinned[name] for name in names]
-        if len(names) > 1 and not frozenset.intersection(*apart):
-            yield (
-                f"{' and '.join(sorted(names))}: share core {core} on different PUs of it; its"
-                " execution units are one, whatever the PUs' shares say."
-            )
+    """Pairs of domains that share a core, on different PUs of it."""
+    for (one, here), (other, there) in combinations(plan.items(), 2):
+        for core in sorted(_cores(here, topology) & _cores(there, topology)):
+            mine, theirs = (_on(core, seats, topology) for seats in (here, there))
+            if not mine & theirs:
+                yield (
+                    f"{one} and {other}: share core {core} on different PUs of it; its execution"
+                    " units are one, whatever the PUs' shares say."
+                )
+
+
+def _cores(seats: Seats, topology: Topology) -> set[int]:
+    found = {topology.by_number[pu].core for pu in seats.pus}
+    return {core for core in found if core is not None}
+
+
+def _on(core: int, seats: Seats, topology: Topology) -> set[int]:
+    return {pu for pu in seats.pus if topology.by_number[pu].core == core}
+
+
+def _listed(numbers: Iterable[int | None]) -> str:
+    return ", ".join(sorted(map(str, numbers)))

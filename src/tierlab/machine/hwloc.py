@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,6 +24,7 @@ PACKAGE = "hwloc-nox"
 SECONDS = 30.0
 
 
+@cache
 def export(source: str = HOST) -> ElementTree.Element:
     """The machine as hwloc's XML (version 2); UserError that says what is wrong with the source.
 
@@ -37,6 +39,7 @@ def export(source: str = HOST) -> ElementTree.Element:
     return ElementTree.fromstring(done.stdout)
 
 
+@cache
 def pus_at(location: str, source: str = HOST) -> tuple[int, ...]:
     """The PUs at a location, by the operating system's numbers, in hwloc's order.
 
@@ -47,7 +50,8 @@ def pus_at(location: str, source: str = HOST) -> tuple[int, ...]:
         raise _nowhere(location, source, "that is an option")
     asked = [*_input(source), "--physical-output", "--intersect", "PU", location]
     done = _ask("hwloc-calc", asked)
-    # hwloc-calc leaves out what it does not know, says so and ends well.
+    # hwloc-calc leaves out what it does not know, says so and ends well. That it adds a NUMA node
+    # to a description that has none ("Inserting ...") is no complaint.
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("Inserting")]
     if done.returncode != 0 or complaints or not done.stdout.strip():
         said = _first_line("\n".join(complaints)) or "nothing is there"
@@ -65,6 +69,8 @@ def _nowhere(location: str, source: str, why: str) -> UserError:
 def _input(source: str) -> list[str]:
     if source == HOST:
         return []
+    if source.startswith("-"):
+        raise UserError(f"machine '{source}': is an option; give a file or a description.")
     if source.endswith(".xml") and not Path(source).is_file():
         raise UserError(f"machine '{source}': there is no such file; name one that lstopo wrote.")
     return ["-i", source]

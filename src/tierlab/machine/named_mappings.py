@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest
 
 from tierlab.errors import UserError
-from tierlab.machine.mapping import VCpu
-from tierlab.machine.topology import PU, Topology
+from tierlab.machine.topology import Topology
 
 VCpus = Mapping[str, int]
 """How many vCPUs each domain has, in the order in which they are seated."""
-Seating = Mapping[str, tuple[VCpu, ...]]
+Seating = Mapping[str, tuple[int, ...]]
+"""The PU of each vCPU, by domain."""
 
 
 def seat(name: str, topology: Topology, vcpus: VCpus) -> Seating:
@@ -28,40 +28,42 @@ def seat(name: str, topology: Topology, vcpus: VCpus) -> Seating:
 
 def one_package(topology: Topology, vcpus: VCpus) -> Seating:
     """All domains on the first package, a core for each vCPU while they last."""
-    return _in_turn(_cores_first(_of(topology, package=0)), vcpus)
+    return _dealt(topology.cores_first(_of(topology, package=0)), vcpus)
 
 
 def two_packages(topology: Topology, vcpus: VCpus) -> Seating:
-    """Each domain's vCPUs in turn on the first and the second package."""
+    """vCPUs in turn on the first and the second package."""
     if len(topology.packages) < 2:
         raise UserError("mapping two-packages: this machine has one package; use one-package.")
-    first, second = (_cores_first(_of(topology, package=package)) for package in (0, 1))
-    return _in_turn(_alternating(first, second), vcpus)
+    first, second = (topology.cores_first(_of(topology, package)) for package in (0, 1))
+    alternating = chain(*zip_longest(first, second))
+    return _dealt([pu for pu in alternating if pu is not None], vcpus)
 
 
 def one_l3(topology: Topology, vcpus: VCpus) -> Seating:
     """All domains below the first level-3 cache."""
-    near = [pu for pu in topology.pus if pu.l3 is not None and pu.l3 == topology.pus[0].l3]
-    if not near:
+    first = next((pu.l3 for pu in topology.pus if pu.l3 is not None), None)
+    if first is None:
         raise UserError("mapping one-l3: this machine shows no level-3 cache; use one-package.")
-    return _in_turn(_cores_first(near), vcpus)
+    near = [pu.pu for pu in topology.pus if pu.l3 == first]
+    return _dealt(topology.cores_first(near), vcpus)
 
 
 def own_cores(topology: Topology, vcpus: VCpus) -> Seating:
     """A core for every vCPU that no other has, not even its second PU."""
-    cores = _first_of_cores(topology.pus)
+    cores = topology.cores(topology.by_number)
     wanted = sum(vcpus.values())
     if wanted > len(cores):
         raise UserError(
             f"mapping own-cores: {wanted} vCPUs need {wanted} cores and this machine has"
             f" {len(cores)}; ask for fewer vCPUs."
         )
-    return _in_turn(cores, vcpus)
+    return _dealt(cores, vcpus)
 
 
 def one_apart(topology: Topology, vcpus: VCpus) -> Seating:
-    """The last domain on cores of its own, all the others together on the cores that remain."""
-    cores = _first_of_cores(topology.pus)
+    """The last domain on cores of its own, all the others in turn on the cores that remain."""
+    cores = topology.cores(topology.by_number)
     *others, apart = vcpus
     kept = len(cores) - vcpus[apart]
     if kept < 1:
@@ -69,8 +71,8 @@ def one_apart(topology: Topology, vcpus: VCpus) -> Seating:
             f"mapping one-apart: {apart} asks for {vcpus[apart]} of {len(cores)} cores and leaves"
             " none for the others; ask for fewer vCPUs."
         )
-    shared = {name: _ring(cores[:kept], vcpus[name]) for name in others}
-    return shared | {apart: _ring(cores[kept:], vcpus[apart])}
+    shared = _dealt(cores[:kept], {name: vcpus[name] for name in others})
+    return {**shared, apart: tuple(cores[kept:])}
 
 
 NAMED: Mapping[str, Callable[[Topology, VCpus], Seating]] = {
@@ -82,35 +84,14 @@ NAMED: Mapping[str, Callable[[Topology, VCpus], Seating]] = {
 }
 
 
-def _of(topology: Topology, package: int) -> list[PU]:
-    return [pu for pu in topology.pus if pu.package in (package, None)]
+def _of(topology: Topology, package: int) -> list[int]:
+    return [pu.pu for pu in topology.pus if pu.package in (package, None)]
 
 
-def _cores_first(pus: Sequence[PU]) -> list[int]:
-    """One PU of every core, then the second of each, and so on."""
-    by_core: dict[int | None, list[int]] = {}
-    for pu in pus:
-        by_core.setdefault(pu.core, []).append(pu.pu)
-    return [pu for pu in chain(*zip_longest(*by_core.values())) if pu is not None]
-
-
-def _first_of_cores(pus: Sequence[PU]) -> list[int]:
-    return _cores_first(pus)[: len({pu.core for pu in pus})]
-
-
-def _alternating(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    return [pu for pu in chain(*zip_longest(first, second)) if pu is not None]
-
-
-def _in_turn(pus: Sequence[int], vcpus: VCpus) -> Seating:
+def _dealt(pus: Sequence[int], vcpus: VCpus) -> Seating:
     """Hand out the PUs one after the other over all domains, from the start again when done."""
     seating, taken = {}, 0
     for name, count in vcpus.items():
-        seats = range(taken, taken + count)
-        seating[name] = tuple(frozenset({pus[index % len(pus)]}) for index in seats)
+        seating[name] = tuple(pus[index % len(pus)] for index in range(taken, taken + count))
         taken += count
     return seating
-
-
-def _ring(pus: Sequence[int], count: int) -> tuple[VCpu, ...]:
-    return _in_turn(pus, {"": count})[""]

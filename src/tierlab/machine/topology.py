@@ -5,10 +5,11 @@ From hwloc, so that this machine, a saved one and a made-up one are the same to 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, zip_longest
 from xml.etree.ElementTree import Element
 
 from tierlab.machine.hwloc import HOST, export
@@ -40,7 +41,7 @@ class PU:
 
 @dataclass(frozen=True)
 class Cache:
-    """A kind of cache: `L2`, its size in bytes and how many there are."""
+    """A kind of cache: `L2`, its size in bytes and how many there are of that size."""
 
     name: str
     size: int | None
@@ -66,6 +67,22 @@ class Topology:
         """Ranks of the packages."""
         return tuple(sorted({pu.package for pu in self.pus if pu.package is not None}))
 
+    def cores_first(self, pus: Iterable[int]) -> list[int]:
+        """Order PUs so that one of every core comes before the second of any."""
+        wanted = frozenset(pus)
+        by_core: dict[tuple[str, int], list[int]] = {}
+        for pu in self.pus:
+            if pu.pu in wanted:
+                place = ("pu", pu.pu) if pu.core is None else ("core", pu.core)
+                by_core.setdefault(place, []).append(pu.pu)
+        return [pu for pu in chain(*zip_longest(*by_core.values())) if pu is not None]
+
+    def cores(self, pus: Iterable[int]) -> list[int]:
+        """One PU of every core of these."""
+        ordered = self.cores_first(pus)
+        places = {self.by_number[pu].core for pu in ordered}
+        return ordered if None in places else ordered[: len(places)]
+
 
 def read(source: str = HOST) -> Topology:
     """Read a machine from hwloc; UserError where hwloc cannot."""
@@ -81,7 +98,9 @@ def _pus(root: Element) -> Iterator[PU]:
     cores = _ranks(root, "Core")
     packages = _ranks(root, "Package")
     l3 = {pu: min(shared) for _, shared in _places(root, "L3Cache") for pu in shared}
-    nodes = {pu: number for number, near in _places(root, "NUMANode") for pu in near}
+    # Of several nodes the nearest to a PU is the one that fewest PUs are near to.
+    widest_first = sorted(_places(root, "NUMANode"), key=lambda node: (-len(node[1]), -node[0]))
+    nodes = {pu: number for number, near in widest_first for pu in near}
     for found in _kind(root, "PU"):
         pu = int(found.get("os_index", "-1"))
         yield PU(pu, cores.get(pu), packages.get(pu), l3.get(pu), nodes.get(pu))
@@ -114,10 +133,10 @@ def _bits(mask: str) -> tuple[int, ...]:
 
 
 def _caches(root: Element) -> Iterator[Cache]:
-    found: dict[str, list[int]] = defaultdict(list)
-    for kind, name in CACHES.items():
-        for cache in _kind(root, kind):
-            found[name].append(int(cache.get("cache_size", "0")))
-    for name in sorted(found):
-        sizes = found[name]
-        yield Cache(name, sizes[0] or None, len(sizes))
+    found = Counter(
+        (name, int(cache.get("cache_size", "0")))
+        for kind, name in CACHES.items()
+        for cache in _kind(root, kind)
+    )
+    for (name, size), instances in sorted(found.items()):
+        yield Cache(name, size or None, instances)

@@ -39,13 +39,12 @@ class Share:
 
 
 def counts(plan: Plan, pus: Sequence[int]) -> Floats:
-    """M: vCPUs by PU and domain, shape (PUs, domains); one free to roam counts in equal parts."""
+    """M: vCPUs by PU and domain, shape (PUs, domains)."""
     rank = {pu: index for index, pu in enumerate(pus)}
     found = np.zeros((len(pus), len(plan)))
     for column, seats in enumerate(plan.values()):
-        for vcpu in seats.vcpus:
-            for pu in vcpu:
-                found[rank[pu], column] += 1 / len(vcpu)
+        for pu in seats.vcpus:
+            found[rank[pu], column] += 1
     return found
 
 
@@ -81,9 +80,11 @@ def static_dnu(plan: Plan) -> Mapping[str, float]:
 
 
 def time_slots(plan: Plan) -> Mapping[str, tuple[Share, ...]]:
-    """Each vCPU's share of time slots under a proportional-share scheduler, all wanting to run.
+    """Each vCPU's share of time slots, all wanting to run, in the paper's model.
 
-    A PU divides its time among the vCPUs on it by their domains' weights.
+    A PU divides its time among the vCPUs on it by their domains' weights, every vCPU having its
+    domain's full weight, as Xen's credit scheduler does. Linux divides a control group's weight
+    over the PUs that it is busy on.
     """
     pus = sorted(frozenset().union(*(seats.pus for seats in plan.values())))
     rank = {pu: index for index, pu in enumerate(pus)}
@@ -91,7 +92,7 @@ def time_slots(plan: Plan) -> Mapping[str, tuple[Share, ...]]:
     load = counts(plan, pus) @ each
     found = {}
     for weight, (name, seats) in zip(each, plan.items(), strict=True):
-        got = [np.mean([weight / load[rank[pu]] for pu in vcpu]) for vcpu in seats.vcpus]
-        mean = float(np.mean(got))
-        found[name] = tuple(Share(float(share), float(share) / mean) for share in got)
+        got = [float(weight / load[rank[pu]]) for pu in seats.vcpus]
+        mean = sum(got) / len(got)
+        found[name] = tuple(Share(share, share / mean) for share in got)
     return found

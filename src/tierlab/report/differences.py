@@ -29,7 +29,7 @@ def show(names: tuple[str, str], found: Sequence[Difference], console: Console) 
             Text(each.measure),
             _value(each.first, each.unit),
             _value(each.second, each.unit),
-            f"{_signed(each.relative)} [{_signed(each.low)}, {_signed(each.high)}]",
+            _interval(each),
             Text(each.verdict, style=STYLES[each.verdict]),
         )
     console.print(table)
@@ -40,10 +40,8 @@ def verdict(names: tuple[str, str], found: Sequence[Difference]) -> str:
     """Say in one sentence what differs."""
     claimed = [each for each in found if each.verdict != "within noise"]
     if not claimed:
-        return f"{names[1]} does not differ from {names[0]}: all is within noise."
-    said = [
-        f"{each.measure} is {each.verdict} by {_signed(each.relative)[1:]} %" for each in claimed
-    ]
+        return f"No difference of {names[1]} to {names[0]} is shown: all is within noise."
+    said = [f"{each.measure} is {each.verdict} by {_by(each)}" for each in claimed]
     return f"{names[1]} against {names[0]}: {'; '.join(said)}."
 
 
@@ -56,7 +54,8 @@ def show_instability(names: Sequence[str], found: Sequence[Instability], console
     for heading in ("group", "trials", "mean, requests/s", "ADIN", "MMR"):
         table.add_column(heading, overflow="fold")
     for name, each in repeated:
-        figures = (number(each.mean), number(each.adin or 0.0), f"{each.mmr:.2f}/1")
+        mmr = "none" if each.mmr is None else f"{each.mmr:.2f}/1"
+        figures = (number(each.mean), number(each.adin or 0.0), mmr)
         table.add_row(printable(name), str(each.trials), *figures)
     console.print(table)
 
@@ -65,8 +64,18 @@ def _value(value: float, unit: str) -> str:
     return seconds(value) if unit == "s" else amount(value, unit)
 
 
+def _interval(each: Difference) -> str:
+    if each.low is None or each.high is None:
+        return f"{_signed(each.change)} [too little seen]"
+    return f"{_signed(each.change)} [{_signed(each.low)}, {_signed(each.high)}]"
+
+
+def _by(each: Difference) -> str:
+    return f"{_signed(each.change)[1:]} {'points' if each.absolute else '%'}"
+
+
 def _signed(relative: float) -> str:
-    """Per cent, as exactly as it matters.
+    """Per cent (or percentage points), as exactly as it matters.
 
     >>> _signed(0.0314), _signed(-0.31), _signed(12.4)
     ('+3.1', '-31', '+1,240')

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tierlab import experiment
 from tierlab.errors import UserError
 from tierlab.machine import topology
 from tierlab.machine.hwloc import HOST, pus_at
-from tierlab.machine.mapping import USUAL_WEIGHT, Plan, Seats, VCpu, one_each
+from tierlab.machine.mapping import USUAL_WEIGHT, Plan, Seats, in_turn
 from tierlab.machine.named_mappings import seat
 
 
 def plan(shape: experiment.System, source: str = HOST) -> Plan:
     """Seat the servers that are placed on the machine of `source`; the others are not in it.
 
-    UserError that names the key when a place is not on that machine.
+    UserError that names the key when a PU, a place or a node is not on that machine.
     """
+    machine = topology.read(source)
     seated = asked_pus(shape, source)
-    return {
-        name: Seats(
+    found = {}
+    for name, tier in servers(shape):
+        if name not in seated:
+            continue
+        node = tier.mapping.memory_node
+        key = f"system.{name.partition('.')[0]}.mapping"
+        _check_there(f"{key}.pus", "PU", seated[name], machine.by_number, source)
+        _check_there(f"{key}.memory_node", "NUMA node", [] if node is None else [node],
+                     machine.nodes, source)  # fmt: skip
+        found[name] = Seats(
             seated[name],
             tier.mapping.weight or USUAL_WEIGHT,
-            None if tier.mapping.memory_node is None else frozenset({tier.mapping.memory_node}),
+            None if node is None else frozenset({node}),
         )
-        for name, tier in servers(shape)
-        if name in seated
-    }
+    return found
 
 
-def asked_pus(shape: experiment.System, source: str = HOST) -> dict[str, tuple[VCpu, ...]]:
+def _check_there(
+    key: str, kind: str, asked: Iterable[int], there: Collection[int], source: str
+) -> None:
+    for number in asked:
+        if number not in there:
+            raise UserError(
+                f"{key}: machine '{source}' has no {kind} {number}; choose among"
+                f" {', '.join(map(str, sorted(there)))}."
+            )
+
+
+def asked_pus(shape: experiment.System, source: str = HOST) -> dict[str, tuple[int, ...]]:
     """The PUs of the servers for which the experiment asks for some, one for each vCPU."""
     if shape.mapping is not None:
         vcpus = {name: tier.mapping.vcpus or 1 for name, tier in servers(shape)}
@@ -41,18 +59,20 @@ def asked_pus(shape: experiment.System, source: str = HOST) -> dict[str, tuple[V
     for name, tier in servers(shape):
         pus = _pus(name, tier.mapping, source)
         if pus is not None:
-            found[name] = one_each(pus, tier.mapping.vcpus)
+            found[name] = in_turn(pus, tier.mapping.vcpus)
     return found
 
 
-def _pus(name: str, mapping: experiment.Mapping, source: str) -> tuple[int, ...] | None:
+def _pus(name: str, mapping: experiment.Mapping, source: str) -> Sequence[int] | None:
+    """In the order in which vCPUs take them: a core each while they last."""
     if mapping.place is None:
         return mapping.pus
     tier = name.partition(".")[0]
     try:
-        return pus_at(at_number(mapping.place, name), source)
+        found = pus_at(at_number(mapping.place, name), source)
     except UserError as error:
         raise UserError(f"system.{tier}.mapping.place: {error}") from None
+    return topology.read(source).cores_first(found)
 
 
 def at_number(place: str, server: str) -> str:

@@ -9,7 +9,6 @@ from tierlab.environments.base import Capability, Placement, Probe, listed, refu
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change
 from tierlab.machine.hwloc import pus_at
-from tierlab.machine.mapping import VCpu
 from tierlab.servers.mapping import asked_pus, at_number, servers
 
 MIB = 1 << 20
@@ -24,10 +23,10 @@ def placements(shape: experiment.System) -> Mapping[str, Placement]:
     return {name: _placement(tier, seated.get(name)) for name, tier in servers(shape)}
 
 
-def _placement(tier: experiment.Tier, vcpus: Sequence[VCpu] | None) -> Placement:
+def _placement(tier: experiment.Tier, vcpus: Sequence[int] | None) -> Placement:
     node = tier.mapping.memory_node
     return Placement(
-        pus=None if vcpus is None else frozenset().union(*vcpus),
+        pus=None if vcpus is None else frozenset(vcpus),
         weight=tier.mapping.weight,
         memory=tier.memory,
         disk_writes=tier.disk.writes,
