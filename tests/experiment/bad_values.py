@@ -10,7 +10,7 @@ GOOD: dict[str, Any] = {
     "system": {"workload": "rubbos"},
     "load": {"users": 10},
 }
-TABLES = "experiment, system, load, observe, factors, objective, disturb"
+TABLES = "experiment, system, load, observe, factors, objective, disturb, change"
 LOAD = "users, rate, arrivals, mix, think, start, connection, images, timeouts, phases"
 TOMCAT = "threads, accept_count, max_connections, pool, pool_timeout"
 MIXES = (

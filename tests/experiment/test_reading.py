@@ -52,7 +52,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         (b"# only a comment\n", "experiment is missing. (2 more mistakes in this file.)"),
         (b"\xef\xbb\xbf[load]\n", "not valid TOML: invalid statement (at line 1, column 1)."),
         (b"x = 2020-01-01\n", "x is not a known key; allowed here: experiment, system, load, "
-         "observe, factors, objective, disturb. (3 more mistakes in this file.)"),
+         "observe, factors, objective, disturb, change. (3 more mistakes in this file.)"),
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip

@@ -11,12 +11,13 @@ import pytest
 from tierlab.cli.init import init
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
-from tierlab.experiment.experiment import COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.experiment import CHANGE, COMMON, DISTURBANCES, TABLES
 from tierlab.experiment.keys import Key
 from tierlab.experiment.template import ACTIVE, template
 
 WHOLE = template("mine")
-TEXT, _, DISTURBANCES_TEXT = WHOLE.partition("# Disturbances: ")
+TEXT, _, ARRAYS_TEXT = WHOLE.partition("# A change of ")
+CHANGE_TEXT, _, DISTURBANCES_TEXT = ARRAYS_TEXT.partition("# Disturbances: ")
 BASE = Experiment.from_tables(tomllib.loads(TEXT)).trials()
 KEYS = [key for table in TABLES.values() for key in table.keys]
 COMMENTED = [key for key in KEYS if key.path not in ACTIVE and key.path[-1] != "name"]
@@ -55,6 +56,17 @@ def test_the_default_shown_is_the_default(key: Key) -> None:
         assert trials == BASE
     else:
         assert trials != BASE
+
+
+def test_every_key_of_a_change_is_there_with_an_example() -> None:
+    shown = dict(re.findall(r"^# ([a-z_]+) = (.*)$", CHANGE_TEXT, re.MULTILINE))
+
+    assert list(shown) == [key.path[-1] for key in CHANGE.keys]
+    lines = (f"{name} = {shown[name]}" for name in ("at", "on", "weight", "memory"))
+    (changed,) = Experiment.from_tables(
+        tomllib.loads("\n".join([TEXT, "[[change]]", *lines]))
+    ).trials()
+    assert [each.weight for each in changed.change] == [2048]
 
 
 BLOCKS = dict(zip(DISTURBANCES, DISTURBANCES_TEXT.split("# [[disturb]]\n")[1:], strict=True))

@@ -62,6 +62,10 @@ def test_what_can_be_done_or_is_not_asked_for_is_let_through() -> None:
             {"app": {"mapping": {"place": "package:7"}}},
             r"system\.app\.mapping\.place: 'package:7' is no place on machine 'host'",
         ),
+        (
+            {"app": {"mapping": {"vcpus": 2}}},
+            r"system\.app\.mapping\.vcpus: a server of the native environment has no vCPUs",
+        ),
         ({"mapping": "two-packages"}, r"system\.mapping: .*this machine has one package"),
         (
             {"db": {"memory": "9GiB"}},

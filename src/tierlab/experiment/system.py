@@ -173,8 +173,6 @@ class System(Section):
     @model_validator(mode="after")
     def _mapped_once(self) -> Self:
         for name, tier in self.tiers.items():
-            if self.mapping is None and tier.mapping.vcpus and tier.mapping.place is None:
-                raise problem("counts the PUs of a `place`; say which", name, "mapping", "vcpus")
             for key in ("pus", "place"):
                 if self.mapping is not None and getattr(tier.mapping, key) is not None:
                     raise problem("is said by `system.mapping` too; keep one", name, "mapping", key)

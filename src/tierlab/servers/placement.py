@@ -53,6 +53,12 @@ def _asked_pus(change: Change) -> frozenset[int] | None:
 
 def check_placements(shape: experiment.System, probe: Probe) -> None:
     """Raise `UserError` with the first key that asks for what the environment cannot do."""
+    for name, tier_of in shape.tiers.items():
+        if tier_of.mapping.vcpus and tier_of.mapping.place is None and shape.mapping is None:
+            raise UserError(
+                f"system.{name}.mapping.vcpus: a server of the {probe.environment} environment has"
+                " no vCPUs of its own; say in `place` whose PUs are counted."
+            )
     for name, asked in placements(shape).items():
         tier = name.partition(".")[0]
         table = f"system.{tier}"

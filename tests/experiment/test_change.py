@@ -1,0 +1,55 @@
+"""`[[change]]`: what is read, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tierlab.errors import UserError
+from tierlab.experiment import Experiment
+
+
+def trial(*changes: dict[str, Any]) -> Any:
+    document = {
+        "experiment": {"name": "changed"},
+        "system": {"workload": "rubbos"},
+        "load": {"users": 1},
+        "change": list(changes),
+    }
+    (only,) = Experiment.from_tables(document, "f.toml").trials()
+    return only
+
+
+def test_changes_come_in_order_of_time_and_are_kept_in_the_plan() -> None:
+    later = {"at": "20s", "on": "db.1", "memory": "1GiB"}
+    sooner = {"at": "10s", "on": "app.1", "pool": 5}
+
+    plan = trial(later, sooner)
+
+    assert [(each.on, each.at_ns) for each in plan.change] == [
+        ("app.1", 10_000_000_000),
+        ("db.1", 20_000_000_000),
+    ]
+    assert plan.change[0].soft == {"pool": 5}
+    assert plan.as_file()["change"] == [sooner, later]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"on": "web.1", "weight": 30}, r"change\[1\]\.at is missing"),
+        ({"at": "1s", "on": "web.1"}, r"change\[1\] changes nothing; give it one of pus, place"),
+        ({"at": "1s", "on": "web.1", "wieght": 30}, r"change\[1\]\.wieght is not a known key"),
+        ({"at": "60s", "on": "web.1", "weight": 30}, r"change\[1\]\.at must be within the runtime"),
+        ({"at": "1s", "on": "db.2", "weight": 30}, r"change\[1\]\.on must be a server of this"),
+        ({"at": "1s", "on": "db.1", "pool": 3}, r"change\[1\]\.pool is no soft resource that db.1"),
+        (
+            {"at": "1s", "on": "db.1", "pus": [0], "place": "core:0"},
+            r"change\[1\]\.place says the PUs twice",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        trial(change)
