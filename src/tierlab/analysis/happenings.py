@@ -4,8 +4,8 @@ from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 
-INCIDENT = "kind NOT IN ('phase', 'driver_lag')"
-"""An event that is not a record kept at any rate: phases, and the driver's figures each second."""
+INCIDENT = "kind NOT IN ('phase', 'driver_lag', 'change')"
+"""An event that is not a record kept anyway: phases, changes, the driver's figures each second."""
 
 
 class Happening(Result):

@@ -1,6 +1,7 @@
 """All figures of one trial. Terminal, JSON and HTML show this and nothing else."""
 
 from tierlab.analysis.caveats import caveats
+from tierlab.analysis.changes import Change, changes
 from tierlab.analysis.cpu_use import CpuUse, agents_use, cpu_use
 from tierlab.analysis.driver import Driver, driver, recorded_cpu_share
 from tierlab.analysis.facts import Facts, facts
@@ -41,6 +42,7 @@ class Summary(Result):
     busiest: list[Resource]
     cpu: CpuUse | None
     happenings: list[Happening]
+    changes: list[Change]
     checks: list[LawCheck]
     driver: Driver | None
     observation: ObservationCost
@@ -82,6 +84,7 @@ def summarise(observed: Observed) -> Summary:
         busiest=busiest(found),
         cpu=use,
         happenings=happenings(db, span),
+        changes=changes(db, span),
         checks=queue_checks(visits) + ([law] if law is not None else []),
         driver=driver(db, span, costs.get("drive"), trial_ns),
         observation=observation_cost(run.manifest.observation, trial_ns, cores(found)),
@@ -137,6 +140,7 @@ def _nothing(run: Run) -> Summary:
         busiest=[],
         cpu=None,
         happenings=[],
+        changes=[],
         checks=[],
         driver=None,
         observation=observation_cost(run.manifest.observation, 0, None),

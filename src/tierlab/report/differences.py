@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tierlab.analysis.changes import Change
 from tierlab.analysis.compare import Difference
 from tierlab.analysis.instability import Instability
 from tierlab.report.figures import amount, number, printable, seconds
@@ -27,9 +28,9 @@ def show(names: tuple[str, str], found: Sequence[Difference], console: Console) 
     for each in found:
         table.add_row(
             Text(each.measure),
-            _value(each.first, each.unit),
-            _value(each.second, each.unit),
-            _interval(each),
+            value(each.first, each.unit),
+            value(each.second, each.unit),
+            interval(each),
             Text(each.verdict, style=STYLES[each.verdict]),
         )
     console.print(table)
@@ -43,6 +44,21 @@ def verdict(names: tuple[str, str], found: Sequence[Difference]) -> str:
         return f"No difference of {names[1]} to {names[0]} is shown: all is within noise."
     said = [f"{each.measure} is {each.verdict} by {_by(each)}" for each in claimed]
     return f"{names[1]} against {names[0]}: {'; '.join(said)}."
+
+
+def change_words(change: Change) -> str:
+    """Say what was changed, and what that did."""
+    what = ", ".join(f"{name} {_plain(value)}" for name, value in change.asked.items())
+    said = f"{change.at_s:.1f} s: {change.subject} got {what}"
+    if change.differences is None:
+        return f"{said}; {change.why}."
+    claimed = [each for each in change.differences if each.verdict != "within noise"]
+    did = "; ".join(f"{each.measure} {each.verdict} by {_by(each)}" for each in claimed)
+    return f"{said}: {did or 'no difference is shown'}."
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def show_instability(names: Sequence[str], found: Sequence[Instability], console: Console) -> None:
@@ -60,11 +76,13 @@ def show_instability(names: Sequence[str], found: Sequence[Instability], console
     console.print(table)
 
 
-def _value(value: float, unit: str) -> str:
+def value(value: float, unit: str) -> str:
+    """Write a figure with its unit; seconds in the unit that suits them."""
     return seconds(value) if unit == "s" else amount(value, unit)
 
 
-def _interval(each: Difference) -> str:
+def interval(each: Difference) -> str:
+    """Write a change with its interval, in per cent or points."""
     if each.low is None or each.high is None:
         return f"{_signed(each.change)} [too little seen]"
     return f"{_signed(each.change)} [{_signed(each.low)}, {_signed(each.high)}]"

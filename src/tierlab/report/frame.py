@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tierlab.analysis.histogram import Bucket
 from tierlab.report import figures
 from tierlab.report.diagnosis import certainty
+from tierlab.report.differences import interval, value
 from tierlab.report.panels import Panels
 
 
@@ -89,5 +90,7 @@ def environment() -> Environment:
         "logbar": _log_bar,
         "certainty": certainty,
         "seen": _seen,
+        "interval": interval,
+        "valued": value,
     }
     return made

@@ -26,6 +26,7 @@ def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
         shown.append(figures)
     shown += [_line(f"  {line}") for line in (said.slow, said.time, said.busy, said.queues) if line]
     end = [_line(f"  {line}", style="dim") for line in (said.quality, where) if line]
+    end = [*(_line(f"  Changed at {each}") for each in said.changes), *end]
     room = LINES - len(shown) - len(end)
     warnings = said.warnings
     if len(warnings) > room:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tierlab.analysis.summary import Summary
+from tierlab.report.differences import change_words
 from tierlab.report.figures import amount, count, number, seconds, share
 
 
@@ -16,6 +17,7 @@ class Answer:
     time: str
     busy: str
     queues: str
+    changes: list[str]
     quality: str
     warnings: list[str]
 
@@ -29,6 +31,7 @@ def answer(summary: Summary) -> Answer:
         time=time_went(summary),
         busy=busy(summary),
         queues=queues(summary),
+        changes=[change_words(each) for each in summary.changes],
         quality=quality(summary),
         warnings=warnings(summary),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tierlab.environments.base import Capability, refuse
 from tierlab.experiment import TrialPlan
 from tierlab.servers import needs
+from tierlab.servers.placement import check_changes
 from tierlab.servers.rubbos import application
 from tierlab.trial import agent
 from tierlab.trial.disturb_needs import check_disturbances
@@ -18,4 +19,5 @@ def check_needs(plan: TrialPlan) -> None:
     needs.check_needs(plan.system, application(), probe)
     if plan.system.tcp != "modern" and (reason := probe.cannot.get(Capability.RETRIES)):
         raise refuse("system.tcp", probe.environment, Capability.RETRIES, reason)
+    check_changes(plan.change, probe)
     check_disturbances(plan, probe)

@@ -1,0 +1,83 @@
+"""What did each change that was made while the trial ran do? The stretch before it and after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tierlab.analysis.blocks import blocks
+from tierlab.analysis.compare import FEWEST_BLOCKS, Difference, compare
+from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
+from tierlab.analysis.result import Result
+from tierlab.analysis.span import Span
+
+SETTLED_NS = 1_000_000_000
+"""After a change, before its effect is measured."""
+
+
+class Change(Result):
+    """A change, ``at_s`` from the start of the span. ``asked`` and ``found`` are by what was
+    changed. ``before_s`` and ``after_s`` are how long was compared; ``differences`` is None, and
+    ``why`` a sentence, where that is too short.
+    """
+
+    at_s: float
+    subject: str
+    asked: dict[str, Any]
+    found: dict[str, Any]
+    before_s: float
+    after_s: float
+    differences: list[Difference] | None
+    why: str | None
+
+
+def changes(db: Connection, span: Span) -> list[Change]:
+    """Return the changes of the span, each compared between the one before it and the one after."""
+    made = rows(
+        db,
+        f"""SELECT t_ns, duration_ns, subject, detail FROM events
+            WHERE kind = 'change' AND t_ns {IN_SPAN} ORDER BY t_ns""",
+        bounds(span),
+    )
+    sides = pairwise(_stretches(made, span))
+    return [
+        _change(db, span, event, before, after)
+        for event, (before, after) in zip(made, sides, strict=True)
+    ]
+
+
+def _stretches(made: Sequence[dict[str, Any]], span: Span) -> Iterator[Span]:
+    """The stretches between changes, each once its change has settled."""
+    start = span.start_ns
+    for event in made:
+        yield Span(start, max(start, event["t_ns"]))
+        start = min(span.end_ns, event["t_ns"] + event["duration_ns"] + SETTLED_NS)
+    yield Span(start, span.end_ns)
+
+
+def _change(db: Connection, span: Span, event: dict[str, Any], before: Span, after: Span) -> Change:
+    detail = json.loads(event["detail"])
+    why = _too_little(before, "before") or _too_little(after, "after")
+    cut = None if why else [blocks(db, each) for each in (before, after)]
+    if cut is not None and not all(each.done.any() for each in cut):
+        why = "no request ended well on one side of it"
+    return Change(
+        at_s=(event["t_ns"] - span.start_ns) / 1e9,
+        subject=event["subject"],
+        asked=detail["asked"],
+        found=detail["found"],
+        before_s=before.seconds,
+        after_s=after.seconds,
+        differences=None if why or cut is None else compare([cut[0]], [cut[1]]),
+        why=why,
+    )
+
+
+def _too_little(stretch: Span, side: str) -> str | None:
+    if stretch.seconds >= FEWEST_BLOCKS:
+        return None
+    return (
+        f"{stretch.seconds:.1f} s {side} it are too short to compare: {FEWEST_BLOCKS} s are needed"
+    )
