@@ -7,6 +7,7 @@ laboratory's own, as with bare processes; they are unprivileged before they run.
 
 from __future__ import annotations
 
+import os
 import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ MOST_FILES, MOST_PROCESSES = 20_000, 32_768
 """Limits of the container's own process. podman's defaults are above the hard limits of a root
 without CAP_SYS_RESOURCE; lowering is always allowed."""
 PODMAN_SECONDS = 60.0
+SHARED_MEMORY = Path("/dev/shm")
 NAMESPACES = ("--mount", "--pid", "--ipc", "--uts", "--net")
 
 
@@ -88,8 +90,15 @@ class PodmanDomain(HostDomain):
             f"--user={user.pw_uid}:{user.pw_gid}",
             "--cap-drop=all",
             "--security-opt=no-new-privileges",
+            # Programs do not run under it, and podman leaves what it loads in the kernel.
+            "--security-opt=apparmor=unconfined",
+            # What podman would limit by itself, bare processes are free of.
+            "--pids-limit=-1",
+            f"--shm-size={_size(SHARED_MEMORY)}b",
             f"--ulimit=nofile={files}:{files}",
             f"--ulimit=nproc={processes}:{processes}",
+            # The root below the overlay shows all domains' folders.
+            f"--tmpfs={self._ground.work}:mode=755,notmpcopyup",
             f"--volume={self.folder}:{self.folder}",
         ]
 
@@ -119,6 +128,12 @@ class PodmanDomain(HostDomain):
                 " 'tierlab doctor' says what this machine lacks."
             )
         return output.decode().strip()
+
+
+def _size(file_system: Path) -> int:
+    """In bytes; 0, for no limit, where there is none."""
+    found = os.statvfs(file_system)
+    return found.f_blocks * found.f_frsize
 
 
 def _at_most(limit: int, kind: int) -> int:
