@@ -1,7 +1,7 @@
 """podman with storage and settings of a trial's own: the user's containers are never touched.
 
-Everything it writes lies below one folder of the trial's, and nothing of the machine's
-configuration is read: see containers.conf(5) and containers-storage.conf(5).
+Everything it writes lies below one folder of the trial's, and the machine's own containers.conf,
+storage.conf and hooks are not read: see containers.conf(5) and containers-storage.conf(5).
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import psutil
 from tierlab.environments.files import make_folder, share_folder
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import TOKEN, carries
+from tierlab.machine.programs import SYSTEM_PATH
 
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 REMOVE_SECONDS = 30.0
-RUNC = Path("/run/runc")
-"""runc's own folder: the monitor's last call of podman makes it, though nothing is kept there."""
+SHARED = (Path("/run/runc"), Path("/run/containers"), Path("/run/containers/networks"))
+"""Folders that podman makes though nothing is kept there: runc's own by the monitor's last call,
+the network's by netavark where podman prefers it."""
 
 _ENGINE = """\
 [engine]
@@ -32,10 +33,15 @@ lock_type = "file"
 tmp_dir = "{folder}/tmp"
 static_dir = "{folder}/root/libpod"
 volume_path = "{folder}/root/volumes"
+hooks_dir = ["{folder}/hooks"]
 conmon_env_vars = ["PATH={path}", "{token_name}={token}"]
+
+[network]
+network_config_dir = "{folder}/networks"
 """
 # runc, since crun refuses a machine with both versions of the control groups. Locks in files, since
-# those in shared memory are one set for all of a user's containers and stay behind.
+# those in shared memory are one set for all of a user's containers and stay behind. The machine's
+# hooks would run in each container, and podman locks the folder of networks even if it uses none.
 
 _STORAGE = """\
 [storage]
@@ -55,9 +61,14 @@ class Storage:
 
     def make(self, ledger: Ledger) -> None:
         """Make the folder, with podman's settings in it."""
-        share_folder(ledger, RUNC)
+        for shared in SHARED:
+            share_folder(ledger, shared)
         make_folder(ledger, self.folder, kind="container storage", mode=0o700)
-        words = {"folder": self.folder, "path": PATH, "token_name": TOKEN, "token": self.token}
+        (self.folder / "hooks").mkdir()
+        words = {
+            **{"folder": self.folder, "path": SYSTEM_PATH},
+            **{"token_name": TOKEN, "token": self.token},
+        }
         (self.folder / "containers.conf").write_text(_ENGINE.format(**words))
         (self.folder / "storage.conf").write_text(_STORAGE.format(**words))
 
@@ -69,7 +80,7 @@ class Storage:
     def environment(self) -> Mapping[str, str]:
         """What must be in podman's environment."""
         return {
-            "PATH": PATH,
+            "PATH": SYSTEM_PATH,
             "HOME": str(self.folder),
             "CONTAINERS_CONF": str(self.folder / "containers.conf"),
             "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf"),
