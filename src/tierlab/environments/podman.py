@@ -59,6 +59,9 @@ class Podman(HostEnvironment):
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
         ground = super()._prepare(sysctls)
+        assert ground.hierarchy is not None  # `probe` refuses a machine without
+        # Before any group: the last of what a ledger lists goes first.
+        ground.hierarchy.hand_down_all(self._ledger)
         self._storage = Storage(self.work / ".podman", self._ledger.token)
         self._storage.make(self._ledger)
         return ground
