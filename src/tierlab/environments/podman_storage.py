@@ -6,7 +6,6 @@ storage.conf and hooks are not read: see containers.conf(5) and containers-stora
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,23 +86,35 @@ class Storage:
         }
 
 
-def remove(storage: Storage, name: str) -> None:
-    """Have podman remove a container with all that runs in it.
+def remove(storage: Storage, name: str) -> str | None:
+    """Have podman remove a container with all that runs in it; the reason if it did not.
 
-    Whether that worked is told by what is left: a container that was never made, or whose making
-    was cut short, is no error of podman's that matters.
+    There is nothing to do for one that was never made, nor where podman's settings are gone.
     """
     if not (storage.folder / "containers.conf").exists():
-        return
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(
-            storage.argv("rm", "--force", "--time", "0", name),
+        return None
+    try:
+        done = subprocess.run(
+            storage.argv("rm", "--force", "--ignore", "--time", "0", name),
             env={**storage.environment, TOKEN: storage.token},
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            text=True,
+            errors="replace",
             timeout=REMOVE_SECONDS,
             check=False,
         )
+    except subprocess.TimeoutExpired:
+        return f"podman did not end within {REMOVE_SECONDS:g} seconds"
+    except OSError as error:
+        return f"podman cannot be run: {error.strerror}"
+    return None if done.returncode == 0 else last_words(done.stderr)
+
+
+def last_words(errors: str) -> str:
+    """What podman gave as its reason, on the last line of its standard error."""
+    lines = errors.strip().splitlines() or ["no reason given"]
+    return lines[-1].removeprefix("Error: ")
 
 
 def monitors(token: str, names: frozenset[str]) -> list[int]:
