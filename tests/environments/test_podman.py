@@ -21,7 +21,7 @@ from tierlab.environments.podman_domain import PodmanDomain
 from tierlab.environments.process import stat
 from tierlab.errors import UserError
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("containers")]
 
 READY_SECONDS = 1.0
 
@@ -38,14 +38,6 @@ for number in range(1, 100):
     domain.start()
     domain.spawn(["sleep", "600"], log="out.log")
 """
-
-
-@pytest.fixture(autouse=True)
-def _only_where_containers_can_be_made() -> None:
-    try:
-        Podman.probe()
-    except UserError as refusal:
-        pytest.skip(str(refusal))
 
 
 @pytest.fixture
@@ -244,14 +236,12 @@ def test_kill_9_while_containers_are_made_then_clean_leaves_nothing(
     assert traces.none(), traces.found()
 
 
-def test_without_podman_it_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tierlab.environments.podman.locate", lambda _: None)
-    with pytest.raises(UserError) as refusal:
-        Podman.probe()
-    assert str(refusal.value) == (
-        "system.environment: podman cannot be used here, because packages are missing: podman,"
-        " conmon, runc, catatonit, util-linux; mend that, or use environment 'native'."
-    )
+def test_a_program_on_a_mount_of_its_own_is_refused_before_it_is_started(
+    monkeypatch: pytest.MonkeyPatch, domain: PodmanDomain
+) -> None:
+    monkeypatch.setattr("tierlab.environments.podman_root.mount_of", lambda _: Path("/usr"))
+    with pytest.raises(UserError, match=r"^db\.1: 'sleep' cannot be run .* lies on /usr, a mount"):
+        domain.run(["sleep", "1"], timeout=20)
 
 
 def listing(place: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from tierlab.environments.cgroup import Group, trial_group
 from tierlab.environments.host_domain import Ground, HostDomain
 from tierlab.environments.launching import run_to_end
 from tierlab.environments.ledger import Entry
+from tierlab.environments.podman_root import obstacle
 from tierlab.environments.podman_storage import Storage, last_words
 from tierlab.environments.process import Identity, Launch, identify, is_alive
 from tierlab.errors import UserError
@@ -121,6 +123,15 @@ class PodmanDomain(HostDomain):
         )
 
     def _launch(self, argv: Sequence[str], env: Mapping[str, str] | None) -> Launch:
+        program = shutil.which(argv[0])
+        # The domain's folder is mounted into the container, wherever it lies.
+        if program is not None and not Path(program).is_relative_to(self.folder):
+            reason = obstacle(Path(program))
+            if reason is not None:
+                raise UserError(
+                    f"{self.spec.name}: '{argv[0]}' cannot be run in a container, because {reason};"
+                    " install it on the file system of /, or use environment 'native'."
+                )
         return replace(super()._launch(argv, env), cwd=None, stays=True)
 
     def destroy(self) -> None:
