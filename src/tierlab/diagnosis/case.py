@@ -28,8 +28,8 @@ def against(support: float | None) -> float | None:
 class Case:
     """Multiplies supports: each piece of evidence is needed, none outvotes another.
 
-    A source that is taken away raises ``most``. It lowers ``least`` where it spoke for the cause; what
-    spoke against it weighs ``UNSEEN`` then, so a cause that only it had ruled out is possible again.
+    A source that is taken away raises ``most``. It lowers ``least`` where it spoke for the cause;
+    where it spoke against it ``UNSEEN`` is left, so what only it had ruled out is possible again.
     """
 
     def __init__(self, cause: str, subject: str) -> None:
