@@ -92,7 +92,7 @@ def finished(runs: Path) -> Path | None:
 
 def _ran(file: Path, log: Path) -> int | None:
     """Run an experiment and return its exit status; None where it hung and was interrupted."""
-    command = [TIERLAB, "run", file, "--runs", file.parent]
+    command: list[str | Path] = [TIERLAB, "run", file, "--runs", file.parent]
     with (
         log.open("w") as said,
         subprocess.Popen(

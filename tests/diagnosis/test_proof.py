@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import conduct
 import pytest
+import run
 import table
 import truth
 from campaign import Planned
 from score import Found, Score, add_pairs, add_single
 
+from tierlab.diagnosis import Diagnosis
 from tierlab.diagnosis.finding import Window
 from tierlab.tables import manifest as manifests
 
@@ -210,6 +212,22 @@ def test_what_a_hung_trial_left_is_removed_before_the_next(tmp_path, monkeypatch
     monkeypatch.setattr(conduct, "TAKE_DOWN_S", 0.5)
     assert list(conduct.conduct(TRIALS[:1], tmp_path / "runs").failed) == ["single-0"]
     assert (tmp_path / "asked").read_text().split() == ["run", "clean"]
+
+
+def test_the_truth_is_read_once_a_trial(tmp_path, monkeypatch, capsys):
+    """It was read for each of five views, with a pass over all visits for each disturbance."""
+    asked = []
+    monkeypatch.setattr(truth, "read", lambda folder: asked.append(folder) or [])
+    monkeypatch.setattr(run, "diagnose", lambda _observed: Diagnosis(**NOTHING))
+    folder = made_stall.make(tmp_path / "001", None)
+    made = [(trial, folder) for trial in TRIALS]
+    conducted = conduct.Conducted(made=made, planned=Counter(single=3))
+    assert run.report(conducted) == 1
+    assert len(asked) == len(TRIALS)
+    assert "nothing to count" in capsys.readouterr().out
+
+
+NOTHING = {"verdict": "nothing abnormal", "words": "", "findings": [], "missing": {}}
 
 
 def test_visits_are_held_at_the_server_that_stalled_and_not_above_it(tmp_path):
