@@ -55,15 +55,14 @@ class Podman(HostEnvironment):
             raise _refusal(f"packages are missing: {', '.join(dict.fromkeys(missing))}")
         never = {Capability.MIGRATE: "its containers are not moved to another host yet"}
         probe = probe_host(cls.name, never)
-        for capability in NEEDED:
-            if capability in probe.cannot:
-                raise _refusal(probe.cannot[capability])
-        for reason in (
+        faults = (
+            *(probe.cannot.get(capability) for capability in NEEDED),
             _runtime_fault(),
             *(obstacle(Path(_locate(name) or "/")) for name in INSIDE),
-        ):
-            if reason is not None:
-                raise _refusal(reason)
+        )
+        for fault in faults:
+            if fault is not None:
+                raise _refusal(fault)
         return probe
 
     def create(self, spec: DomainSpec) -> PodmanDomain:
