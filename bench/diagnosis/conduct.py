@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +29,14 @@ class TrialError(Exception):
 
 @dataclass
 class Conducted:
-    """The trials that were run, each with its run folder, and why the others failed."""
+    """The trials that were run, each with its run folder, and why the others failed; how many were
+    planned of each kind, and how many of those failed.
+    """
 
     made: list[tuple[Planned, Path]] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    planned: Counter[str] = field(default_factory=Counter)
+    failed_kinds: Counter[str] = field(default_factory=Counter)
 
 
 def conduct(trials: Iterable[Planned], folder: Path) -> Conducted:
@@ -42,12 +47,14 @@ def conduct(trials: Iterable[Planned], folder: Path) -> Conducted:
     """
     result = Conducted()
     for trial in trials:
+        result.planned[trial.kind] += 1
         print(trial.name, end=": ", file=sys.stderr, flush=True)
         try:
             result.made.append((trial, run(trial, folder)))
             print("done", file=sys.stderr)
         except TrialError as failure:
             result.failed[trial.name] = str(failure)
+            result.failed_kinds[trial.kind] += 1
             print(failure, file=sys.stderr)
     return result
 
@@ -85,7 +92,7 @@ def finished(runs: Path) -> Path | None:
 
 def _ran(file: Path, log: Path) -> int | None:
     """Run an experiment and return its exit status; None where it hung and was interrupted."""
-    command = [TIERLAB, "run", file, "--runs", file.parent]
+    command: list[str | Path] = [TIERLAB, "run", file, "--runs", file.parent]
     with (
         log.open("w") as said,
         subprocess.Popen(
@@ -100,4 +107,14 @@ def _ran(file: Path, log: Path) -> int | None:
             process.wait(TAKE_DOWN_S)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
+            # Its servers would run on under the next trial.
+            subprocess.run(
+                [TIERLAB, "clean"],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                timeout=TAKE_DOWN_S,
+                check=False,
+            )
         return None

@@ -3,7 +3,8 @@
 ``--quick`` runs one trial of each kind. ``--seed`` draws other disturbances. ``--runs`` keeps the
 run folders; trials that are already there are scored again without being repeated, so a broken-off
 proof goes on where it was and tries again what failed. A trial that fails ends nothing: the others
-go on, and the table says which failed. Exits 1 when a bar is missed or more than one in ten failed.
+go on, and the table says which failed. Exits 1 when a bar is missed, when a row has nothing to
+count or when more than one in ten trials of a kind failed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import truth
 from campaign import FULL, QUICK, Planned, planned
 from conduct import Conducted, conduct
 from score import Score, add_founded, add_pairs, add_single, found_in
-from table import markdown, rows
+from table import holds, markdown
 
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis import diagnose
@@ -75,27 +76,31 @@ def main() -> int:
 
 def report(conducted: Conducted) -> int:
     """Score every view and print its table; the first one's misses are listed."""
-    holds = True
+    proven = True
+    true = {trial.name: truth.read(folder) for trial, folder in conducted.made}
     for view in VIEWS:
-        score = scored(conducted.made, view)
-        score.trials = len(conducted.made) + len(conducted.failed)
+        score = scored(conducted.made, true, view)
         score.failed = conducted.failed
+        score.failed_kinds = conducted.failed_kinds
+        score.planned = conducted.planned
         print(f"### {view.name}\n\n{markdown(score)}\n", flush=True)
         if view.copy is None:
             explain(score)
-            holds = all(row.holds is not False for row in rows(score))
-    return 0 if holds else 1
+            proven = holds(score)
+    return 0 if proven else 1
 
 
-def scored(made: list[tuple[Planned, Path]], view: View) -> Score:
-    """Diagnose every run as the view has it, and compare with the truth."""
+def scored(
+    made: list[tuple[Planned, Path]], truths: dict[str, list[truth.Injected]], view: View
+) -> Score:
+    """Diagnose every run as the view has it, and compare with the truth, by the trial's name."""
     score = Score()
     for trial, folder in made:
         with tempfile.TemporaryDirectory(prefix="tierlab-view-") as scratch:
             seen = folder if view.copy is None else view.copy(folder, Path(scratch) / "run")
             observed = observe(Run(seen))
             found = found_in(diagnose(observed))
-        true = truth.read(folder)
+        true = truths[trial.name]
         if trial.kind == "single":
             add_single(score, trial.name, true, found)
         elif trial.kind == "pair":

@@ -10,6 +10,7 @@ from truth import Injected
 
 from tierlab.diagnosis import Diagnosis
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.merge import UNKNOWN
 
 SHORT_S = 0.1
 BEFORE_NS = 60_000_000
@@ -39,12 +40,18 @@ class Score:
     by_cause: dict[str, Counter[str]] = field(default_factory=dict)
     tier_right: int = 0
     onset_ns: list[int] = field(default_factory=list)
+    named: int = 0
+    named_right: int = 0
+    pairs_drawn: int = 0
     pairs: int = 0
     pairs_named: int = 0
     pairs_alone: int = 0
+    pairs_late: int = 0
+    pairs_late_named: int = 0
     unnamed: list[tuple[str, Injected]] = field(default_factory=list)
-    trials: int = 0
+    planned: Counter[str] = field(default_factory=Counter)
     failed: dict[str, str] = field(default_factory=dict)
+    failed_kinds: Counter[str] = field(default_factory=Counter)
     control_s: float = 0.0
     false: list[tuple[str, Found]] = field(default_factory=list)
     missed: list[tuple[str, Injected]] = field(default_factory=list)
@@ -84,6 +91,7 @@ def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequenc
         if first.cause != each.cause or first.tier != each.tier:
             score.wrong.append((name, each, first))
     add_founded(score, name, true, found)
+    add_named(score, true, found)
 
 
 def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:
@@ -96,18 +104,35 @@ def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequen
             score.false.append((name, one))
 
 
+def add_named(score: Score, true: Sequence[Injected], found: Sequence[Found]) -> None:
+    """Count the windows that name a cause where something was disturbed, and those that name one
+    that was there, with its tier. ``unknown`` names none.
+    """
+    for one in found:
+        near = [each for each in true if touches(one.window, each)]
+        if near and one.cause != UNKNOWN:
+            score.named += 1
+            score.named_right += (one.cause, one.tier) in {(each.cause, each.tier) for each in near}
+
+
 def add_pairs(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:
     """Score a trial whose disturbances come two at once: both are to be named with their tiers.
 
     A pair counts where each of the two held visits at its own server. Where only one did, the
     other delayed nobody, however late the requests were meanwhile: such pairs are counted apart.
+    Beside that, all pairs are counted in which requests were late during both.
     """
+    add_named(score, true, found)
     for one, other in pairs(true):
+        unnamed = [cause for cause in (one, other) if not _named(cause, found)]
+        score.pairs_drawn += 1
+        if one.delayed and other.delayed:
+            score.pairs_late += 1
+            score.pairs_late_named += not unnamed
         if not (one.held and other.held):
             score.pairs_alone += bool(one.held or other.held)
             continue
         score.pairs += 1
-        unnamed = [cause for cause in (one, other) if not _named(cause, found)]
         score.pairs_named += not unnamed
         score.unnamed += [(name, cause) for cause in unnamed]
 

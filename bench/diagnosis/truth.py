@@ -88,25 +88,30 @@ def _delayed(run: Path, start_ns: int, end_ns: int) -> int:
 
 def _held(run: Path, subject: str, start_ns: int, end_ns: int) -> int:
     """Count the subject's visits whose own time within the disturbance was longer than usual by
-    50 ms or more: their stay there less that of their calls and their label's median stay.
+    50 ms or more: their stay there less that of their calls and their label's median of the same.
 
     Of two disturbances at once it tells what each did by itself: a request that waits for a server
     above never comes to the one below, and one that waits for a server below is in a call. What
-    never came whole (the requests that hold workers on purpose: 400, 408) was not delayed.
+    never came whole (requests that hold workers: 400 or 408, unanswered) was not delayed.
     """
     visits = run / "visits.parquet"
     if not visits.exists():
         return 0
     row = duckdb.execute(
-        """WITH visits AS (FROM read_parquet($file)), usual AS (
-            SELECT label, median(departure_ns - arrival_ns) AS usual FROM visits
-            WHERE server = $subject GROUP BY label
+        """WITH visits AS (FROM read_parquet($file)), own AS (
+            SELECT mine.visit, any_value(mine.label) AS label,
+                any_value(mine.departure_ns - mine.arrival_ns) - coalesce(sum(
+                    least(call.departure_ns, mine.departure_ns) - call.arrival_ns), 0) AS own
+            FROM visits AS mine LEFT JOIN visits AS call ON call.parent = mine.visit
+            WHERE mine.server = $subject GROUP BY mine.visit
+        ), usual AS (
+            SELECT label, median(own) AS usual FROM own GROUP BY label
         ), there AS (
             SELECT visit, label, greatest(arrival_ns, request_end_ns, $start) AS a,
                 least(coalesce(departure_ns, $end), $end) AS d
             FROM visits WHERE server = $subject AND arrival_ns < $end
                 AND coalesce(departure_ns, $end) > $start AND request_end_ns < $end
-                AND coalesce(status, 0) NOT IN (400, 408)
+                AND NOT (departure_ns IS NULL AND coalesce(status, 0) IN (400, 408))
         ), calls AS (
             SELECT there.visit, sum(greatest(0, least(coalesce(departure_ns, $end), d)
                 - greatest(arrival_ns, a))) AS called
@@ -133,7 +138,8 @@ def _short_of_memory(run: Path, happened: dict[str, Any]) -> bool:
         return True
     row = duckdb.execute(
         """SELECT coalesce(sum(waited), 0) FROM (
-            SELECT max("some" * dt_ns) AS waited FROM read_parquet($file)
+            SELECT max("some" * (least(t_ns, $end) - greatest(t_ns - dt_ns, $start))) AS waited
+            FROM read_parquet($file)
             WHERE subject = $subject AND resource IN ('memory', 'io')
                 AND t_ns > $start AND t_ns - dt_ns < $end GROUP BY t_ns)""",
         {

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tierlab.analysis.association import Association
 from tierlab.analysis.observed import observe
+from tierlab.analysis.span import Span
 from tierlab.diagnosis import Diagnosis, diagnose
+from tierlab.diagnosis.moved import Candidates, _Figure
+from tierlab.diagnosis.signals import Signals
 from tierlab.tables.run import Run
 from tierlab.tables.schemas import SCHEMAS
 
@@ -225,35 +231,6 @@ def with_full_pool(folder, calls: int):
     return folder
 
 
-def test_requests_that_never_came_whole_make_no_stall(tmp_path):
-    """Two hundred of them held every worker: the proof took their connections' CPU for a cause."""
-    folder = made_stall.make(tmp_path, None)
-    more_visits(
-        folder,
-        [
-            {"server": "app.1", "label": "GET /page", "status": 400, "protocol": "ajp13"}
-            | {"arrival_ns": STALL[0] + n, "request_end_ns": STALL[0] + n}
-            | {"departure_ns": STALL[1] + n}
-            for n in range(200)
-        ],
-    )
-    assert diagnosed(folder).verdict == "nothing abnormal"
-
-
-def test_a_slow_sender_is_not_kept_waiting(tmp_path):
-    folder = made_stall.make(tmp_path, None)
-    more_visits(
-        folder,
-        [
-            {"server": "web.1", "label": "GET /page", "status": 200, "protocol": "http"}
-            | {"arrival_ns": STALL[0] + n, "request_end_ns": STALL[1] + n}
-            | {"departure_ns": STALL[1] + n + MS}
-            for n in range(20)
-        ],
-    )
-    assert diagnosed(folder).verdict == "nothing abnormal"
-
-
 def test_the_cpu_that_many_visits_take_is_no_neighbour(tmp_path):
     """What piled up before a server is worked off with CPU time, and its threads wait for it."""
     samples = {
@@ -301,3 +278,15 @@ def test_an_unknown_cause_comes_with_what_moved_with_it(tmp_path):
     assert found.cause == "unknown"
     assert [(each.table, each.subject) for each in found.evidence] == [("tcp", "ns")]
     assert "segments sent again of ns rose" in found.evidence[0].words
+
+
+def test_what_moved_with_it_is_no_certainty(tmp_path):
+    """A share of 0.0004 was said to be "0.0% by chance"."""
+    association = Association(
+        cause="0", lag_s=0.2, correlation=0.9, p=1e-5, p_holm=0.0004, p_fdr=0.0004
+    )
+    made_stall.manifest().write(tmp_path)
+    candidates = Candidates(Signals(Run(tmp_path), duckdb.connect()), Span(0, 10**9))
+    candidates._figures = [_Figure("tcp", "ns", "segments sent again", np.zeros(2))]
+    words = candidates._said(association).words
+    assert "as strong in under 0.1% of shuffled runs, corrected for 1 figures" in words

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import conduct
 import pytest
+import run
 import table
 import truth
 from campaign import Planned
-from score import Found, Score, add_pairs
+from score import Found, Score, add_pairs, add_single
 
+from tierlab.diagnosis import Diagnosis
 from tierlab.diagnosis.finding import Window
 from tierlab.tables import manifest as manifests
 
@@ -72,13 +77,20 @@ def test_a_trial_that_broke_off_is_not_taken_for_one_that_went_well(tmp_path):
     assert conduct.finished(tmp_path) is None
 
 
+def scored(**counts) -> Score:
+    """A score of trials that were planned, of each kind so many, with one single that failed."""
+    failed = {"failed": {"single-3": "see its log"}, "failed_kinds": Counter(single=1)}
+    return Score(planned=Counter(counts), **failed)
+
+
+def row_of(score: Score, what: str) -> table.Row:
+    (row,) = [each for each in table.rows(score) if each.what == what]
+    return row
+
+
 @pytest.mark.parametrize(("of", "holds"), [(10, True), (9, False)])
 def test_more_than_one_failed_trial_in_ten_fails_the_proof(of, holds):
-    (row,) = [
-        each
-        for each in table.rows(Score(trials=of, failed={"single-3": "failed: see its log"}))
-        if each.what == "trials that failed"
-    ]
+    row = row_of(scored(single=of, control=20), "single trials that failed")
     assert row.figure.startswith(f"1 of {of} (single-3")
     assert row.holds is holds
 
@@ -108,6 +120,114 @@ def test_a_fault_that_held_visits_is_asked_for():
     add_pairs(score, "pair-0", true, [FREEZE])
     assert (score.pairs, score.pairs_named) == (1, 0)
     assert [each.cause for _, each in score.unnamed] == ["memory"]
+
+
+def test_a_wrong_second_cause_is_counted():
+    """A window that touches a disturbance was well founded, whatever it named."""
+    single, pair = Score(), Score()
+    wrong = replace(FREEZE, cause="pool", tier="app")
+    far = replace(FREEZE, window=Window(start_ns=0, end_ns=1))
+    unknown = replace(FREEZE, cause="unknown")
+    true = [injected(1, "freeze", "web.1", 9)]
+    add_single(single, "single-0", true, [FREEZE, wrong, far, unknown])
+    add_pairs(pair, "pair-0", true, [FREEZE, wrong, far, unknown])
+    assert (single.named, single.named_right) == (pair.named, pair.named_right) == (2, 1)
+    single.planned["single"] = 1
+    assert row_of(single, "causes named that were there").holds is False
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("single", "recall, from 100 ms"),
+        ("single", "onset, median error"),
+        ("control", "false findings, undisturbed"),
+        ("pair", "two at once, both named"),
+    ],
+)
+def test_a_row_with_nothing_to_count_does_not_pass(kind, what):
+    """It was left out of the table, and the proof passed without it."""
+    score = Score(planned=Counter({kind: 3}))
+    assert row_of(score, what).holds is None
+    assert not table.holds(score)
+    other = "single" if kind == "control" else "control"
+    assert what not in {row.what for row in table.rows(Score(planned=Counter({other: 3})))}
+
+
+def test_failures_are_counted_by_kind():
+    """Two of three controls could be missing where twenty other trials went well."""
+    score = Score(planned=Counter(single=20, control=3), failed_kinds=Counter(control=1))
+    assert row_of(score, "control trials that failed").holds is False
+    assert row_of(score, "single trials that failed").holds is True
+
+
+def test_pairs_in_which_nobody_was_held_do_not_vanish():
+    score = Score(planned=Counter(pair=1))
+    for held in (0, 0, 9):
+        true = [injected(1, "memory", "db.1", held), injected(2, "freeze", "web.1", held)]
+        add_pairs(score, "pair-0", true, [FREEZE])
+    assert (score.pairs, score.pairs_drawn, score.pairs_late) == (1, 3, 3)
+    assert row_of(score, "pairs that count, of those drawn").holds is False
+    assert "0 of all 3 with late requests" in row_of(score, "two at once, both named").figure
+
+
+def test_calls_are_taken_off_what_is_usual_too(tmp_path):
+    """Its calls made a server's usual stay so long that what it held itself did not show."""
+    folder = made_stall.make(tmp_path / "001", None)
+    rows = []
+    for n in range(900):
+        slow = n == 400
+        a = made_stall.START + n * 20 * made_stall.MS + (STALL[0] - made_stall.START) % 20
+        at = STALL[0] if slow else a
+        gone = at + (180 if slow else 100) * made_stall.MS
+        rows.append({"visit": 2 * n, "server": "app.1", "label": "GET /long"})
+        rows[-1] |= {"arrival_ns": at, "request_end_ns": at, "departure_ns": gone}
+        called = at + 100 * made_stall.MS
+        rows.append({"visit": 2 * n + 1, "server": "lb.1", "label": "SELECT", "parent": 2 * n})
+        rows[-1] |= {"arrival_ns": at, "request_end_ns": at, "departure_ns": called}
+    made_stall.write(folder, "visits", rows)
+    assert truth._held(folder, "app.1", *STALL) == 1
+
+
+def test_memory_is_missed_during_the_disturbance_only(tmp_path):
+    """A tick that lies in it for an eighth has waited in it for an eighth."""
+    ms = made_stall.MS
+    tick = {"t_ns": STALL[0] + 10 * ms, "dt_ns": 80 * ms, "subject": "db.1", "resource": "memory"}
+    made_stall.write(tmp_path, "pressure", [tick | {"some": 1.0}])
+    happened = {"subject": "db.1", "start_ns": STALL[0], "end_ns": STALL[1]}
+    assert not truth._short_of_memory(tmp_path, happened)
+    assert truth._short_of_memory(tmp_path, happened | {"start_ns": STALL[0] - 60 * ms})
+
+
+def test_what_a_hung_trial_left_is_removed_before_the_next(tmp_path, monkeypatch):
+    """It heeds no interrupt and is killed: its servers ran on under the next trial."""
+    command = tmp_path / "tierlab"
+    command.write_text(
+        '#!/bin/sh\necho "$1" >> ' + str(tmp_path / "asked") + "\n"
+        '[ "$1" = clean ] && exit 0\ntrap "" INT\nexec sleep 30\n'
+    )
+    command.chmod(0o755)
+    monkeypatch.setattr(conduct, "TIERLAB", command)
+    monkeypatch.setattr(conduct, "LONGEST_S", 0.2)
+    monkeypatch.setattr(conduct, "TAKE_DOWN_S", 0.5)
+    assert list(conduct.conduct(TRIALS[:1], tmp_path / "runs").failed) == ["single-0"]
+    assert (tmp_path / "asked").read_text().split() == ["run", "clean"]
+
+
+def test_the_truth_is_read_once_a_trial(tmp_path, monkeypatch, capsys):
+    """It was read for each of five views, with a pass over all visits for each disturbance."""
+    asked = []
+    monkeypatch.setattr(truth, "read", lambda folder: asked.append(folder) or [])
+    monkeypatch.setattr(run, "diagnose", lambda _observed: Diagnosis(**NOTHING))
+    folder = made_stall.make(tmp_path / "001", None)
+    made = [(trial, folder) for trial in TRIALS]
+    conducted = conduct.Conducted(made=made, planned=Counter(single=3))
+    assert run.report(conducted) == 1
+    assert len(asked) == len(TRIALS)
+    assert "nothing to count" in capsys.readouterr().out
+
+
+NOTHING = {"verdict": "nothing abnormal", "words": "", "findings": [], "missing": {}}
 
 
 def test_visits_are_held_at_the_server_that_stalled_and_not_above_it(tmp_path):

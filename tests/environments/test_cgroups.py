@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tierlab.environments import cgroup_v2
 from tierlab.environments.base import Capability, DomainStats, Placement
 from tierlab.environments.cgroup import Group
 from tierlab.environments.cgroup_find import find_hierarchy
@@ -144,6 +145,29 @@ def unified(tmp_path: Path) -> Path:
     (root / "cgroup.controllers").write_text("cpuset cpu memory hugetlb pids\n")
     (root / "cgroup.subtree_control").write_text("cpu memory pids\n")
     return root
+
+
+def test_version_2_lends_what_a_containers_runtime_would_enable_and_takes_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = unified(tmp_path)
+    ledger = Ledger("trial-1", tmp_path / "ledger")
+    listed_at_write: list[tuple[str, set[str]]] = []
+
+    def write(path: Path, value: str) -> None:
+        assert path == root / "cgroup.subtree_control"
+        if value == "+cpuset":
+            raise UserError("refused")
+        entries = ledger.account().entries
+        listed_at_write.append((value, {str(entry.what["controller"]) for entry in entries}))
+
+    monkeypatch.setattr(cgroup_v2, "write", write)
+    V2(root).hand_down_all(ledger)
+    assert listed_at_write == [("+hugetlb", {"hugetlb"})]
+    (outcome,) = remove_all(ledger.account(), 1.0)
+    assert outcome.done
+    assert (root / "cgroup.subtree_control").read_text() == "-hugetlb"
+    ledger.close()
 
 
 def test_version_2_lends_a_controller_and_the_last_trial_takes_it_back(tmp_path: Path) -> None:

@@ -21,10 +21,7 @@ from tierlab.environments.podman_domain import PodmanDomain
 from tierlab.environments.process import stat
 from tierlab.errors import UserError
 
-pytestmark = [
-    pytest.mark.privileged,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]
+pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("containers")]
 
 READY_SECONDS = 1.0
 
@@ -132,6 +129,75 @@ def test_a_program_that_was_frozen_can_be_stopped_and_its_death_is_seen(
     assert process.poll() == -signal.SIGKILL
 
 
+def test_a_program_is_ended_while_it_still_enters_the_container(domain: PodmanDomain) -> None:
+    """A signal sent before the program is the child of who entered it went nowhere."""
+    began = time.monotonic()
+    process = domain.spawn(["sleep", "60"], log="out.log")
+    assert process.stop(5)
+    assert time.monotonic() - began < 2
+    assert domain.pids() == []
+
+
+def test_to_wait_for_a_program_that_was_frozen_is_told_its_death(domain: PodmanDomain) -> None:
+    process = domain.spawn(["sleep", "60"], log="out.log")
+    wait_until_running(domain)
+    (program,) = domain.pids()
+    os.kill(program, signal.SIGSTOP)
+    deadline = time.monotonic() + 10
+    while (found := stat(process.pid)) is None or found.state != "T":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(program, signal.SIGKILL)
+    assert process.wait(5) == -signal.SIGKILL
+
+
+def test_a_container_that_has_ended_is_one_sentence(domain: PodmanDomain) -> None:
+    (init,) = pids_of_the_group(domain)
+    os.kill(init, signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while pids_of_the_group(domain):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert domain.pids() == []
+    with pytest.raises(UserError, match=r"^db\.1: its container has ended"):
+        domain.run(["true"], timeout=20)
+
+
+def test_what_podman_refuses_is_told_in_its_own_words(podman: Podman) -> None:
+    domain = podman.create(DomainSpec("db.1"))
+    domain.container = "no name/of a container"
+    with pytest.raises(UserError, match=r"^db\.1: 'podman create' failed: (?!Error)\w.*; 'tierlab"):
+        domain.start()
+
+
+def test_a_container_that_podman_does_not_remove_stays_listed(
+    trial: str, traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(trial)
+    podman = Podman(ledger)
+    domain = podman.create(DomainSpec("db.1"))
+    domain.start()
+    with monkeypatch.context() as broken:
+        broken.setattr("tierlab.environments.podman_storage.REMOVE_SECONDS", 0.001)
+        with pytest.raises(UserError, match=r"could not remove container .* \(podman did not end"):
+            domain.destroy()
+    assert "container" in {entry.kind for entry in ledger.account().entries}
+    podman.destroy()
+    assert traces.none(), traces.found()
+
+
+def test_a_destroyed_container_leaves_no_group_in_the_ledger(trial: str, traces: Traces) -> None:  # noqa: ARG001
+    """The runtime makes groups in trees too that Tierlab has no use for."""
+    ledger = Ledger(trial)
+    podman = Podman(ledger)
+    domain = podman.create(DomainSpec("db.1"))
+    domain.start()
+    assert [path for path in groups_listed(ledger) if path.name.startswith("libpod-")]
+    domain.destroy()
+    assert [path for path in groups_listed(ledger) if path.name.startswith("libpod-")] == []
+    podman.destroy()
+
+
 def test_no_folder_of_the_runtime_stays_on_the_host(trial: str, traces: Traces) -> None:  # noqa: ARG001
     before = listing("/run")
     podman = Podman(Ledger(trial))
@@ -140,11 +206,16 @@ def test_no_folder_of_the_runtime_stays_on_the_host(trial: str, traces: Traces) 
     assert [path for path in listing("/run") if path not in before and "runc" in path] == []
 
 
-def test_the_users_own_podman_is_not_touched(podman: Podman) -> None:
-    places = ("/var/lib/containers", "/run/containers", "/run/libpod", "/run/runc", "/dev/shm")
-    before = {place: listing(place) for place in places}
+def test_the_users_own_podman_is_not_touched(trial: str, traces: Traces) -> None:  # noqa: ARG001
+    places = (
+        *("/var/lib/containers", "/var/lib/cni", "/run/containers", "/run/libpod", "/run/runc"),
+        *("/etc/cni", "/etc/containers", "/dev/shm"),
+    )
+    before = {place: changes(place) for place in places}
+    podman = Podman(Ledger(trial))
     podman.create(DomainSpec("db.1")).start()
-    assert {place: listing(place) for place in places} == before
+    podman.destroy()
+    assert {place: changes(place) for place in places} == before
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.3, 0.6, 1.0, 1.7])
@@ -165,18 +236,32 @@ def test_kill_9_while_containers_are_made_then_clean_leaves_nothing(
     assert traces.none(), traces.found()
 
 
-def test_without_podman_it_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tierlab.environments.podman.locate", lambda _: None)
-    with pytest.raises(UserError) as refusal:
-        Podman.probe()
-    assert str(refusal.value) == (
-        "system.environment: podman cannot be used here, because packages are missing: podman,"
-        " conmon, runc, catatonit, util-linux; mend that, or use environment 'native'."
-    )
+def test_a_program_on_a_mount_of_its_own_is_refused_before_it_is_started(
+    monkeypatch: pytest.MonkeyPatch, domain: PodmanDomain
+) -> None:
+    monkeypatch.setattr("tierlab.environments.podman_root.mount_of", lambda _: Path("/usr"))
+    with pytest.raises(UserError, match=r"^db\.1: 'sleep' cannot be run .* lies on /usr, a mount"):
+        domain.run(["sleep", "1"], timeout=20)
 
 
 def listing(place: str) -> list[str]:
     return sorted(map(str, Path(place).rglob("*")))
+
+
+def changes(place: str) -> dict[str, int]:
+    """When each file below a place last changed; by name alone, a lock used again is not seen."""
+    return {str(path): path.lstat().st_ctime_ns for path in sorted(Path(place).rglob("*"))}
+
+
+def groups_listed(ledger: Ledger) -> list[Path]:
+    entries = ledger.account().entries
+    return [Path(str(entry.what["path"])) for entry in entries if entry.kind == "cgroup"]
+
+
+def pids_of_the_group(domain: PodmanDomain) -> list[int]:
+    """With the process that keeps the container."""
+    (folder, *_) = domain.cgroups().values()
+    return [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
 
 
 def wait_for(log: Path, text: str) -> None:

@@ -17,6 +17,7 @@ VALIDATOR = Draft202012Validator(schema())
 WORDS = '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network" or "random"'
 FREEZE = {"class": "freeze"}
 STATED = FREEZE | {"at": "10s"}
+SQUEEZE = STATED | {"class": "memory", "duration": "1s"}
 
 SEEN_BY_THE_SCHEMA: list[tuple[Any, str]] = [
     (3, "disturb must be an array of tables ([[disturb]]), not 3"),
@@ -91,8 +92,17 @@ NOT_SEEN: list[tuple[Any, str]] = [
     ),
     (
         [STATED | {"duration": "2s"}, STATED | {"at": "11s"}],
-        "disturb: two of class freeze on db.1 overlap at 11s; move one, or take another class or"
-        " server",
+        "disturb: two of class freeze on db.1 are less than 50ms apart at 11s; move one, or take"
+        " another class or server",
+    ),
+    (
+        [SQUEEZE, SQUEEZE | {"at": "11500ms"}],
+        "disturb: two of class memory on db.1 are less than 1s apart at 11500ms; move one, or take"
+        " another class or server",
+    ),
+    (
+        [STATED | {"class": "pool", "hold": 100}],
+        "disturb[1].hold must be at most system.app.soft.pool, which is 64, not 100",
     ),
 ]
 
@@ -108,6 +118,15 @@ def test_one_sentence(disturb: Any, sentence: str) -> None:
 @pytest.mark.parametrize("disturb", [case for case, _ in SEEN_BY_THE_SCHEMA])
 def test_the_schema_refuses_it_too(disturb: Any) -> None:
     assert not VALIDATOR.is_valid(GOOD | {"disturb": disturb})
+
+
+def test_threads_and_connections_of_one_server_are_held_at_once() -> None:
+    pool = STATED | {"class": "pool", "on": "app.1"}
+    threads = pool | {"resource": "threads", "hold": 100}
+
+    (plan,) = Experiment.from_tables(GOOD | {"disturb": [pool, threads]}).trials()
+
+    assert len(plan.disturb) == 2
 
 
 def test_time_to_prepare_is_asked_for() -> None:

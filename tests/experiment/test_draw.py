@@ -14,7 +14,7 @@ from scipy import stats
 
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.disturb import CLASSES, on
-from tierlab.experiment.draw import MARGIN_NS, PREPARATION_NS, Drawn
+from tierlab.experiment.draw import APART_NS, MARGIN_NS, PREPARATION_NS, Drawn
 from tierlab.trial.truth import written
 
 S = 10**9
@@ -127,6 +127,14 @@ def test_what_is_written_down_is_drawn_again_from_any_seed(seed: int) -> None:
 
     repeated = trial(again, seed + 1).disturb if seed < 2**32 - 1 else trial(again, 0).disturb
     assert written(repeated) == written(plan.disturb)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_without_a_gap_squeezes_of_one_server_keep_their_distance(seed: int) -> None:
+    found = drawn(seed, classes=["memory"], subjects=["db.1"], count=8, gap="0s")
+
+    for before, after in pairwise(found):
+        assert before.end_ns + APART_NS["memory"] <= after.at_ns
 
 
 def test_a_tight_fit_is_found() -> None:

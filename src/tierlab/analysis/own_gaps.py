@@ -17,7 +17,9 @@ from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.span import Span
 
 INCOMPLETE = "coalesce(status, 0) IN (400, 408)"
-"""Bad request and request timeout (RFC 9110, sections 15.5.1 and 15.5.9): it never came whole."""
+"""Bad request and request timeout (RFC 9110, sections 15.5.1 and 15.5.9) of a visit that was never
+answered to its end: the request never came whole. One that was answered is a visit like any other;
+its request's end does not tell, as that is the last byte that was seen."""
 
 Names = npt.NDArray[np.object_]
 
@@ -73,7 +75,7 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
         ), stays AS (
             SELECT visit, server, label, greatest(arrival_ns, request_end_ns) AS a,
                 departure_ns AS d FROM visits
-            WHERE departure_ns IS NOT NULL AND NOT {INCOMPLETE}
+            WHERE departure_ns IS NOT NULL
             UNION ALL
             SELECT visit, unanswered.server, label,
                 greatest(unanswered.arrival_ns, request_end_ns),

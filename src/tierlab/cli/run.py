@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 from rich.console import Console
@@ -14,7 +14,7 @@ from tierlab.analysis.summary import Summary
 from tierlab.cli.objectives import shortfalls
 from tierlab.cli.progress import progress_on
 from tierlab.errors import Interrupted, UserError
-from tierlab.experiment import Experiment, TrialPlan
+from tierlab.experiment import Experiment, System, TrialPlan
 from tierlab.report import Report, build, terminal
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.folder import RunFolder, create
@@ -24,6 +24,7 @@ from tierlab.trial.observation_ratio import Outcome, record_ratios
 from tierlab.trial.truth import TruthFolder
 
 MISSED = 1
+ENVIRONMENTS: tuple[str, ...] = get_args(System.model_fields["environment"].annotation)
 
 Runs = Annotated[Path, typer.Option(help="Where run folders are made.")]
 Json = Annotated[bool, typer.Option("--json", help="Print every figure as JSON, a line a trial.")]
@@ -35,7 +36,7 @@ def run(
     json: Json = False,
     environment: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Instead of the file's: native or podman."),
+        typer.Option(metavar="NAME", help=f"Instead of the file's: {' or '.join(ENVIRONMENTS)}."),
     ] = None,
 ) -> None:
     """Run an experiment: every trial from deployment to report.

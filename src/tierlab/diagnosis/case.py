@@ -5,7 +5,8 @@ from __future__ import annotations
 from tierlab.diagnosis.finding import Evidence, Suspect
 
 UNSEEN = 0.75
-"""What an exclusion that could not be checked leaves of a cause's least support."""
+"""What an exclusion that could not be checked leaves of a cause's least support: less than one that
+was checked and holds, more than one that does not."""
 
 
 def ramp(value: float | None, low: float, high: float) -> float | None:
@@ -27,8 +28,8 @@ def against(support: float | None) -> float | None:
 class Case:
     """Multiplies supports: each piece of evidence is needed, none outvotes another.
 
-    ``least`` and ``most`` bound the support whatever the unmeasured pieces would have said, so a
-    source that is taken away lowers the one and raises the other, never the reverse.
+    A source that is taken away raises ``most``. It lowers ``least`` where it spoke for the cause;
+    where it spoke against it ``UNSEEN`` is left, so what only it had ruled out is possible again.
     """
 
     def __init__(self, cause: str, subject: str) -> None:

@@ -11,6 +11,9 @@ CORES = "cpu_ns * 1.0 / dt_ns"
 FAULTS = "major_faults * 1e9 / dt_ns"
 REFAULTS = "refaults * 1e9 / dt_ns"
 SOME = '"some"'
+LISTED_NS = 1_000_000_000
+"""Queueing disciplines that the kernel gives by itself are looked at so often while they are empty,
+and their interface's rows between are null."""
 
 
 def pressure(scene: Scene, resource: str) -> float | None:
@@ -82,6 +85,25 @@ def faulting(scene: Scene) -> float | None:
         None if some is None or waited is None else min(some, waited),
     )
     return max((each for each in signs if each is not None), default=None)
+
+
+def queued(scene: Scene) -> float | None:
+    """Return the most bytes that any interface held back in the window.
+
+    An interface without a queueing discipline (null) holds nothing back. One that was looked at
+    shortly before or after the window, but not in it, may have: then None, unless another did.
+    """
+    if not scene.signals.sampled("net", "queued_bytes"):
+        return None
+    most, overlooked = 0.0, False
+    for interface in scene.signals.subjects("net", "queued_bytes"):
+        signal = scene.signals.get("net", "queued_bytes", interface)
+        if signal is None:
+            continue
+        most = max(most, float(signal.within(scene.window).max(initial=0.0)))
+        around = signal.within(scene.around(LISTED_NS, LISTED_NS))
+        overlooked |= not signal.within(scene.window).size and around.size > 0
+    return None if overlooked and most == 0.0 else most
 
 
 def paused(scene: Scene) -> float | None:

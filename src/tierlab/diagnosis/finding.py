@@ -38,7 +38,8 @@ class Evidence(Result):
 class Suspect(Result):
     """A cause that was considered, how strongly the evidence speaks for it and which evidence.
 
-    ``least`` takes what was not measured as speaking against it, ``most`` as speaking for it.
+    ``most`` takes what was not measured as speaking for it. ``least`` takes what would have shown
+    it as speaking against it; an exclusion that could not be checked counts three quarters.
     """
 
     cause: str

@@ -64,7 +64,10 @@ class Candidates:
     def _said(self, found: Association) -> Evidence:
         figure = self._figures[int(found.cause)]
         before = f" {found.lag_s * 1e3:.0f} ms before" if found.lag_s > 0 else " with it"
-        chance = f"{found.p_fdr:.1%} by chance, corrected for {len(self._figures)} figures"
+        often = "under 0.1%" if found.p_fdr < 0.001 else f"{found.p_fdr:.1%}"
+        chance = (
+            f"as strong in {often} of shuffled runs, corrected for {len(self._figures)} figures"
+        )
         said = (
             f"{figure.words} of {figure.subject} rose{before} "
             f"(correlation {found.correlation:.2f}; {chance})"

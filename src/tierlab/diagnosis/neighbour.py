@@ -4,6 +4,8 @@ A server that works off what piled up elsewhere waits for CPUs too, and uses man
 visits with them. So what is used is compared with what as many visits usually take.
 """
 
+import math
+
 from tierlab.diagnosis.case import ramp
 from tierlab.diagnosis.evidence import CORES, starved
 from tierlab.diagnosis.scene import Scene
@@ -19,8 +21,8 @@ def foreign(scene: Scene) -> float | None:
     """Return the cores used in the window that served no visit of the server: in its domain or
     outside of all domains, whichever are more; None where either was not measured.
     """
-    inside, outside = within(scene), _outside(scene)
-    return None if inside is None or outside is None else max(inside, outside)
+    inside, beyond = within(scene), outside(scene)
+    return None if inside is None or beyond is None else max(inside, beyond)
 
 
 def within(scene: Scene) -> float | None:
@@ -43,7 +45,7 @@ def held_back(scene: Scene) -> float | None:
     return None if others is None else waited * others
 
 
-def _outside(scene: Scene) -> float | None:
+def outside(scene: Scene) -> float | None:
     """Return the machine's busy cores less all domains', beyond the usual: what the laboratory
     itself uses is in that, and goes up with the visits.
     """
@@ -64,8 +66,11 @@ def _cores(scene: Scene) -> list[str]:
 
 
 def _more(scene: Scene) -> float:
-    """Return how many times the usual visits the server had in the window, 1 at least."""
+    """Return how many times the usual visits the server had in the window, 1 at least: as many as
+    there were beyond doubt, as independent visits scatter by the square root of their number.
+    """
     if scene.visiting is None or not scene.usual_visits:
         return 1.0
-    length_s = scene.window.duration_s
-    return max(1.0, scene.visiting(scene.window) / (scene.usual_visits * length_s))
+    seen = scene.visiting(scene.window)
+    beyond_doubt = seen - 2 * math.sqrt(seen)
+    return max(1.0, beyond_doubt / (scene.usual_visits * scene.window.duration_s))

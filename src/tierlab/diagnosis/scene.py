@@ -30,6 +30,7 @@ class Scene:
     not captured, but ``arriving`` and ``visiting`` are the users' requests then. The usual numbers
     are a second's, the mean of the run's quieter nine tenths. ``below`` is how many visits were in
     progress one tier below on average; None at the last tier and where messages were not captured.
+    ``above`` is the caller: of a tier of several its last, None at the first tier.
     """
 
     subject: str
@@ -44,6 +45,7 @@ class Scene:
     arriving: Callable[[Window], int] | None
     visiting: Callable[[Window], int] | None
     below: Callable[[Window], float] | None
+    above: str | None
     usual_arrivals: float
     usual_visits: float
 

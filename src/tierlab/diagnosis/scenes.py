@@ -29,6 +29,7 @@ class Stage:
         self._pauses = self._read_pauses()
         self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
+        self._usual = cache(self._read_usual)
 
     @property
     def entry(self) -> str:
@@ -66,14 +67,24 @@ class Stage:
             arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
             visiting=self._visiting(subject),
             below=self._below(part.tier),
-            usual_arrivals=self._usual(self._arrivals),
-            usual_visits=self._usual(lambda: self._came(subject)),
+            above=self._above(part.tier),
+            usual_arrivals=self._usual(self.entry),
+            usual_visits=self._usual(subject),
         )
 
+    def _tiers(self) -> list[tuple[str, str]]:
+        """Each tier with the one that it calls, from the users on."""
+        return list(pairwise(dict.fromkeys(each.tier for each in self._parts.values())))
+
+    def _of(self, tier: str | None) -> list[str]:
+        return [name for name, each in self._parts.items() if each.tier == tier]
+
+    def _above(self, tier: str) -> str | None:
+        calling = next((one for one, called in self._tiers() if called == tier), None)
+        return next(reversed(self._of(calling)), None)
+
     def _below(self, tier: str) -> Callable[[Window], float] | None:
-        tiers = list(dict.fromkeys(each.tier for each in self._parts.values()))
-        following = dict(pairwise(tiers)).get(tier)
-        callees = [name for name, each in self._parts.items() if each.tier == following]
+        callees = self._of(dict(self._tiers()).get(tier))
         seen = [self._observed.in_progress.get(name) for name in callees]
         known = [each for each in seen if each is not None]
         if not known:
@@ -133,13 +144,13 @@ class Stage:
         )
         return found["t"].astype(np.int64)
 
-    def _usual(self, times: Callable[[], Ints]) -> float:
-        """Return how many there usually are a second: the mean of the quieter nine tenths."""
+    def _read_usual(self, server: str) -> float:
+        """How many visits usually come to it a second: the mean of the quieter nine tenths."""
         span = self._observed.measured
         if span is None or not self._any_arrivals():
             return 0.0
         edges = np.arange(span.start_ns, span.end_ns + 1, ARRIVAL_BIN_NS)
-        counts = np.sort(np.diff(np.searchsorted(times(), edges)))
+        counts = np.sort(np.diff(np.searchsorted(self._came(server), edges)))
         return float(np.mean(counts[: max(1, int(0.9 * len(counts)))])) / (ARRIVAL_BIN_NS / 1e9)
 
     def _read_pauses(self) -> dict[str, list[Pause]] | None:

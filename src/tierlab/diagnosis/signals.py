@@ -27,15 +27,12 @@ class Signal:
 
     def mean(self, window: Window) -> float | None:
         """Return the time-weighted mean over the window; None where nothing was measured."""
-        first = int(np.searchsorted(self.end_ns, window.start_ns, side="right"))
-        last = int(np.searchsorted(self.start_ns, window.end_ns, side="left"))
-        if last <= first:
-            return None
-        part = np.minimum(self.end_ns[first:last], window.end_ns) - np.maximum(
-            self.start_ns[first:last], window.start_ns
+        ticks = self._overlapping(window)
+        part = np.minimum(self.end_ns[ticks], window.end_ns) - np.maximum(
+            self.start_ns[ticks], window.start_ns
         )
         total = float(part.sum())
-        return float((part * self.value[first:last]).sum() / total) if total > 0 else None
+        return float((part * self.value[ticks]).sum() / total) if total > 0 else None
 
     def means(self, edge_ns: Ints) -> Floats:
         """Return the time-weighted mean between each edge and the next; NaN: not measured."""
@@ -53,20 +50,22 @@ class Signal:
         """Return the largest mean over the window that a share of time can have had, if all of it
         that a tick has lay in the window; None where nothing was measured.
         """
-        overlap = np.minimum(self.end_ns, window.end_ns) - np.maximum(
-            self.start_ns, window.start_ns
-        )
-        inside = overlap > 0
-        if not inside.any():
+        ticks = self._overlapping(window)
+        start, end = self.start_ns[ticks], self.end_ns[ticks]
+        overlap = np.minimum(end, window.end_ns) - np.maximum(start, window.start_ns)
+        total = overlap.sum()
+        if total <= 0:
             return None
-        had = (self.end_ns - self.start_ns)[inside] * self.value[inside]
-        return float(np.minimum(had, overlap[inside]).sum() / overlap[inside].sum())
+        return float(np.minimum((end - start) * self.value[ticks], overlap).sum() / total)
 
     def within(self, window: Window) -> Floats:
         """Return the values of the ticks that overlap the window."""
+        return self.value[self._overlapping(window)]
+
+    def _overlapping(self, window: Window) -> slice:
         first = int(np.searchsorted(self.end_ns, window.start_ns, side="right"))
         last = int(np.searchsorted(self.start_ns, window.end_ns, side="left"))
-        return self.value[first : max(first, last)]
+        return slice(first, max(first, last))
 
     def read_in(self, window: Window) -> Floats:
         """Return what was read in the window: levels hold at their tick's end only."""

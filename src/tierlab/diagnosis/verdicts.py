@@ -40,8 +40,7 @@ def judge(scenes: Sequence[Scene], coverage: float) -> Verdict:
     """Hear every cause in every scene. ``coverage`` is the share of all sources that there are.
 
     confidence = 0.97 x least support x (1 - rival's most / 2) x (0.8 + 0.2 coverage): taking a
-    source away lowers the first, raises the second and lowers the third, so it never makes the
-    answer surer.
+    source away that spoke for the winner lowers the first, raises the second and lowers the third.
     """
     cases = [
         Heard(cause, scene, suspect)

@@ -258,7 +258,7 @@ class Environment(ABC):
     @classmethod
     @abstractmethod
     def probe(cls) -> Probe:
-        """Say what this host allows."""
+        """Say what this host allows; `UserError` if no domain at all can be made here."""
 
     @abstractmethod
     def create(self, spec: DomainSpec) -> Domain:

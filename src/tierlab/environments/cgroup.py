@@ -109,6 +109,10 @@ class Hierarchy(ABC):
     def prepare(self, ledger: Ledger, needed: tuple[str, ...]) -> None:
         """Change at the root what must be changed before groups can be made."""
 
+    @abstractmethod
+    def hand_down_all(self, ledger: Ledger) -> None:
+        """Hand down, in the ledger, what a container's runtime would enable by itself and leave."""
+
     def missing(self) -> dict[Capability, str]:
         """Say which capabilities want a controller that this machine does not offer."""
         have = self.controllers()

@@ -29,6 +29,9 @@ class Mixed(Hierarchy):
         for part in self._parts:
             part.prepare(ledger, tuple(name for name in part.controllers() if name in needed))
 
+    def hand_down_all(self, ledger: Ledger) -> None:
+        """Nothing: where there is version 1, runc leaves the unified tree as it is."""
+
     def settle(self, folder: Path, controllers: list[str]) -> None:
         """In the one that has them; a folder lies in one tree only."""
         self._of(controllers[0]).settle(folder, controllers)

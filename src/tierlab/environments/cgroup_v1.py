@@ -34,6 +34,9 @@ class V1(Versioned):
     def prepare(self, ledger: Ledger, needed: tuple[str, ...]) -> None:
         """Nothing: groups can be made at any place of these trees."""
 
+    def hand_down_all(self, ledger: Ledger) -> None:
+        """Nothing, for the same reason."""
+
     def settle(self, folder: Path, controllers: list[str]) -> None:
         """A new cpuset is empty and admits nobody: give it what the group above has."""
         if "cpuset" in controllers:

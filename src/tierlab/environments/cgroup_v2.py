@@ -6,6 +6,7 @@ Source: Documentation/admin-guide/cgroup-v2.rst of the Linux kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tierlab.environments.base import WEIGHT_STEP, DomainStats
@@ -49,6 +50,15 @@ class V2(Versioned):
             except UserError:
                 ledger.strike(entry)
                 raise
+
+    def hand_down_all(self, ledger: Ledger) -> None:
+        """All that the root has: runc enables each on its way down.
+
+        What the kernel refuses to Tierlab it refuses to runc too.
+        """
+        for controller in read(self.root / "cgroup.controllers").split():
+            with suppress(UserError):
+                self.prepare(ledger, (controller,))
 
     def settle(self, folder: Path, controllers: list[str]) -> None:
         """Hand controllers on from the trial's group to its domains' groups."""

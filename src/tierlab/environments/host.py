@@ -25,7 +25,7 @@ from tierlab.environments.host_domain import Ground
 from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import Process
-from tierlab.environments.removal import GRACE, remove_all
+from tierlab.environments.removal import remove_listed
 from tierlab.environments.tcp import BEHAVIOURS, Tcp, known_sysctls, set_syn_timeout
 from tierlab.errors import UserError
 
@@ -129,12 +129,7 @@ class HostEnvironment(Environment):
 
     def destroy(self) -> None:
         """Remove all that the ledger lists; what stays behind is one sentence."""
-        left = []
-        for outcome in remove_all(self._ledger.account(), GRACE):
-            if outcome.done:
-                self._ledger.strike(outcome.entry)
-            else:
-                left.append(outcome.note or "")
+        left = remove_listed(self._ledger)
         self._ledger.close()
         if left:
             raise UserError(f"trial {self.trial}: {'; '.join(left)}; 'tierlab clean' tries again.")

@@ -7,9 +7,9 @@ import pwd
 import shutil
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from subprocess import PIPE, STDOUT, TimeoutExpired
+from subprocess import STDOUT
 from typing import ClassVar
 
 from tierlab.environments import netns
@@ -25,10 +25,10 @@ from tierlab.environments.base import (
 from tierlab.environments.cgroup import Group, Hierarchy
 from tierlab.environments.device import device_of
 from tierlab.environments.files import copy_tree
-from tierlab.environments.launching import hold, launch_program
+from tierlab.environments.launching import launch_program, run_to_end
 from tierlab.environments.ledger import Entry, Ledger
 from tierlab.environments.process import Launch, Process, end
-from tierlab.environments.removal import GRACE, remove_all
+from tierlab.environments.removal import GRACE, remove_listed
 from tierlab.errors import UserError
 
 
@@ -89,35 +89,30 @@ class HostDomain(Domain):
     def destroy(self) -> None:
         """Stop, and remove folder and control group."""
         self.stop()
-        ledger = self._ground.ledger
-        account = ledger.account()
-        mine = tuple(entry for entry in account.entries if self._is_mine(entry))
-        for outcome in remove_all(replace(account, entries=mine), GRACE):
-            if outcome.done:
-                ledger.strike(outcome.entry)
+        left = remove_listed(self._ground.ledger, self._is_mine)
         shutil.rmtree(self.folder, ignore_errors=True)
         self._group = None
+        if left:
+            raise UserError(f"{self.spec.name}: {'; '.join(left)}; the trial's end tries again.")
 
     def _is_mine(self, entry: Entry) -> bool:
-        """Whether this domain made what the ledger lists there."""
-        groups = [] if self._group is None else self._group.entrances()
-        return entry.what.get("path") in set(map(str, groups))
+        """Whether this domain made what the ledger lists there.
+
+        Its groups bear one name in every tree, also in those that Tierlab has no use for.
+        """
+        if entry.kind != "cgroup" or self._group is None:
+            return False
+        names = {folder.name for folder in self._group.entrances()}
+        return Path(str(entry.what["path"])).name in names
 
     def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
         """Run a command to its end, as the servers' user."""
-        process, popen = hold(self._ground.ledger, self._launch(argv, None), PIPE, PIPE)
-        try:
-            output, errors = popen.communicate(b"go\n", timeout)
-        except TimeoutExpired as error:
-            process.stop(0.0)
-            popen.communicate()
+        done = run_to_end(self._ground.ledger, self._launch(argv, None), timeout)
+        if done is None:
             raise UserError(
                 f"{self.spec.name}: '{argv[0]}' did not end within {timeout:g} seconds."
-            ) from error
-        process.stop(0.0)
-        return Completed(
-            popen.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
-        )
+            )
+        return done
 
     def spawn(
         self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE, Popen, TimeoutExpired
 
+from tierlab.environments.base import Completed
+from tierlab.environments.entered_process import EnteredProcess
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import (
-    EnteredProcess,
     Launch,
     Process,
     identify,
     let_go,
     open_gate,
 )
+
+LAST_WORDS_SECONDS = 1.0
 
 
 def hold(ledger: Ledger, launch: Launch, output: int, errors: int) -> tuple[Process, Popen[bytes]]:
@@ -37,6 +41,23 @@ def launch_program(ledger: Ledger, launch: Launch, output: int, errors: int) -> 
     process, popen = hold(ledger, launch, output, errors)
     let_go(popen)
     return process
+
+
+def run_to_end(ledger: Ledger, launch: Launch, timeout: float) -> Completed | None:
+    """Run a program to its end; None if it did not end within `timeout` seconds and was killed."""
+    process, popen = hold(ledger, launch, PIPE, PIPE)
+    try:
+        output, errors = popen.communicate(b"go\n", timeout)
+    except TimeoutExpired:
+        process.stop(0.0)
+        # Who left the program's session may hold its pipes open for ever.
+        with suppress(TimeoutExpired):
+            popen.communicate(timeout=LAST_WORDS_SECONDS)
+        return None
+    process.stop(0.0)
+    return Completed(
+        popen.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
+    )
 
 
 def launch_agent(

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 MNT_DETACH = 2
+MOUNTS = Path("/proc/self/mounts")
 
 
 def detach(path: Path) -> None:
@@ -19,6 +20,17 @@ def detach(path: Path) -> None:
 
 def mounts_below(folder: Path) -> list[Path]:
     """Where something is mounted below a folder, the innermost first."""
-    targets = (line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines())
-    paths = (Path(target.replace("\\040", " ")) for target in targets)
-    return sorted((path for path in paths if folder in path.parents), reverse=True)
+    return sorted((path for path in _targets(MOUNTS) if folder in path.parents), reverse=True)
+
+
+def mount_of(path: Path, mounts: Path = MOUNTS) -> Path:
+    """Where the file system is mounted that a file lies on, links followed."""
+    targets = set(_targets(mounts))
+    real = path.resolve()
+    return next((place for place in (real, *real.parents) if place in targets), Path("/"))
+
+
+def _targets(mounts: Path) -> list[Path]:
+    """See proc_pid_mounts(5)."""
+    lines = mounts.read_text().splitlines()
+    return [Path(line.split()[1].replace("\\040", " ")) for line in lines]

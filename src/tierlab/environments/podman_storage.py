@@ -1,12 +1,11 @@
 """podman with storage and settings of a trial's own: the user's containers are never touched.
 
-Everything it writes lies below one folder of the trial's, and nothing of the machine's
-configuration is read: see containers.conf(5) and containers-storage.conf(5).
+Everything it writes lies below one folder of the trial's, and the machine's own containers.conf,
+storage.conf and hooks are not read: see containers.conf(5) and containers-storage.conf(5).
 """
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,11 +16,12 @@ import psutil
 from tierlab.environments.files import make_folder, share_folder
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import TOKEN, carries
+from tierlab.machine.programs import SYSTEM_PATH
 
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 REMOVE_SECONDS = 30.0
-RUNC = Path("/run/runc")
-"""runc's own folder: the monitor's last call of podman makes it, though nothing is kept there."""
+SHARED = (Path("/run/runc"), Path("/run/containers"), Path("/run/containers/networks"))
+"""Folders that podman makes though nothing is kept there: runc's own by the monitor's last call,
+the network's by netavark where podman prefers it."""
 
 _ENGINE = """\
 [engine]
@@ -32,10 +32,15 @@ lock_type = "file"
 tmp_dir = "{folder}/tmp"
 static_dir = "{folder}/root/libpod"
 volume_path = "{folder}/root/volumes"
+hooks_dir = ["{folder}/hooks"]
 conmon_env_vars = ["PATH={path}", "{token_name}={token}"]
+
+[network]
+network_config_dir = "{folder}/networks"
 """
 # runc, since crun refuses a machine with both versions of the control groups. Locks in files, since
-# those in shared memory are one set for all of a user's containers and stay behind.
+# those in shared memory are one set for all of a user's containers and stay behind. The machine's
+# hooks would run in each container, and podman locks the folder of networks even if it uses none.
 
 _STORAGE = """\
 [storage]
@@ -55,9 +60,14 @@ class Storage:
 
     def make(self, ledger: Ledger) -> None:
         """Make the folder, with podman's settings in it."""
-        share_folder(ledger, RUNC)
+        for shared in SHARED:
+            share_folder(ledger, shared)
         make_folder(ledger, self.folder, kind="container storage", mode=0o700)
-        words = {"folder": self.folder, "path": PATH, "token_name": TOKEN, "token": self.token}
+        (self.folder / "hooks").mkdir()
+        words = {
+            **{"folder": self.folder, "path": SYSTEM_PATH},
+            **{"token_name": TOKEN, "token": self.token},
+        }
         (self.folder / "containers.conf").write_text(_ENGINE.format(**words))
         (self.folder / "storage.conf").write_text(_STORAGE.format(**words))
 
@@ -69,30 +79,42 @@ class Storage:
     def environment(self) -> Mapping[str, str]:
         """What must be in podman's environment."""
         return {
-            "PATH": PATH,
+            "PATH": SYSTEM_PATH,
             "HOME": str(self.folder),
             "CONTAINERS_CONF": str(self.folder / "containers.conf"),
             "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf"),
         }
 
 
-def remove(storage: Storage, name: str) -> None:
-    """Have podman remove a container with all that runs in it.
+def remove(storage: Storage, name: str) -> str | None:
+    """Have podman remove a container with all that runs in it; the reason if it did not.
 
-    Whether that worked is told by what is left: a container that was never made, or whose making
-    was cut short, is no error of podman's that matters.
+    There is nothing to do for one that was never made, nor where podman's settings are gone.
     """
     if not (storage.folder / "containers.conf").exists():
-        return
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(
-            storage.argv("rm", "--force", "--time", "0", name),
+        return None
+    try:
+        done = subprocess.run(
+            storage.argv("rm", "--force", "--ignore", "--time", "0", name),
             env={**storage.environment, TOKEN: storage.token},
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            text=True,
+            errors="replace",
             timeout=REMOVE_SECONDS,
             check=False,
         )
+    except subprocess.TimeoutExpired:
+        return f"podman did not end within {REMOVE_SECONDS:g} seconds"
+    except OSError as error:
+        return f"podman cannot be run: {error.strerror}"
+    return None if done.returncode == 0 else last_words(done.stderr)
+
+
+def last_words(errors: str) -> str:
+    """What podman gave as its reason, on the last line of its standard error."""
+    lines = errors.strip().splitlines() or ["no reason given"]
+    return lines[-1].removeprefix("Error: ")
 
 
 def monitors(token: str, names: frozenset[str]) -> list[int]:

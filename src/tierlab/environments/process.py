@@ -12,13 +12,10 @@ import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGCONT, SIGKILL, SIGTERM, Signals
+from signal import SIGKILL, SIGTERM, Signals
 from typing import IO
-
-import psutil
 
 TOKEN = "TIERLAB_LEDGER"
 """Environment variable of every process of a trial: the token of its ledger."""
@@ -33,6 +30,8 @@ done
 ulimit -S -n "$1" || exit 125; shift
 exec "$@" < /dev/null
 """
+
+POLL_SECONDS = 0.02
 
 KILL_SECONDS = 5.0
 """How long a killed process may take to be gone."""
@@ -129,11 +128,11 @@ def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
     while time.monotonic() < deadline:
         if not list(members()):
             return asked
-        time.sleep(0.02)
+        time.sleep(POLL_SECONDS)
     deadline = time.monotonic() + KILL_SECONDS
     while (left := list(members())) and time.monotonic() < deadline:
         _signal(left, SIGKILL)
-        time.sleep(0.02)
+        time.sleep(POLL_SECONDS)
     return asked
 
 
@@ -203,41 +202,6 @@ class Process:
         if self.wait(KILL_SECONDS) is not None:
             self._gone()
         return gently
-
-
-class EnteredProcess(Process):
-    """A program in a PID namespace of its own: child of the one that entered it (nsenter(1)).
-
-    That one waits, and ends as the program did: with its status, or by its signal.
-    """
-
-    def poll(self) -> int | None:
-        """Exit status, negative for a signal; None while it runs."""
-        self._wake()
-        return super().poll()
-
-    def signal(self, number: Signals) -> None:
-        """Send a signal to the program itself; who waits for it would not pass it on."""
-        if self._popen.poll() is not None:
-            return
-        for child in self._children():
-            with suppress(psutil.NoSuchProcess):
-                child.send_signal(number)
-        self._wake()
-
-    def _wake(self) -> None:
-        """Continue who waits: it stopped because its child was, and nobody else wakes it."""
-        found = stat(self.pid)
-        if found is None or found.state != "T":
-            return
-        if not any(child.status() == psutil.STATUS_STOPPED for child in self._children()):
-            os.kill(self.pid, SIGCONT)
-
-    def _children(self) -> list[psutil.Process]:
-        try:
-            return psutil.Process(self.pid).children()
-        except psutil.NoSuchProcess:
-            return []
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import errno
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tierlab.environments import podman_storage
-from tierlab.environments.ledger import Account, Entry
+from tierlab.environments.ledger import Account, Entry, Ledger
 from tierlab.environments.mounts import detach, mounts_below
 from tierlab.environments.podman_storage import Storage
 from tierlab.environments.process import Identity, end, session_members
@@ -42,6 +42,22 @@ def remove_all(account: Account, grace: float) -> Iterator[Outcome]:
             yield _REMOVERS[entry.kind](entry, account, grace)
         except (OSError, KeyError) as error:
             yield Outcome(entry, False, f"could not remove {describe(entry)}: {error}")
+
+
+def remove_listed(ledger: Ledger, which: Callable[[Entry], bool] = lambda _: True) -> list[str]:
+    """Remove what an open ledger lists, or `which` of it, and strike it off.
+
+    Returns what could not be removed, in words; it stays listed.
+    """
+    account = ledger.account()
+    entries = tuple(entry for entry in account.entries if which(entry))
+    left = []
+    for outcome in remove_all(replace(account, entries=entries), GRACE):
+        if outcome.done:
+            ledger.strike(outcome.entry)
+        else:
+            left.append(outcome.note or describe(outcome.entry))
+    return left
 
 
 def _rank(entry: Entry) -> int:
@@ -135,7 +151,7 @@ def _remove_container(entry: Entry, account: Account, grace: float) -> Outcome:
         return Outcome(entry, True, None)
     name, storage = str(entry.what["name"]), Path(str(entry.what["path"]))
     names = frozenset(str(entry.what[key]) for key in ("name", "id") if key in entry.what)
-    podman_storage.remove(Storage(storage, account.token), name)
+    problem = podman_storage.remove(Storage(storage, account.token), name)
 
     def members() -> list[int]:
         return podman_storage.monitors(account.token, names)
@@ -144,6 +160,8 @@ def _remove_container(entry: Entry, account: Account, grace: float) -> Outcome:
     end(members, grace)
     if members():
         return Outcome(entry, False, f"could not end {describe(entry)}")
+    if problem is not None:
+        return Outcome(entry, False, f"could not remove {describe(entry)} ({problem})")
     return Outcome(entry, True, f"removed {describe(entry)}")
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tierlab.experiment.disturb import Disturbance, Random, Timed
+from tierlab.experiment.disturb import Disturbance, Pool, Random, Timed
 from tierlab.experiment.draw_class import drawn_disturbance, existing
 from tierlab.experiment.load import Phases
 from tierlab.experiment.problem import problem
@@ -27,9 +27,15 @@ MARGIN_NS = SECOND
 
 TRIES = 100
 
-
-ALONE = ("memory", "freeze", "pool", "network")
-"""Classes of which one's end would end another one on the same server too."""
+APART_NS: Mapping[str, int] = {
+    "memory": SECOND,
+    "freeze": 50 * MILLISECOND,
+    "pool": 50 * MILLISECOND,
+    "network": 50 * MILLISECOND,
+}
+"""Classes of which one's end would end another one of the same (`_held`), and the least time from
+its planned end to the other's start: ends are late on a saturated machine, a squeeze's most of all.
+"""
 
 
 class NoRoomError(Exception):
@@ -96,6 +102,14 @@ def _check_subject(name: str, table: Timed, system: System) -> None:
         )
     if isinstance(table, Random) and not table.reaches(there):
         raise problem("leaves no server that its classes could disturb", name, "subjects")
+    if isinstance(table, Pool) and table.held == "pool":
+        limit = system.app.soft["pool"]
+        if table.hold is not None and table.hold > limit:
+            raise problem(
+                f"must be at most system.app.soft.pool, which is {limit}, not {table.hold}",
+                name,
+                "hold",
+            )
 
 
 def _duration(table: Timed) -> int:
@@ -124,16 +138,29 @@ def draw(tables: Sequence[Timed], system: System, phases: Phases, seed: int) -> 
 
 
 def _check_alone(placed: Sequence[tuple[int, Disturbance]]) -> None:
-    """Raise `NoRoomError` where two of a class that must be alone overlap; `placed` by start."""
-    ends: dict[tuple[str, str], int] = {}
+    """Raise `NoRoomError` where one's end could end another one; `placed` by start."""
+    free: dict[tuple[str, ...], int] = {}
     for at, what in placed:
-        kind = (what.class_, what.on)
-        if what.class_ in ALONE and at < ends.get(kind, 0):
+        held = _held(what)
+        if at < free.get(held, 0):
+            apart = format_duration(APART_NS[what.class_])
             raise NoRoomError(
-                f"disturb: two of class {what.class_} on {what.on} overlap at"
+                f"disturb: two of class {what.class_} on {what.on} are less than {apart} apart at"
                 f" {format_duration(at)}; move one, or take another class or server"
             )
-        ends[kind] = max(at + what.duration_ns, ends.get(kind, 0))
+        if what.class_ in APART_NS:
+            end = at + what.duration_ns + APART_NS[what.class_]
+            free[held] = max(end, free.get(held, 0))
+
+
+def _held(what: Disturbance) -> tuple[str, ...]:
+    """What it holds, and its end lets go of."""
+    kind = (what.class_, what.on)
+    return (*kind, what.held) if isinstance(what, Pool) else kind
+
+
+def _apart_ns(one: Disturbance, other: Disturbance) -> int:
+    return APART_NS.get(one.class_, 0) if _held(one) == _held(other) else 0
 
 
 def _settled(table: Timed, system: System, dice: random.Random) -> Disturbance:
@@ -194,9 +221,10 @@ def _free(
     """First and last millisecond of each stretch in which it may start."""
     begin = earliest
     for at, other in sorted(placed, key=lambda found: found[0]):
-        before = at - it.gap_ns - it.what.duration_ns
+        gap = max(it.gap_ns, _apart_ns(it.what, other))
+        before = at - gap - it.what.duration_ns
         yield from _whole(begin, min(before, latest))
-        begin = max(begin, at + other.duration_ns + it.gap_ns)
+        begin = max(begin, at + other.duration_ns + gap)
     yield from _whole(begin, latest)
 
 

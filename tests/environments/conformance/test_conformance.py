@@ -1,18 +1,15 @@
-"""Every environment passes these; what one cannot do it declares by name, and is held to it.
-
-A new environment adds an entry to `ENVIRONMENTS`.
-"""
+"""Every environment passes these; what one cannot do it declares by name, and is held to it."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.environments.conformance.entries import Entry, require
 from tests.tries import best_of
 from tierlab.environments.base import (
     Capability,
@@ -21,66 +18,13 @@ from tierlab.environments.base import (
     Environment,
     Placement,
 )
-from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
-from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
-
-
-@dataclass(frozen=True)
-class Entry:
-    """How to make an environment, and what it may lack even on a host with everything."""
-
-    make: Callable[[Ledger], Environment]
-    lacks: frozenset[Capability]
-
-
-ENVIRONMENTS = {
-    "native": Entry(Native, frozenset({Capability.MIGRATE})),
-    "podman": Entry(Podman, frozenset({Capability.MIGRATE})),
-}
 
 pytestmark = pytest.mark.privileged
 
 
-@pytest.fixture(params=ENVIRONMENTS)
-def entry(request: pytest.FixtureRequest) -> Entry:
-    return ENVIRONMENTS[request.param]
-
-
-@pytest.fixture
-def environment(entry: Entry, trial: str, traces: object) -> Iterator[Environment]:  # noqa: ARG001
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    made = entry.make(Ledger(trial))
-    yield made
-    made.destroy()
-
-
-@pytest.fixture
-def domain(environment: Environment) -> Domain:
-    made = environment.create(DomainSpec("db.1"))
-    made.start()
-    return made
-
-
-def require(environment: Environment, entry: Entry, wanted: Capability, ask: object) -> None:
-    """Skip what is declared as lacking, after checking that it is refused with its reason."""
-    probe = environment.probe()
-    if wanted in probe.can:
-        return
-    assert wanted in entry.lacks, f"undeclared: {probe.cannot[wanted]}"
-    assert callable(ask)
-    with pytest.raises(UserError, match="cannot") as refusal:
-        ask()
-    assert probe.cannot[wanted] in str(refusal.value)
-    pytest.skip(f"declared: cannot {wanted}")
-
-
 def test_every_capability_is_either_given_or_refused_with_a_reason(entry: Entry) -> None:
-    environment = entry.make
-    assert isinstance(environment, type)
-    probe = environment.probe()
+    probe = entry.make.probe()
     assert probe.can | frozenset(probe.cannot) == frozenset(Capability)
     assert not probe.can & frozenset(probe.cannot)
     assert all(probe.cannot.values())
@@ -134,15 +78,6 @@ def test_a_domain_can_be_made_again_after_it_is_destroyed(environment: Environme
         assert domain.run(["true"], timeout=20).status == 0
         domain.destroy()
         assert not domain.folder.exists()
-
-
-def test_servers_have_no_rights(environment: Environment, entry: Entry, domain: Domain) -> None:
-    require(environment, entry, Capability.UNPRIVILEGED, None)
-    assert domain.run(["id", "-u"], timeout=20).stdout.strip() != "0"
-    status = domain.run(["grep", "-E", "Cap(Eff|Prm)|NoNewPrivs", "/proc/self/status"], timeout=20)
-    values = dict(line.split() for line in status.stdout.splitlines())
-    assert int(values["CapEff:"], 16) == int(values["CapPrm:"], 16) == 0
-    assert values["NoNewPrivs:"] == "1"
 
 
 def test_the_network_is_the_trials_own(

@@ -17,8 +17,8 @@ pub struct Worker {
     child: Child,
     orders: ChildStdin,
     reports: BufReader<ChildStdout>,
-    /// It was set off, and has not said that it began.
-    unheard: bool,
+    /// It has said that it began.
+    begun: bool,
     /// It was ended before its time.
     cut: bool,
 }
@@ -38,7 +38,7 @@ impl Worker {
             return Err(anyhow!("a neighbour has no pipes"));
         };
         let reports = BufReader::new(output);
-        let mut worker = Self { child, orders: input, reports, unheard: false, cut: false };
+        let mut worker = Self { child, orders: input, reports, begun: false, cut: false };
         worker.say(&serde_json::to_string(orders)?)?;
         worker.hear()?;
         Ok(worker)
@@ -46,14 +46,14 @@ impl Worker {
 
     /// Sets it off, to end by itself at `until_ns`.
     pub fn set_off(&mut self, until_ns: i64) -> Result<()> {
-        self.unheard = true;
         self.say(&until_ns.to_string())
     }
 
     /// Waits until it has begun, and returns when that really was.
     pub fn began(&mut self) -> Result<i64> {
-        self.unheard = false;
-        Ok(self.hear()?.at_ns)
+        let report = self.hear()?;
+        self.begun = true;
+        Ok(report.at_ns)
     }
 
     /// Waits for its end and returns it.
@@ -61,17 +61,18 @@ impl Worker {
         if self.cut {
             return Ok(End::now(Value::Null));
         }
-        if self.unheard {
+        if !self.begun {
             self.began()?;
         }
         let report = self.hear()?;
         Ok(End { at_ns: report.at_ns, effect: report.effect })
     }
 
-    /// Whether somebody else killed it: the kernel, for want of memory.
-    pub fn was_killed(&mut self) -> bool {
+    /// Whether somebody else killed it after it began: the kernel, for want of memory. To be asked
+    /// after its end.
+    pub fn was_killed_at_work(&mut self) -> bool {
         let status = self.child.try_wait().ok().flatten();
-        !self.cut && status.and_then(|status| status.signal()) == Some(libc::SIGKILL)
+        self.begun && !self.cut && status.and_then(|status| status.signal()) == Some(libc::SIGKILL)
     }
 
     /// Kills it, before its time.
@@ -132,9 +133,9 @@ impl Employed {
         self.worker.set_off(until_ns)
     }
 
-    /// Whether the kernel killed the neighbour.
-    pub fn was_killed(&mut self) -> bool {
-        self.worker.was_killed()
+    /// Whether the kernel killed the neighbour after it began.
+    pub fn was_killed_at_work(&mut self) -> bool {
+        self.worker.was_killed_at_work()
     }
 }
 
@@ -153,5 +154,36 @@ impl Disturbance for Employed {
 
     fn end(&mut self) -> Result<End> {
         self.worker.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A neighbour that does what this shell script does.
+    fn worker(script: &str) -> Worker {
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (orders, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Worker { child, orders, reports: BufReader::new(output), begun: false, cut: false }
+    }
+
+    #[test]
+    fn a_neighbour_that_was_killed_before_it_began_did_nothing() {
+        for (script, at_work) in [
+            ("read word; kill -9 $$", false),
+            ("read word; echo '{\"at_ns\":7}'; kill -9 $$", true),
+            ("read word; echo '{\"at_ns\":7}'; exit 1", false),
+        ] {
+            let mut worker = worker(script);
+            worker.set_off(0).unwrap();
+            assert!(worker.end().is_err());
+            assert_eq!(worker.was_killed_at_work(), at_work, "{script}");
+        }
     }
 }

@@ -38,7 +38,7 @@ pub struct Queue {
     pub packets: i64,
     /// Their bytes.
     pub bytes: i64,
-    /// Packets dropped since the listing before; `None` if this discipline was not there then.
+    /// Packets dropped since the tick before; `None` if this discipline was not looked at then.
     pub drops: Option<i64>,
 }
 
@@ -46,7 +46,7 @@ pub struct Queue {
 pub struct Queues {
     netlink: Netlink,
     roots: Vec<Root>,
-    /// As they were at the listing before, which `drops` count from.
+    /// As they were at the tick before, which `drops` count from; none if they were not listed then.
     before: Vec<Root>,
     /// Whether there is a discipline that holds packets back, or may at any moment.
     watched: bool,
@@ -79,11 +79,16 @@ impl Queues {
 
     /// Takes the figures of this tick, if they are due.
     pub fn look(&mut self, now: Moment) {
+        let followed = self.listed;
         self.listed = self.watched || now.monotonic_ns >= self.due_ns;
         if !self.listed {
             return;
         }
         std::mem::swap(&mut self.roots, &mut self.before);
+        if !followed {
+            // Their drops may be as old as the last listing, a second, and a row's are its tick's.
+            self.before.clear();
+        }
         self.due_ns = now.monotonic_ns + LIST_NS;
         if self.list().is_err() {
             self.roots.clear();
@@ -224,6 +229,19 @@ mod tests {
             assert_eq!(queues.of(interface_number("lo")).unwrap().drops, drops);
             assert_eq!(queues.of(interface_number("lo0")), None);
         }
+    }
+
+    #[test]
+    fn drops_are_those_since_the_tick_before_or_unknown() {
+        let Ok(mut queues) = Queues::open() else { return };
+        let root = Root { interface: 1, handle: 1, packets: 0, bytes: 0, drops: 3 };
+        let mut before = |followed| {
+            (queues.roots, queues.listed, queues.watched) = (vec![root], followed, true);
+            queues.look(Moment { t_ns: 0, monotonic_ns: 1 });
+            queues.before.clone()
+        };
+        assert_eq!(before(true), [root]);
+        assert!(before(false).is_empty());
     }
 
     #[test]

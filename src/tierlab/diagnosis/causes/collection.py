@@ -50,5 +50,12 @@ def remedies(_scene: Scene) -> list[Remedy]:
 
 
 CAUSE = Cause(
-    NAME, "garbage collection", judge, happened, remedies, None, explains=frozenset({"cpu"})
+    NAME,
+    "garbage collection",
+    judge,
+    happened,
+    remedies,
+    None,
+    # Threads that stand keep the connections that they have.
+    explains=frozenset({"cpu", "pool"}),
 )

@@ -4,7 +4,7 @@ from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import SOME, faulting, paused, pressure, starved
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.neighbour import CLEAR_CORES, LEAST_CORES, foreign, within
+from tierlab.diagnosis.neighbour import CLEAR_CORES, LEAST_CORES, foreign, outside, within
 from tierlab.diagnosis.scene import Scene
 from tierlab.diagnosis.surge import surge
 
@@ -35,7 +35,8 @@ def stands_alone(scene: Scene) -> bool:
     """Say whether its own domain used the CPUs: one outside of all domains holds back every server,
     and beside another cause that may be all there is to it.
     """
-    return foreign(scene) == within(scene)
+    inside = within(scene)
+    return inside is not None and inside >= (outside(scene) or 0.0)
 
 
 def happened(scene: Scene) -> str:

@@ -66,6 +66,6 @@ CAUSE = Cause(
     happened,
     remedies,
     Leading("domain", f"coalesce({FAULTS}, 0) + coalesce({REFAULTS}, 0)"),
-    # A statement that waits for its pages holds its locks meanwhile.
-    explains=frozenset({"disk", "cpu", "freeze", "lock"}),
+    # Whoever waits for its pages holds its locks and its connections meanwhile.
+    explains=frozenset({"disk", "cpu", "freeze", "lock", "pool"}),
 )

@@ -2,8 +2,17 @@
 
 from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause
-from tierlab.diagnosis.evidence import paused, starved, stopped
+from tierlab.diagnosis.evidence import (
+    faulting,
+    paused,
+    pressure,
+    queued,
+    starved,
+    stopped,
+    waiting_for_locks,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.neighbour import CLEAR_CORES, LEAST_CORES, within
 from tierlab.diagnosis.scene import Scene
 
 NAME = "network"
@@ -18,41 +27,39 @@ def judge(scene: Scene) -> Suspect | None:
     case = Case(NAME, receiver or scene.subject)
     figure = "" if share is None else f": {share:.0%} of it"
     case.direct("visits", ramp(share, MOSTLY, 0.8), f"the wait was before {receiver}{figure}")
-    case.direct("net", ramp(_queued(scene), 0, 500), "packets waited to be sent")
-    case.beside("domain", against(stopped(scene)), f"{scene.subject} was not stopped")
-    case.beside("pressure", against(starved(scene)), f"{scene.subject} did not wait for a CPU")
+    case.direct("net", ramp(queued(scene), 0, 500), "packets waited to be sent")
+    _sender_idle(case, scene)
+    return case.suspect()
+
+
+def _sender_idle(case: Case, scene: Scene) -> None:
+    """Rule the way out where the sender had a trouble of its own: whatever holds back a server that
+    calls nobody ends with its replies, and a packet or two wait before a wire at any time.
+    """
+    name = scene.subject
+    case.beside("domain", against(stopped(scene)), f"{name} was not stopped")
+    case.beside("domain", against(faulting(scene)), f"{name} did not read pages back after faults")
+    beyond = ramp(within(scene), LEAST_CORES, CLEAR_CORES)
+    case.beside("domain", against(beyond), f"{name} used no CPU beyond what its visits take")
+    case.beside("pressure", against(starved(scene)), f"{name} did not wait for a CPU")
+    io = ramp(pressure(scene, "io"), 0.25, 0.6)
+    case.beside("pressure", against(io), f"{name} did not wait for I/O")
     if scene.kind == "tomcat":
         case.beside("events", against(ramp(paused(scene), 0.3, 0.6)), "no pause of its runtime")
-    return case.suspect()
+    if scene.kind == "mariadb":
+        locks = ramp(waiting_for_locks(scene), 0, 2)
+        case.beside("database", against(locks), "no statement waited for a lock")
 
 
 def _receiver(scene: Scene) -> tuple[str | None, float | None]:
     """Return who was reached late, and the share of the waiting that ended there: a callee, or the
-    caller where the waiting ended with the reply (the server listed before it: of a tier of
-    several, the last). None for replies to the users, and where messages were not captured.
+    caller where the waiting ended with the reply. None for replies to the users, and where messages
+    were not captured.
     """
     if scene.leaving is None:
         return None, None
-    place = scene.servers.index(scene.subject)
-    caller = scene.servers[place - 1] if place else None
     replied = max(0.0, 1.0 - sum(scene.toward.values()))
-    return max([*scene.toward.items(), (caller, replied)], key=lambda each: each[1])
-
-
-def _queued(scene: Scene) -> float | None:
-    """Return the most bytes that any interface held back in the window.
-
-    An interface without a queueing discipline (null) holds nothing back.
-    """
-    if not scene.signals.sampled("net", "queued_bytes"):
-        return None
-    most = 0.0
-    for interface in scene.signals.subjects("net", "queued_bytes"):
-        signal = scene.signals.get("net", "queued_bytes", interface)
-        seen = None if signal is None else signal.within(scene.window)
-        if seen is not None and seen.size:
-            most = max(most, float(seen.max()))
-    return most
+    return max([*scene.toward.items(), (scene.above, replied)], key=lambda each: each[1])
 
 
 def happened(_scene: Scene) -> str:

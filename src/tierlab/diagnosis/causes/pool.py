@@ -1,8 +1,8 @@
 """Pool: a soft resource of the server was used up, while nothing below it was slow."""
 
-from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.case import UNSEEN, Case, against, ramp
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import paused, starved, stopped
+from tierlab.diagnosis.evidence import paused, queued, starved, stopped
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.neighbour import held_back
 from tierlab.diagnosis.scene import Scene
@@ -14,6 +14,8 @@ GAUGES = (POOL, "threads")
 WORKING = 0.5
 """Of the connections in use, at least so many have a call under way where a stall below fills the
 pool; a request holds its own between its statements, too."""
+
+MOSTLY = 0.5
 
 
 def judge(scene: Scene) -> Suspect:
@@ -51,8 +53,8 @@ def exhausted(scene: Scene) -> tuple[str, float] | None:
             continue
         support = ramp(float(shares.max()), 0.8, 1.0) or 0.0
         waits = waiting.within(scene.window) if waiting is not None else shares[:0]
-        if waits.size:
-            support *= 0.2 + 0.8 * (ramp(float(waits.max()), 0, 1) or 0.0)
+        waited = ramp(float(waits.max()), 0, 1) if waits.size else None
+        support *= UNSEEN if waited is None else 0.2 + 0.8 * waited
         found.append((name, support))
     return max(found, key=lambda each: each[1]) if found else None
 
@@ -65,6 +67,13 @@ def stands_alone(scene: Scene) -> bool:
     return full is not None and (_smaller(scene, full[0]) or _idle_in_use(scene, full[0]))
 
 
+def _sent_late(scene: Scene) -> bool:
+    """Say whether packets waited where the wait ended with a call's arrival: the connections in use
+    have none under way below then, either, and it is the network that holds them.
+    """
+    return max(scene.toward.values(), default=0.0) >= MOSTLY and (queued(scene) or 0.0) > 0.0
+
+
 def _smaller(scene: Scene, name: str) -> bool:
     limit = scene.signal("soft", '"limit"', f"resource = '{name}'")
     return limit is not None and bool((limit.within(scene.window) < limit.usual).any())
@@ -72,7 +81,7 @@ def _smaller(scene: Scene, name: str) -> bool:
 
 def _idle_in_use(scene: Scene, name: str) -> bool:
     used = scene.signal("soft", "in_use", f"resource = '{name}'")
-    if name != POOL or used is None or scene.below is None:
+    if name != POOL or used is None or scene.below is None or _sent_late(scene):
         return False
     return scene.below(scene.window) < WORKING * float(used.within(scene.window).max(initial=0))
 

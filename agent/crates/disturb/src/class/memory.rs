@@ -108,8 +108,8 @@ impl Disturbance for Squeeze {
         self.limit.take().map(Held::release).transpose()?;
         self.patience.take().map(Held::release).transpose()?;
         let over = self.taker.end();
-        // Killed for want of memory it has done what it was to do: the limit squeezed on.
-        if over.is_err() && self.taker.was_killed() {
+        // Killed at it for want of memory it has done what it was to do: the limit squeezed on.
+        if over.is_err() && self.taker.was_killed_at_work() {
             return Ok(End::now(json!({ "killed": true })));
         }
         over

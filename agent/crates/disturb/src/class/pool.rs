@@ -174,9 +174,14 @@ struct Borrowed {
 }
 
 impl Disturbance for Borrowed {
-    fn start(&mut self, _until_ns: i64) -> Result<i64> {
-        let start_ns = realtime_ns();
+    /// The launcher waits for those that requests use: until then they hold them up, not we.
+    fn start(&mut self, until_ns: i64) -> Result<i64> {
         self.launcher.ask(&format!("hold pool {}", self.count))?;
+        let start_ns = realtime_ns();
+        ensure!(
+            start_ns < until_ns,
+            "the pool's connections were in use until the disturbance was to end"
+        );
         Ok(start_ns)
     }
 
@@ -205,5 +210,47 @@ impl Launcher {
         self.0.read_line(&mut answer).context("the launcher does not answer")?;
         let number = answer.trim().strip_prefix("ok ").and_then(|it| it.parse().ok());
         number.with_context(|| format!("the launcher says to '{line}': {}", answer.trim()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    const MS: i64 = 1_000_000;
+    const SLOW_MS: u64 = 60;
+
+    /// What holding does at a launcher that gives the connections after `SLOW_MS`, and when.
+    fn held_until(duration_ns: i64) -> (i64, Result<i64>) {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("soft.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let launcher = thread::spawn(move || {
+            let mut client = BufReader::new(listener.accept().unwrap().0);
+            for answer in ["ok 8\n", "ok 5\n"] {
+                client.read_line(&mut String::new()).unwrap();
+                thread::sleep(Duration::from_millis(SLOW_MS));
+                client.get_mut().write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        let launched = Launcher::connect(&socket).unwrap();
+        let asked_ns = realtime_ns();
+        let started = Borrowed { launcher: launched, count: 5 }.start(asked_ns + duration_ns);
+        launcher.join().unwrap();
+        (asked_ns, started)
+    }
+
+    #[test]
+    fn connections_are_held_from_the_launchers_answer_on() {
+        let (asked_ns, started) = held_until(10_000 * MS);
+        assert!(started.unwrap() - asked_ns >= SLOW_MS as i64 * MS);
+    }
+
+    #[test]
+    fn connections_that_come_after_the_end_were_never_held() {
+        let error = held_until(MS).1.unwrap_err().to_string();
+        assert!(error.contains("in use"), "{error}");
     }
 }

@@ -4,6 +4,8 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /**
  * The orders of one connection.
@@ -18,6 +20,8 @@ import java.util.Set;
  * </ul>
  */
 final class Orders {
+    private static final Logger LOG = Logger.getLogger(Orders.class.getName());
+
     private final Map<String, SoftResource> resources;
     private final Map<SoftResource, Integer> before = new HashMap<>();
     private final Set<SoftResource> held = new HashSet<>();
@@ -33,10 +37,10 @@ final class Orders {
                 return "ok " + named(words[1]).limit();
             }
             if (words.length == 3 && words[0].equals("set")) {
-                return "ok " + set(named(words[1]), atLeast(1, words[2]));
+                return "ok " + set(named(words[1]), atLeast(1, "a limit", words[2]));
             }
             if (words.length == 3 && words[0].equals("hold")) {
-                return "ok " + hold(named(words[1]), atLeast(0, words[2]));
+                return "ok " + hold(named(words[1]), atLeast(0, "a number held", words[2]));
             }
             if (words.length == 1 && words[0].equals("keep")) {
                 before.clear();
@@ -49,12 +53,23 @@ final class Orders {
                 + " keep";
     }
 
-    /** Puts back what this connection has changed. */
+    /**
+     * Puts back what this connection has changed: first what requests wait for. What cannot be put
+     * back does not keep the rest.
+     */
     void undo() {
-        before.forEach(SoftResource::resize);
-        before.clear();
-        held.forEach(resource -> resource.hold(0));
+        held.forEach(resource -> attempt(() -> resource.hold(0)));
         held.clear();
+        before.forEach((resource, limit) -> attempt(() -> resource.resize(limit)));
+        before.clear();
+    }
+
+    private static void attempt(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException e) {
+            LOG.log(Level.WARNING, "a change of a soft resource cannot be put back", e);
+        }
     }
 
     private int hold(SoftResource resource, int count) {
@@ -82,7 +97,7 @@ final class Orders {
         return resource;
     }
 
-    private static int atLeast(int least, String text) {
+    private static int atLeast(int least, String what, String text) {
         try {
             int number = Integer.parseInt(text);
             if (number >= least) {
@@ -92,6 +107,6 @@ final class Orders {
             // Falls through: the sentence below is the same for both.
         }
         throw new IllegalArgumentException(
-                "a limit is a whole number of at least " + least + ", not \"" + text + "\"");
+                what + " is a whole number of at least " + least + ", not \"" + text + "\"");
     }
 }

@@ -10,6 +10,7 @@ class OrdersTest {
     private static final class Fixed implements SoftResource {
         private int limit = 64;
         private int held;
+        private boolean broken;
 
         @Override
         public String name() {
@@ -33,16 +34,25 @@ class OrdersTest {
 
         @Override
         public void resize(int limit) {
+            refuseIfBroken();
             this.limit = limit;
         }
 
         @Override
         public void hold(int count) {
+            refuseIfBroken();
             held = count;
+        }
+
+        private void refuseIfBroken() {
+            if (broken) {
+                throw new IllegalStateException("broken");
+            }
         }
     }
 
     private final Fixed pool = new Fixed();
+    private final Fixed threads = new Fixed();
     private final Orders orders = new Orders(Map.of("pool", pool));
 
     @Test
@@ -66,10 +76,23 @@ class OrdersTest {
         assertEquals("ok 64", orders.answer("hold pool 64"));
         assertEquals(64, pool.held);
         assertEquals(
-                "error a limit is a whole number of at least 0, not \"-1\"",
+                "error a number held is a whole number of at least 0, not \"-1\"",
                 orders.answer("hold pool -1"));
         orders.undo();
         assertEquals(0, pool.held);
+    }
+
+    @Test
+    void whatCannotBePutBackDoesNotKeepTheRest() {
+        Orders both = new Orders(Map.of("pool", pool, "threads", threads));
+        for (String name : new String[] {"pool", "threads"}) {
+            both.answer("hold " + name + " 5");
+            both.answer("set " + name + " 8");
+        }
+        threads.broken = true;
+        both.undo();
+        assertEquals(0, pool.held);
+        assertEquals(64, pool.limit());
     }
 
     @Test

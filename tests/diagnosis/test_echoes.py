@@ -1,0 +1,140 @@
+"""What one fault brings about by itself is not taken for a second fault, nor for another one."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+
+from tierlab.analysis.observed import observe
+from tierlab.diagnosis.catalogue import CATALOGUE
+from tierlab.diagnosis.causes import cpu, network, pool
+from tierlab.diagnosis.evidence import queued
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.neighbour import _more, within
+from tierlab.diagnosis.scenes import Stage
+from tierlab.diagnosis.stalls import Stall
+from tierlab.tables import manifest as manifests
+from tierlab.tables.run import Run
+
+from . import made_stall
+from .made_stall import MS, STALL, START, TICK
+from .test_causes import SIGNATURES, diagnosed, idle, pressed
+
+WINDOW = Window(start_ns=STALL[0], end_ns=STALL[1])
+
+
+def scene(folder, subject, toward=None):
+    """The scene of a stall of that server, as long as the made one."""
+    stall = Stall(subject, WINDOW, WINDOW, 20, 300 * MS, 6_000 * MS, toward or {})
+    (found,) = Stage(observe(Run(folder))).scenes(stall, anywhere=False)
+    return found
+
+
+PACKET = [{"subject": "lo", "queued_bytes": 1_500}]
+
+
+@pytest.mark.parametrize(
+    "name", ["table lock", "memory", "disk", "neighbour on the cores", "freeze of the database"]
+)
+def test_a_packet_in_a_queue_makes_no_fault_of_the_database_the_network(tmp_path, name):
+    """All its stalls end with its replies, and one packet waits before some wire at any time."""
+    cause, subject, samples, extra = SIGNATURES[name]
+    found = diagnosed(made_stall.make(tmp_path, subject, samples | {"net": PACKET}, extra))
+    assert [(each.cause, each.subject) for each in found.findings] == [(cause, subject)]
+
+
+def test_the_replies_of_a_second_database_are_late_at_its_caller(tmp_path):
+    """Its peer is listed before it, and is not who asks it."""
+    folder = made_stall.make(tmp_path, None, {"net": [{"subject": "lo", "queued_bytes": 40_000}]})
+    known = manifests.read(folder)
+    servers = known.servers | {"db.2": known.servers["db.1"].model_copy()}
+    known.model_copy(update={"servers": servers}).write(folder)
+    assert network.judge(scene(folder, "db.2")).subject == "lb.1"
+    assert scene(folder, "web.1").above is None
+
+
+def with_queues(folder, queued_bytes):
+    """A run whose interface says at each tick, by its number, what it holds back (or null)."""
+    made_stall.make(folder, "lb.1")
+    ticks = range(START + TICK, START + made_stall.LENGTH + 1, TICK)
+    rows = [
+        {"t_ns": end, "dt_ns": TICK, "subject": "eth0", "queued_bytes": queued_bytes(number)}
+        for number, end in enumerate(ticks, start=1)
+    ]
+    made_stall.write(folder, "net", rows)
+    return folder
+
+
+def test_an_interface_looked_at_once_a_second_rules_no_network_out(tmp_path):
+    """The stall is between two looks: what waited before the wire meanwhile nobody knows."""
+    folder = with_queues(tmp_path, lambda tick: 0 if tick % 20 == 10 else None)
+    here = scene(folder, "lb.1")
+    assert queued(here) is None
+    assert network.judge(here).most > 0.5
+
+
+def test_an_interface_that_had_no_discipline_for_seconds_holds_nothing_back(tmp_path):
+    folder = with_queues(tmp_path, lambda tick: 0 if tick < 100 else None)
+    assert queued(scene(folder, "lb.1")) == 0.0
+
+
+def full_pool(folder, **samples):
+    """All connections in use, requests waiting, and few calls below."""
+    full = {"subject": "app.1", "resource": "pool", "limit": 64, "in_use": 64, "waiting": 9}
+    return made_stall.make(folder, "app.1", {"soft": [full]} | samples)
+
+
+def test_connections_in_use_on_a_slow_way_are_no_held_pool(tmp_path):
+    folder = full_pool(tmp_path / "slow", net=[{"subject": "lo", "queued_bytes": 40_000}])
+    assert not pool.stands_alone(scene(folder, "app.1", {"lb.1": 0.9}))
+    folder = full_pool(tmp_path / "held")
+    # Who waits for a connection goes on with a call, too: that alone is no sign of the network.
+    assert pool.stands_alone(scene(folder, "app.1", {"lb.1": 0.9}))
+
+
+@pytest.mark.parametrize("cause", ["memory", "gc"])
+def test_connections_in_use_while_the_server_itself_stands_are_no_held_pool(cause):
+    assert "pool" in next(each for each in CATALOGUE if each.name == cause).explains
+
+
+def test_a_few_visits_more_than_usual_explain_no_cpu_time(tmp_path):
+    """Five visits where two are usual come by chance; they hid a neighbour at low load."""
+    folder = made_stall.make(tmp_path, None)
+    here = scene(folder, "web.1")
+    few = Window(start_ns=STALL[0], end_ns=STALL[0] + 100 * MS)
+    assert here.usual_visits * few.duration_s == pytest.approx(5, rel=0.3)
+
+    def counting(seen):
+        return type(here)(**(vars(here) | {"window": few, "visiting": lambda _window: seen}))
+
+    assert _more(counting(10)) == 1.0
+    assert _more(counting(500)) > 50
+
+
+def test_a_neighbour_without_figures_does_not_stand_alone(tmp_path):
+    """Both sides were None and equal."""
+    folder = made_stall.make(tmp_path, "db.1", {"pressure": pressed("db.1", "cpu", 0.9)})
+    (folder / "domain.parquet").unlink()
+    here = scene(folder, "db.1")
+    assert within(here) is None
+    assert not cpu.stands_alone(here)
+
+
+def test_a_pool_whose_waiting_requests_were_not_counted_is_less_sure(tmp_path):
+    """Without that figure the pool seemed as sure as with requests that wait."""
+    folder = full_pool(tmp_path, domain=idle("app.1", threads_stopped=0))
+    (whole,) = diagnosed(folder).findings
+    soft = pq.read_table(folder / "soft.parquet").to_pylist()
+    made_stall.write(folder, "soft", [row | {"waiting": None} for row in soft])
+    (less,) = diagnosed(folder).findings
+    assert (less.cause, whole.cause) == ("pool", "pool")
+    assert less.confidence < whole.confidence
+
+
+def test_what_is_usual_is_read_once_for_a_server(tmp_path, monkeypatch):
+    stage = Stage(observe(Run(made_stall.make(tmp_path, None))))
+    stall = Stall("db.1", WINDOW, WINDOW, 20, 300 * MS, 6_000 * MS, {})
+    (first,) = stage.scenes(stall, anywhere=False)
+    monkeypatch.setattr("tierlab.diagnosis.scenes.np.sort", None)
+    (again,) = stage.scenes(stall, anywhere=False)
+    assert again.usual_visits == first.usual_visits > 0

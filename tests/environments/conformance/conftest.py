@@ -1,0 +1,39 @@
+"""Each environment in turn, where this host has it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.environments.conformance.entries import ENVIRONMENTS, Entry
+from tierlab.environments.base import Domain, DomainSpec, Environment
+from tierlab.environments.ledger import Ledger
+from tierlab.errors import UserError
+
+
+@pytest.fixture(params=ENVIRONMENTS)
+def entry(request: pytest.FixtureRequest) -> Entry:
+    found = ENVIRONMENTS[request.param]
+    try:
+        found.make.probe()
+    except UserError as refusal:
+        pytest.skip(str(refusal))
+    return found
+
+
+@pytest.fixture
+def environment(entry: Entry, trial: str, traces: object) -> Iterator[Environment]:  # noqa: ARG001
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    made = entry.make(Ledger(trial))
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def domain(environment: Environment) -> Domain:
+    made = environment.create(DomainSpec("db.1"))
+    made.start()
+    return made

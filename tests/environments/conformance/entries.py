@@ -1,0 +1,42 @@
+"""The environments that are held to the suite; a new one adds an entry to `ENVIRONMENTS`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tierlab.environments.base import Capability, Environment
+from tierlab.environments.host import HostEnvironment
+from tierlab.environments.native import Native
+from tierlab.environments.podman import Podman
+from tierlab.errors import UserError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How to make an environment, and what it may lack even on a host with everything."""
+
+    make: type[HostEnvironment]
+    lacks: frozenset[Capability]
+    isolates: bool
+    """Whether a server has files of its own, and no capability that it could get back."""
+
+
+ENVIRONMENTS = {
+    "native": Entry(Native, frozenset({Capability.MIGRATE}), isolates=False),
+    "podman": Entry(Podman, frozenset({Capability.MIGRATE}), isolates=True),
+}
+
+
+def require(environment: Environment, entry: Entry, wanted: Capability, ask: object) -> None:
+    """Skip what is declared as lacking, after checking that it is refused with its reason."""
+    probe = environment.probe()
+    if wanted in probe.can:
+        return
+    assert wanted in entry.lacks, f"undeclared: {probe.cannot[wanted]}"
+    assert callable(ask)
+    with pytest.raises(UserError, match="cannot") as refusal:
+        ask()
+    assert probe.cannot[wanted] in str(refusal.value)
+    pytest.skip(f"declared: cannot {wanted}")

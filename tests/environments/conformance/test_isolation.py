@@ -1,0 +1,52 @@
+"""What servers may do, and that no environment limits them but as it was asked."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.environments.conformance.entries import Entry, require
+from tierlab.environments.base import Capability, Domain, DomainSpec, Environment
+
+pytestmark = pytest.mark.privileged
+
+
+def test_servers_have_no_rights(environment: Environment, entry: Entry, domain: Domain) -> None:
+    require(environment, entry, Capability.UNPRIVILEGED, None)
+    assert domain.run(["id", "-u"], timeout=20).stdout.strip() != "0"
+    status = domain.run(["grep", "-E", "Cap(Eff|Prm)|NoNewPrivs", "/proc/self/status"], timeout=20)
+    values = dict(line.split() for line in status.stdout.splitlines())
+    assert int(values["CapEff:"], 16) == int(values["CapPrm:"], 16) == 0
+    assert values["NoNewPrivs:"] == "1"
+
+
+def test_no_server_is_limited_in_its_processes(
+    environment: Environment, entry: Entry, domain: Domain
+) -> None:
+    """podman's default would be 2048 or 4096, and a comparison with bare processes false."""
+    require(environment, entry, Capability.ACCOUNTING, None)
+    limits = [folder / "pids.max" for folder in domain.cgroups().values()]
+    assert {limit.read_text() for limit in limits if limit.exists()} == {"max\n"}
+
+
+def test_no_server_is_limited_in_its_shared_memory(domain: Domain) -> None:
+    size = ["stat", "--file-system", "--format=%b %S", "/dev/shm"]
+    inside = domain.run(size, timeout=20).stdout
+    blocks, unit = map(int, inside.split())
+    host = os.statvfs("/dev/shm")
+    assert blocks * unit == host.f_blocks * host.f_frsize
+
+
+def test_no_server_reads_anothers_files(environment: Environment, entry: Entry) -> None:
+    """The root of a container is the host's, with the folders of all domains in it."""
+    if not entry.isolates:
+        pytest.skip("bare processes share their files")
+    first, second = (environment.create(DomainSpec(name)) for name in ("db.1", "web.1"))
+    for domain in (first, second):
+        domain.start()
+    secret = first.write("secret", "known\n")
+    assert first.run(["cat", str(secret)], timeout=20).stdout == "known\n"
+    tried = second.run(["cat", str(secret)], timeout=20)
+    assert (tried.status, tried.stdout) == (1, "")
+    assert "No such file" in tried.stderr
