@@ -176,7 +176,7 @@ impl Reply {
             return Ok(Some(length));
         }
         (self.status, self.persistent) = (head.status, head.persistent);
-        self.stage = match head.framing {
+        self.stage = match head.framing.ok_or(ReplyError::Malformed)? {
             Framing::Length(0) => Stage::Done,
             Framing::Length(length) if length > LARGEST_BODY => return Err(ReplyError::TooLarge),
             Framing::Length(length) => Stage::Length(length),

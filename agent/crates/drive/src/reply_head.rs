@@ -9,8 +9,8 @@ pub struct Head {
     pub status: u16,
     /// Whether the connection may carry another request after this reply.
     pub persistent: bool,
-    /// How the body ends.
-    pub framing: Framing,
+    /// How the body ends; None where what the head says of it makes no sense.
+    pub framing: Option<Framing>,
 }
 
 /// How a body ends.
@@ -35,9 +35,9 @@ impl Head {
         };
         let status = reply.code.unwrap_or(0);
         let persistent = reply.version == Some(1);
-        let mut head = Self { status, persistent, framing: Framing::UntilEnd };
+        let mut head = Self { status, persistent, framing: None };
         if !head.is_interim() {
-            head.understand(reply.headers)?;
+            head.framing = head.understand(reply.headers);
         }
         Ok(Some((length, head)))
     }
@@ -47,13 +47,11 @@ impl Head {
         (100..200).contains(&self.status)
     }
 
-    fn understand(&mut self, headers: &[Header<'_>]) -> Result<(), ReplyError> {
+    fn understand(&mut self, headers: &[Header<'_>]) -> Option<Framing> {
         let (mut content_length, mut chunked) = (None, false);
         for header in headers {
             if header.name.eq_ignore_ascii_case("content-length") {
-                let number =
-                    std::str::from_utf8(header.value).ok().and_then(|it| it.trim().parse().ok());
-                content_length = Some(number.ok_or(ReplyError::Malformed)?);
+                content_length = Some(std::str::from_utf8(header.value).ok()?.trim().parse().ok()?);
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
                 chunked = says(header, "chunked");
             } else if header.name.eq_ignore_ascii_case("connection") {
@@ -64,7 +62,7 @@ impl Head {
                 }
             }
         }
-        self.framing = match content_length {
+        Some(match content_length {
             _ if matches!(self.status, 204 | 304) => Framing::Length(0),
             _ if chunked => Framing::Chunks,
             Some(length) => Framing::Length(length),
@@ -72,8 +70,7 @@ impl Head {
                 self.persistent = false;
                 Framing::UntilEnd
             }
-        };
-        Ok(())
+        })
     }
 }
 
