@@ -56,6 +56,8 @@ def _finding(finding: Finding) -> list[Text]:
         for link in finding.chain[:MOST_LINKS]
     ]
     shown.append(_line(f"        {certainty(finding)}"))
+    if finding.unusual is not None:
+        shown.append(_line(f"        {rarity(finding)}"))
     shown += [
         _head("Try", f"{each.change}. Expected: {each.expected}.") for each in finding.remedies
     ]
@@ -69,9 +71,16 @@ def certainty(finding: Finding) -> str:
         parts.append(f"Ruled out: {', '.join(out)}.")
     if left := _names(finding, ruled_out=False):
         parts.append(f"Not ruled out: {', '.join(left)}.")
-    if finding.unusual is not None:
-        parts.append(f"As strong in {share(finding.unusual)} of equal windows.")
     return " ".join(parts)
+
+
+def rarity(finding: Finding) -> str:
+    """Say how rare its leading sign is in this run; nothing where that is not known."""
+    if finding.unusual is None:
+        return ""
+    return (
+        f"Its leading sign is as strong in {share(finding.unusual)} of equal windows of this run."
+    )
 
 
 def _names(finding: Finding, *, ruled_out: bool) -> list[str]:

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tierlab.analysis.histogram import Bucket
 from tierlab.report import figures
-from tierlab.report.diagnosis import certainty
+from tierlab.report.diagnosis import certainty, rarity
 from tierlab.report.differences import interval, value
 from tierlab.report.panels import Panels
 
@@ -89,6 +89,7 @@ def environment() -> Environment:
         "soft": _soft,
         "logbar": _log_bar,
         "certainty": certainty,
+        "rarity": rarity,
         "seen": _seen,
         "interval": interval,
         "valued": value,
