@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.environments.conformance.entries import Entry, require
-from tests.tries import best_of
 from tierlab.environments.base import (
     Capability,
     Domain,
@@ -165,7 +165,8 @@ def test_weights_share_out_a_contended_pu(environment: Environment, entry: Entry
         light, heavy = (used(domain) - first for domain, first in zip(domains, before, strict=True))
         return heavy / light
 
-    best_of(ratio, lambda ratio: ratio == pytest.approx(3, rel=0.1))
+    # Noise errs to either side here: the best of some tries would prove nothing.
+    assert statistics.median(ratio() for _ in range(3)) == pytest.approx(3, rel=0.1)
 
 
 def test_a_memory_limit_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
