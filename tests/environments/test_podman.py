@@ -18,7 +18,7 @@ from tierlab.environments.base import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.podman import Podman
 from tierlab.environments.podman_domain import PodmanDomain
-from tierlab.environments.process import stat
+from tierlab.environments.process import Process, stat
 from tierlab.errors import UserError
 
 pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("containers")]
@@ -108,6 +108,15 @@ def test_a_signal_reaches_the_program_and_its_end_is_told(domain: PodmanDomain) 
     assert killed.wait(10) == -signal.SIGKILL
 
 
+def freeze(program: int, process: Process) -> None:
+    """Stop a program, and wait until who entered its container has seen that and stopped too."""
+    os.kill(program, signal.SIGSTOP)
+    deadline = time.monotonic() + 10
+    while (found := stat(process.pid)) is None or found.state != "T":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_a_program_that_was_frozen_can_be_stopped_and_its_death_is_seen(
     domain: PodmanDomain,
 ) -> None:
@@ -115,14 +124,11 @@ def test_a_program_that_was_frozen_can_be_stopped_and_its_death_is_seen(
     process = domain.spawn(["sleep", "60"], log="out.log")
     wait_until_running(domain)
     (program,) = domain.pids()
-    os.kill(program, signal.SIGSTOP)
-    deadline = time.monotonic() + 10
-    while (found := stat(process.pid)) is None or found.state != "T":
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    freeze(program, process)
     assert process.poll() is None
     os.kill(program, signal.SIGCONT)
     os.kill(program, signal.SIGKILL)
+    deadline = time.monotonic() + 10
     while process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -142,11 +148,7 @@ def test_to_wait_for_a_program_that_was_frozen_is_told_its_death(domain: PodmanD
     process = domain.spawn(["sleep", "60"], log="out.log")
     wait_until_running(domain)
     (program,) = domain.pids()
-    os.kill(program, signal.SIGSTOP)
-    deadline = time.monotonic() + 10
-    while (found := stat(process.pid)) is None or found.state != "T":
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    freeze(program, process)
     os.kill(program, signal.SIGKILL)
     assert process.wait(5) == -signal.SIGKILL
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tierlab.analysis.blocks import blocks
 from tierlab.analysis.compare import FEWEST_BLOCKS, Difference, compare
-from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
+from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, bounds, rows
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 
@@ -38,7 +38,9 @@ def changes(db: Connection, span: Span) -> list[Change]:
     made = rows(
         db,
         f"""SELECT t_ns, duration_ns, subject, detail FROM events
-            WHERE kind = 'change' AND t_ns {IN_SPAN} ORDER BY t_ns""",
+            WHERE kind = 'change' AND t_ns {IN_SPAN} AND json_type({DETAIL}, '$.asked') = 'OBJECT'
+                AND json_type({DETAIL}, '$.found') = 'OBJECT'
+            ORDER BY t_ns""",
         bounds(span),
     )
     sides = pairwise(_stretches(made, span))

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns
+from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, Ints, bounds, columns
 from tierlab.analysis.span import Span
 
 _MISSING = np.iinfo(np.int64).min
-_DETAIL = "CASE WHEN json_valid(detail) THEN detail ELSE '{}' END"
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ def retransmitted(db: Connection, span: Span) -> Retransmitted:
     found = columns(
         db,
         f"""WITH sent AS (
-            SELECT subject, t_ns, TRY_CAST({_DETAIL} ->> 'connection' AS BIGINT) AS connection,
-                TRY_CAST({_DETAIL} ->> 'since_first_ns' AS BIGINT) AS since_ns
+            SELECT subject, t_ns, TRY_CAST({DETAIL} ->> 'connection' AS BIGINT) AS connection,
+                TRY_CAST({DETAIL} ->> 'since_first_ns' AS BIGINT) AS since_ns
             FROM events WHERE kind = 'syn_retransmission' AND t_ns {IN_SPAN}
         ) SELECT subject AS server, connection, min(t_ns - since_ns) AS first_ns,
             max(t_ns) AS last_ns, count(*) AS count

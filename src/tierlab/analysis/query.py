@@ -17,6 +17,9 @@ Bools = npt.NDArray[np.bool_]
 IN_SPAN = "BETWEEN $start AND $end - 1"
 """A time that lies in the span, whose end is exclusive; use with :func:`bounds`."""
 
+DETAIL = "CASE WHEN json_valid(detail) THEN detail ELSE '{}' END"
+"""An event's detail as SQL; words that are no JSON count as an empty object."""
+
 
 def bounds(span: Span) -> dict[str, int]:
     """Return the span as the parameters ``$start`` and ``$end``."""

@@ -48,7 +48,7 @@ def verdict(names: tuple[str, str], found: Sequence[Difference]) -> str:
 
 def change_words(change: Change) -> str:
     """Say what was changed, and what that did."""
-    what = ", ".join(f"{name} {_plain(value)}" for name, value in change.asked.items())
+    what = ", ".join(f"{name} {_plain(name, value)}" for name, value in change.asked.items())
     said = f"{change.at_s:.1f} s: {change.subject} got {what}"
     if change.differences is None:
         return f"{said}; {change.why}."
@@ -57,7 +57,9 @@ def change_words(change: Change) -> str:
     return f"{said}: {did or 'no difference is shown'}."
 
 
-def _plain(value: object) -> str:
+def _plain(name: str, value: object) -> str:
+    if name == "memory" and isinstance(value, int):
+        return amount(value, "B")
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

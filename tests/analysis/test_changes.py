@@ -1,0 +1,69 @@
+"""What a change did: the stretch before it against the one after, and what is passed over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tierlab.analysis.changes import changes
+from tierlab.analysis.observed import Observed
+
+Tiny = Callable[..., Observed]
+S = 1_000_000_000
+MS = 1_000_000
+
+
+def request(number: int, start_ns: int, took_ns: int) -> dict[str, Any]:
+    about = {"user": 0, "session": 0, "interaction": "home", "request_id": str(number)}
+    return about | {"intended_ns": start_ns, "end_ns": start_ns + took_ns, "status": 200}
+
+
+def change(at_ns: int, detail: str) -> dict[str, Any]:
+    return {"t_ns": at_ns, "duration_ns": 0, "kind": "change", "subject": "db.1", "detail": detail}
+
+
+def slower_from(at_ns: int) -> list[dict[str, Any]]:
+    """Fifty requests a second for 24 s, which take twice as long from then on."""
+    starts = [n * S // 50 for n in range(24 * 50)]
+    return [
+        request(n, start, (4 if start < at_ns else 8) * MS + n * 7919 % MS)
+        for n, start in enumerate(starts)
+    ]
+
+
+def test_a_change_is_compared_before_and_after(tiny: Tiny) -> None:
+    detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
+    events = [change(12 * S, detail)]
+    observed = tiny({"requests": slower_from(12 * S), "events": events}, seconds=24.0)
+    assert observed.measured is not None
+
+    (found,) = changes(observed.db, observed.measured)
+
+    assert (found.at_s, found.subject, found.asked) == (12.0, "db.1", {"pus": [0]})
+    assert (found.before_s, found.after_s) == (12.0, 11.0)
+    assert found.differences is not None
+    verdicts = {each.measure: each.verdict for each in found.differences}
+    assert verdicts["response time, by page"] == "worse"
+    assert verdicts["throughput"] == "within noise"
+
+
+def test_stretches_that_are_too_short_are_said_to_be(tiny: Tiny) -> None:
+    detail = json.dumps({"asked": {"weight": 512}, "found": {"weight": 512}})
+    events = [change(12 * S, detail), change(14 * S, detail)]
+    observed = tiny({"requests": slower_from(12 * S), "events": events}, seconds=24.0)
+    assert observed.measured is not None
+
+    first, second = changes(observed.db, observed.measured)
+
+    assert first.differences is None
+    assert first.why == "1.0 s after it are too short to compare: 5 s are needed"
+    assert second.why == "1.0 s before it are too short to compare: 5 s are needed"
+
+
+def test_words_that_are_no_change_are_passed_over(tiny: Tiny) -> None:
+    events = [change(S, text) for text in ("again", "[]", '{"asked": 3, "found": {}}')]
+    observed = tiny({"requests": slower_from(0), "events": events}, seconds=24.0)
+    assert observed.measured is not None
+
+    assert changes(observed.db, observed.measured) == []
