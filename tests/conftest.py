@@ -18,7 +18,7 @@ ALONE = (
     "report/test_browser.py",
     *("rubbos/test_load.py", "rubbos/test_soft_resources.py"),
     "servers/test_without_privilege.py",
-    *("trial/test_disturbed.py", "trial/test_main_job.py", "trial/test_podman_trial.py"),
+    *("trial/test_disturbed.py", "trial/test_main_job.py", "trial/test_container_trials.py"),
     *("trial/test_very_long_explained.py", "trial/test_without_root.py"),
 )
 """Folders and modules whose tests are marked `alone`."""
@@ -48,7 +48,7 @@ class Traces:
         name = f"tierlab-{self.trial}"
         return {
             "processes": sorted(self._processes(name)),
-            "cgroups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{name}")],
+            "cgroups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{name}.trial")],
             "namespaces": [str(path) for path in Path("/run/netns").glob(name)],
             "mounts": [
                 line

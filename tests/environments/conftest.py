@@ -1,17 +1,59 @@
-"""What tests of containers share."""
+"""What tests of containers share: each environment that makes them, where this host has it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from tests.conftest import Traces
+from tierlab.environments.base import DomainSpec
+from tierlab.environments.entered_domain import EnteredDomain
+from tierlab.environments.host import HostEnvironment
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.lxc import Lxc
 from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
 
 
-@pytest.fixture
-def containers() -> None:
-    """Where none can be made, the test is skipped with the reason."""
+def usable(kind: type[HostEnvironment]) -> type[HostEnvironment]:
+    """Where no container can be made, the test is skipped with the reason."""
     try:
-        Podman.probe()
+        kind.probe()
     except UserError as refusal:
         pytest.skip(str(refusal))
+    return kind
+
+
+@pytest.fixture
+def podman_here() -> None:
+    usable(Podman)
+
+
+@pytest.fixture
+def lxc_here() -> None:
+    usable(Lxc)
+
+
+@pytest.fixture(params=[Podman, Lxc], ids=lambda kind: kind.name)
+def kind(request: pytest.FixtureRequest) -> type[HostEnvironment]:
+    return usable(request.param)
+
+
+@pytest.fixture
+def containers(
+    kind: type[HostEnvironment],
+    trial: str,
+    traces: Traces,  # noqa: ARG001 - looks for what is left
+) -> Iterator[HostEnvironment]:
+    made = kind(Ledger(trial))
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def domain(containers: HostEnvironment) -> EnteredDomain:
+    made = containers.create(DomainSpec("db.1"))
+    assert isinstance(made, EnteredDomain)
+    made.start()
+    return made

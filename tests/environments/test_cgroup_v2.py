@@ -59,12 +59,12 @@ def test_a_group_is_made_entered_measured_and_removed(
     while not group.pids() or not hierarchy.stats(group).cpu_ns:
         assert process.poll() is None
     assert process.pid in group.pids()
-    assert f"tierlab-{trial}/db.1" in Path(f"/proc/{process.pid}/cgroup").read_text()
+    assert f"tierlab-{trial}.trial/db.1" in Path(f"/proc/{process.pid}/cgroup").read_text()
 
     outcomes = list(remove_all(ledger.account(), 2.0))
     assert all(outcome.done for outcome in outcomes), outcomes
     process.wait(5)
-    assert not (hierarchy.root / f"tierlab-{trial}").exists()
+    assert not (hierarchy.root / f"tierlab-{trial}.trial").exists()
     if any(hierarchy.root.glob("tierlab-*/")):
         # Somebody else's trial lives in the tree: the controller is left to the last one to go.
         assert controller in control.read_text().split()

@@ -139,7 +139,11 @@ CASES: list[tuple[str, Any, str]] = [
         "readwrite",
         f'load.mix must be {MIXES}, not "readwrite" (did you mean read-write?)',
     ),
-    ("system.environment", "kvm", 'system.environment must be "native" or "podman", not "kvm"'),
+    (
+        "system.environment",
+        "kvm",
+        'system.environment must be "native", "podman" or "lxc", not "kvm"',
+    ),
     (
         "system.workload",
         "rubis",

@@ -17,7 +17,7 @@ from tierlab.trial.life import ENVIRONMENTS
 from tierlab.workloads.rubbos.shape import application_jar
 
 GROUP = "programs"
-LOST = {"native": "every run", "podman": "runs in containers"}
+LOST = {"native": "every run", "podman": "runs in containers", "lxc": "runs in LXC"}
 """What cannot be had without an environment."""
 PROGRAMS = {
     **{program: package for kind in KINDS.values() for program, package in kind.programs.items()},

@@ -1,4 +1,4 @@
-"""Control groups of a trial: ``tierlab-<trial>/<domain>`` at the root of the machine's hierarchy.
+"""Control groups of a trial: ``tierlab-<trial>.trial/<domain>`` at each tree's root.
 
 Versions 1 and 2 are behind one interface. A placement is written as asked and read back from the
 kernel's own effective files.
@@ -62,8 +62,11 @@ class Group:
 
 
 def trial_group(trial: str) -> str:
-    """What a trial's group is called, at the root of each tree."""
-    return f"tierlab-{trial}"
+    """What a trial's group is called, at the root of each tree.
+
+    The dot keeps libvirt from adding a suffix of its own.
+    """
+    return f"tierlab-{trial}.trial"
 
 
 class Hierarchy(ABC):
@@ -129,7 +132,7 @@ class Hierarchy(ABC):
         }
 
     def make(self, ledger: Ledger, name: str) -> Group:
-        """Make group `name` (below ``tierlab-<trial>``), each folder in the ledger first."""
+        """Make group `name` of the trial, each folder in the ledger first."""
         self.make_trial(ledger)
         group = self.group(ledger.trial, name)
         self.complete(ledger, group)

@@ -36,11 +36,24 @@ def make_folder(ledger: Ledger, path: Path, kind: str = "folder", mode: int = 0o
     return entry
 
 
-def share_folder(ledger: Ledger, path: Path) -> None:
+def share_folder(ledger: Ledger, path: Path) -> bool:
     """Have a folder that programs of any trial use; the last one to end removes it, if empty.
 
-    One that was there before any trial stays.
+    One that was there before any trial stays. Returns whether it is the trials'.
     """
-    if not path.exists() or ledger.others_list("empty folder", path=str(path)):
-        ledger.add("empty folder", path=str(path))
-        path.mkdir(exist_ok=True)
+    if path.exists() and not ledger.others_list("empty folder", path=str(path)):
+        return False
+    ledger.add("empty folder", path=str(path))
+    path.mkdir(exist_ok=True)
+    return True
+
+
+def share_mount_point(ledger: Ledger, path: Path) -> None:
+    """Have a folder to mount something on where other trials do not see it.
+
+    They would take it away, mount and all: a mark in it says that it is used.
+    """
+    if share_folder(ledger, path):
+        mark = path / f"tierlab-{ledger.trial}"
+        ledger.add("empty folder", path=str(mark))
+        mark.mkdir(parents=True, exist_ok=True)

@@ -60,6 +60,12 @@ def run_to_end(ledger: Ledger, launch: Launch, timeout: float) -> Completed | No
     )
 
 
+def last_words(errors: str) -> str:
+    """What a program gave as its reason, on the last line of its standard error."""
+    lines = errors.strip().splitlines() or ["no reason given"]
+    return lines[-1].removeprefix("Error: ").removeprefix("error: ")
+
+
 def launch_agent(
     ledger: Ledger,
     argv: Sequence[str],

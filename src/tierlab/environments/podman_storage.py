@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from tierlab.environments.files import make_folder, share_folder
+from tierlab.environments.launching import last_words
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import TOKEN, carries
 from tierlab.machine.programs import SYSTEM_PATH
@@ -109,12 +110,6 @@ def remove(storage: Storage, name: str) -> str | None:
     except OSError as error:
         return f"podman cannot be run: {error.strerror}"
     return None if done.returncode == 0 else last_words(done.stderr)
-
-
-def last_words(errors: str) -> str:
-    """What podman gave as its reason, on the last line of its standard error."""
-    lines = errors.strip().splitlines() or ["no reason given"]
-    return lines[-1].removeprefix("Error: ")
 
 
 def monitors(token: str, names: frozenset[str]) -> list[int]:

@@ -8,9 +8,11 @@ left alone and reported; what is gone already is simply struck off.
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -103,12 +105,26 @@ def _remove_cgroup(entry: Entry, account: Account, grace: float) -> Outcome:
     if problem is not None:
         return Outcome(entry, False, problem)
 
+    # What makes containers makes groups below, and may be removing them at the moment.
+    for folder, _, _ in os.walk(path, topdown=False):
+        with suppress(FileNotFoundError):
+            _remove_group(Path(folder), grace)
+    return Outcome(entry, True, f"removed {describe(entry)}")
+
+
+def _remove_group(folder: Path, grace: float) -> None:
+    """End all that is in it, and remove it."""
+
     def members() -> list[int]:
-        return [int(pid) for pid in (path / "cgroup.procs").read_text().split()]
+        try:
+            return [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENODEV):
+                return []
+            raise
 
     end(members, grace)
-    _retry_busy(path.rmdir)
-    return Outcome(entry, True, f"removed {describe(entry)}")
+    _retry_busy(folder.rmdir)
 
 
 def _retry_busy(action: Callable[[], None]) -> None:

@@ -144,9 +144,9 @@ class System(Section):
     workload: Literal["rubbos"]
     """The application, its data and its users."""
 
-    environment: Literal["native", "podman"] = "native"
-    """How the servers are isolated from one another; native is bare processes, podman a container
-    for each server."""
+    environment: Literal["native", "podman", "lxc"] = "native"
+    """How the servers are isolated from one another; native is bare processes, podman and lxc are a
+    container for each server."""
 
     mapping: NamedMapping | None = Field(default=None, examples=["one-package"])
     """A mapping of all servers by its name; each takes `vcpus` PUs, or one. Without it, the tiers'

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from tierlab.environments.base import Environment
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
 from tierlab.environments.tcp import BEHAVIOURS
@@ -38,7 +39,7 @@ from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.users import users
 
-ENVIRONMENTS: dict[str, type[HostEnvironment]] = {"native": Native, "podman": Podman}
+ENVIRONMENTS: dict[str, type[HostEnvironment]] = {"native": Native, "podman": Podman, "lxc": Lxc}
 STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
 CHECK_S = 0.5
 DRIVER_READY_S = 30.0

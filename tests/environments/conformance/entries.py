@@ -8,6 +8,7 @@ import pytest
 
 from tierlab.environments.base import Capability, Environment
 from tierlab.environments.host import HostEnvironment
+from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
@@ -25,6 +26,7 @@ class Entry:
 
 ENVIRONMENTS = {
     "native": Entry(Native, frozenset({Capability.MIGRATE}), isolates=False),
+    "lxc": Entry(Lxc, frozenset({Capability.MIGRATE}), isolates=True),
     "podman": Entry(Podman, frozenset({Capability.MIGRATE}), isolates=True),
 }
 

@@ -14,6 +14,8 @@ import pytest
 import tierlab as api
 from tests.command import Command, Start
 from tests.conftest import Traces, host
+from tierlab.errors import UserError
+from tierlab.trial.life import ENVIRONMENTS
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,7 +25,16 @@ pytestmark = [
 
 Write = Callable[..., Path]
 TIERS = ("web.1", "app.1", "lb.1", "db.1")
-IN_PODMAN = ("--environment", "podman")
+
+
+@pytest.fixture(params=["podman", "lxc"])
+def environment(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    try:
+        ENVIRONMENTS[name].probe()
+    except UserError as refusal:
+        pytest.skip(str(refusal))
+    return name
 
 
 def traces_of(command: Command, place: Path) -> Traces:
@@ -31,19 +42,19 @@ def traces_of(command: Command, place: Path) -> Traces:
 
 
 def test_pages_are_served_driven_sampled_traced_reported_and_removed(
-    tierlab: Start, experiment: Write, tmp_path: Path
+    environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(users=60, run=5), *IN_PODMAN)
+    command = tierlab("run", experiment(users=60, run=5), "--environment", environment)
     ended = command.end()
     assert ended.status == 0, ended.stderr
-    assert "podman" in ended.stdout
+    assert environment in ended.stdout
     assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
     assert host() == before
 
     run = api.open(tmp_path / "runs" / "t" / "001")
     assert run.manifest.exit.state == "done"
-    assert run.manifest.environment == "podman"
+    assert run.manifest.environment == environment
     assert not run.missing
     assert (run.path / "report.html").exists()
     with run.connect() as db:
@@ -70,10 +81,10 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
 
 @pytest.mark.parametrize("stage", ["start servers", "runtime"])
 def test_ctrl_c_leaves_nothing(
-    stage: str, tierlab: Start, experiment: Write, tmp_path: Path
+    stage: str, environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(run=2), *IN_PODMAN)
+    command = tierlab("run", experiment(run=2), "--environment", environment)
     command.wait_for(stage)
     time.sleep(1)
     command.signal(signal.SIGINT)
@@ -84,10 +95,10 @@ def test_ctrl_c_leaves_nothing(
 
 
 def test_a_server_that_dies_fails_the_trial_in_a_sentence_and_leaves_nothing(
-    tierlab: Start, experiment: Write, tmp_path: Path
+    environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(run=20), *IN_PODMAN)
+    command = tierlab("run", experiment(run=20), "--environment", environment)
     command.wait_for("runtime")
     children = psutil.Process(command.process.pid).children(recursive=True)
     (balancer,) = [child for child in children if child.name() == "haproxy"]
@@ -101,10 +112,10 @@ def test_a_server_that_dies_fails_the_trial_in_a_sentence_and_leaves_nothing(
 
 @pytest.mark.parametrize("stage", ["start servers", "runtime"])
 def test_kill_9_then_clean_leaves_nothing(
-    stage: str, tierlab: Start, experiment: Write, tmp_path: Path
+    stage: str, environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(run=5), *IN_PODMAN)
+    command = tierlab("run", experiment(run=5), "--environment", environment)
     command.wait_for(stage)
     time.sleep(1.5)
     command.kill()

@@ -6,24 +6,36 @@ from pathlib import Path
 
 import pytest
 
+from tierlab.environments.host import HostEnvironment
+from tierlab.environments.lxc import Lxc
 from tierlab.environments.mounts import mount_of
 from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
 from tierlab.machine.programs import SYSTEM_PATH
 
-pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("containers")]
+pytestmark = pytest.mark.privileged
 
 
-def test_without_podman_it_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tierlab.environments.podman.SYSTEM_PATH", "/nowhere")
+@pytest.mark.parametrize(
+    ("kind", "packages"),
+    [
+        (Podman, "podman, conmon, runc, catatonit"),
+        (Lxc, "libvirt-daemon, libvirt-clients, catatonit"),
+    ],
+)
+def test_without_its_programs_it_is_refused_in_a_sentence(
+    kind: type[HostEnvironment], packages: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tierlab.environments.container_probe.SYSTEM_PATH", "/nowhere")
     with pytest.raises(UserError) as refusal:
-        Podman.probe()
+        kind.probe()
     assert str(refusal.value) == (
-        "system.environment: podman cannot be used here, because packages are missing: podman,"
-        " conmon, runc, catatonit; mend that, or use environment 'native'."
+        f"system.environment: {kind.name} cannot be used here, because packages are missing:"
+        f" {packages}; mend that, or use environment 'native'."
     )
 
 
+@pytest.mark.usefixtures("podman_here")
 def test_a_runtime_that_does_not_run_is_refused_in_its_own_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -36,12 +48,19 @@ def test_a_runtime_that_does_not_run_is_refused_in_its_own_words(
         Podman.probe()
 
 
+@pytest.mark.usefixtures("lxc_here")
+def test_without_the_driver_libvirt_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tierlab.environments.libvirt_daemon.DRIVERS", ("nowhere",))
+    with pytest.raises(UserError, match=r"packages are missing: libvirt-daemon-driver-lxc;"):
+        Lxc.probe()
+
+
 def test_a_program_on_a_mount_of_its_own_is_refused_by_the_mounts_name(
-    monkeypatch: pytest.MonkeyPatch,
+    kind: type[HostEnvironment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tierlab.environments.podman_root.mount_of", lambda _: Path("/usr"))
+    monkeypatch.setattr("tierlab.environments.container_root.mount_of", lambda _: Path("/usr"))
     with pytest.raises(UserError, match=r"because \S*catatonit lies on /usr, a mount that"):
-        Podman.probe()
+        kind.probe()
 
 
 def test_the_mount_of_a_file_is_the_innermost_behind_its_links(tmp_path: Path) -> None:

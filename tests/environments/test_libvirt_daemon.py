@@ -1,0 +1,88 @@
+"""A libvirt daemon of a trial's own: the machine's is not touched, and nothing of it is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.conftest import Traces
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.libvirt_daemon import SHADOWED, LibvirtDaemon
+from tierlab.environments.native import Native
+from tierlab.errors import UserError
+
+pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("lxc_here")]
+
+
+@pytest.fixture
+def native(trial: str, traces: Traces) -> Iterator[Native]:  # noqa: ARG001 - looks for what is left
+    made = Native(Ledger(trial))
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def daemon(native: Native) -> LibvirtDaemon:
+    return LibvirtDaemon(native._ground, "lxc")
+
+
+def test_it_answers_and_knows_no_network_of_its_own(daemon: LibvirtDaemon) -> None:
+    assert daemon.virsh("uri").strip() == daemon.uri
+    assert daemon.virsh("list", "--all") == ""
+
+
+def test_it_lives_on_the_trials_network(native: Native, daemon: LibvirtDaemon) -> None:
+    namespace = native._ground.namespace
+    assert namespace is not None
+    inside = Path(f"/proc/{daemon.process.pid}/ns/net").stat().st_ino
+    assert inside == namespace.path.stat().st_ino
+
+
+def test_it_listens_only_on_sockets_that_root_alone_may_use(daemon: LibvirtDaemon) -> None:
+    process = psutil.Process(daemon.process.pid)
+    assert process.net_connections("inet") == []
+    assert daemon.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_two_of_one_trial_are_two_hosts(native: Native) -> None:
+    first, second = (LibvirtDaemon(native._ground, "lxc", name) for name in ("one", "two"))
+    uuids = {daemon.virsh("capabilities").split("<uuid>")[1][:36] for daemon in (first, second)}
+    assert len(uuids) == 2
+
+
+def test_the_machines_own_libvirt_is_not_touched(trial: str, traces: Traces) -> None:  # noqa: ARG001
+    before = {place: changes(place) for place in (*SHADOWED, "/run/libvirt")}
+    native = Native(Ledger(trial))
+    daemon = LibvirtDaemon(native._ground, "lxc")
+    daemon.virsh("list")
+    during = {place: changes(place) for place in before}
+    native.destroy()
+    assert {place: changes(place) for place in before} == before
+    assert {place: files for place, files in during.items() if before[place]} == {
+        place: files for place, files in before.items() if files
+    }
+
+
+def test_one_that_does_not_start_is_a_sentence_in_its_own_words(
+    native: Native, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"libvirtd.conf": "auth_unix_rw = none\n"}
+    monkeypatch.setattr("tierlab.environments.libvirt_daemon.SETTINGS", settings)
+    with pytest.raises(UserError, match=r"^system\.environment: libvirtd does not start: \S.*conf"):
+        LibvirtDaemon(native._ground, "lxc")
+
+
+def test_what_virsh_refuses_is_told_in_its_own_words(daemon: LibvirtDaemon) -> None:
+    with pytest.raises(
+        UserError, match=r"'virsh dominfo' failed: (?!error)\w.*nothing.*; 'tierlab"
+    ):
+        daemon.virsh("dominfo", "nothing")
+
+
+def changes(place: str) -> dict[str, int]:
+    """When each file at and below a place last changed."""
+    found = sorted(Path(place).rglob("*")) if Path(place).exists() else []
+    return {str(path): path.lstat().st_ctime_ns for path in found}
