@@ -24,9 +24,9 @@ def native(trial: str, traces: Traces) -> Iterator[Native]:  # noqa: ARG001 - lo
     made.destroy()
 
 
-@pytest.fixture
-def daemon(native: Native) -> LibvirtDaemon:
-    return LibvirtDaemon(native._ground, "lxc")
+@pytest.fixture(params=["lxc", "qemu"])
+def daemon(request: pytest.FixtureRequest, native: Native) -> LibvirtDaemon:
+    return LibvirtDaemon(native._ground, request.param)
 
 
 def test_it_answers_and_knows_no_network_of_its_own(daemon: LibvirtDaemon) -> None:

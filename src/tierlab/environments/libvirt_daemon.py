@@ -34,6 +34,13 @@ PROGRAMS: Mapping[str, str] = {
 SHADOWED = ("/etc/libvirt", "/var/cache/libvirt", "/var/lib/libvirt", "/var/log/libvirt")
 """Folders that hold a machine's libvirt; `/run` is shadowed as a whole."""
 
+ACCOUNTS = {
+    "/etc/passwd": "libvirt-qemu:x:64055:64055::/nonexistent:/usr/sbin/nologin\n",
+    "/etc/group": "libvirt-qemu:x:64055:\n",
+}
+"""The QEMU driver asks for Debian's account of it, though it runs nothing under that. Packages that
+start a libvirt of the machine's make it; without them it is known to the daemon alone."""
+
 DRIVERS = ("usr/lib/*/libvirt/connection-driver", "usr/lib64/libvirt/connection-driver")
 """Where libvirt's drivers lie, below the root: Debian's place and others'."""
 
@@ -129,6 +136,8 @@ class LibvirtDaemon:
         make_folder(ledger, self.folder, mode=0o700)
         for shadowed in (*SHADOWED, "/run"):
             Path(f"{self.folder}{shadowed}").mkdir(parents=True)
+        for path, account in ACCOUNTS.items():
+            Path(f"{self.folder}{path}").write_text(Path(path).read_text() + account)
         # Only one is loaded: another that cannot start here would end the daemon.
         drivers = self.folder / "drivers"
         drivers.mkdir()
@@ -171,7 +180,7 @@ class LibvirtDaemon:
         return [
             *("unshare", "--mount", "--propagation", "slave"),
             *("sh", "-c", _ENTER, "tierlab-libvirt", str(self.folder)),
-            *(*SHADOWED, "/run", "hidden", *_hidden(), "run"),
+            *(*SHADOWED, "/run", *ACCOUNTS, "hidden", *_hidden(), "run"),
         ]
 
     def _wait(self) -> None:
