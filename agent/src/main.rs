@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tierlab_disturb::{keeper, neighbour};
@@ -38,6 +39,12 @@ enum Verb {
     Link(Planned),
     /// Disturb servers at stated times and write down what was done.
     Disturb(Planned),
+    /// Tell this machine's clock to whoever asks.
+    Clock {
+        /// Where to listen, such as 10.0.4.1:9.
+        #[arg(long)]
+        listen: SocketAddr,
+    },
     /// Be another job in a server's domain (started by `disturb`).
     #[command(hide = true)]
     Neighbour,
@@ -66,6 +73,7 @@ fn main() -> ExitCode {
         Verb::Dissect(it) => tierlab_capture::run_file(&it.plan, &it.out),
         Verb::Link(it) => tierlab_link::run(&it.plan, &it.out),
         Verb::Disturb(it) => tierlab_disturb::run(&it.plan, &it.out),
+        Verb::Clock { listen } => tierlab_clock::tell(listen),
         Verb::Neighbour => neighbour::live(std::io::stdin().lock(), std::io::stdout()),
         Verb::Keep => keeper::keep(std::io::stdin().lock()),
         Verb::Schema => print_schema(),

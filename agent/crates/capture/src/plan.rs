@@ -11,7 +11,7 @@ use tierlab_dissect::Server;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LivePlan {
-    /// The interface, such as `lo`.
+    /// The interface, such as `lo`, or a bridge.
     pub interface: String,
     /// The servers whose connections are of interest.
     pub servers: Vec<Server>,

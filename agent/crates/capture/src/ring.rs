@@ -57,6 +57,8 @@ impl Ring {
         if is_loopback(&socket, interface)? {
             // On the loopback interface every packet passes twice: out and in.
             set(&socket, libc::PACKET_IGNORE_OUTGOING, &1, "ignore outgoing packets")?;
+        } else {
+            see_all(&socket, index)?;
         }
         let blocks = (bytes / BLOCK_BYTES).max(2);
         let length = blocks * BLOCK_BYTES;
@@ -246,6 +248,18 @@ fn is_loopback(socket: &OwnedFd, interface: &str) -> Result<bool, RingError> {
     // SAFETY: SIOCGIFFLAGS has filled in the flags.
     let flags = unsafe { request.ifr_ifru.ifru_flags };
     Ok(c_int::from(flags) & libc::IFF_LOOPBACK != 0)
+}
+
+/// Sees what is not for this machine too: a bridge then shows, once, what its ports say to one
+/// another.
+fn see_all(socket: &OwnedFd, index: c_int) -> Result<(), RingError> {
+    let member = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set(socket, libc::PACKET_ADD_MEMBERSHIP, &member, "see other machines' packets")
 }
 
 fn attach(socket: &OwnedFd, filter: &mut [sock_filter]) -> Result<(), RingError> {

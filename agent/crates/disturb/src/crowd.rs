@@ -37,17 +37,18 @@ struct Member {
 /// A crowd of connections to one place.
 pub struct Crowd {
     target: SocketAddrV4,
-    source: Option<fn(usize) -> Ipv4Addr>,
+    sources: Option<Ipv4Addr>,
     talk: Talk,
     members: Vec<Member>,
     sent: u64,
 }
 
 impl Crowd {
-    /// A crowd of `count` that has not come yet.
+    /// A crowd of `count` that has not come yet; each is to come from an address of its own in the
+    /// network `sources` of 2^20, where one is given.
     pub fn new(
         target: SocketAddrV4,
-        source: Option<fn(usize) -> Ipv4Addr>,
+        sources: Option<Ipv4Addr>,
         talk: Talk,
         count: usize,
     ) -> Result<Self> {
@@ -55,7 +56,7 @@ impl Crowd {
         let members = (0..count)
             .map(|_| Member { socket: None, to_send: false, asked_ns: 0, turn: 0 })
             .collect();
-        Ok(Self { target, source, talk, members, sent: 0 })
+        Ok(Self { target, sources, talk, members, sent: 0 })
     }
 
     /// These connect, by their number.
@@ -173,7 +174,7 @@ impl Crowd {
     }
 
     fn connect(&mut self, place: usize) -> Result<()> {
-        let source = self.source.map(|source| source(place));
+        let source = self.sources.map(|network| nth(network, place));
         let socket = connect(source, self.target).context("cannot connect")?;
         let member = &mut self.members[place];
         member.socket = Some(socket);
@@ -181,6 +182,12 @@ impl Crowd {
         member.asked_ns = realtime_ns();
         Ok(())
     }
+}
+
+/// Address `place` of a network of 2^20, from its first on and round.
+fn nth(network: Ipv4Addr, place: usize) -> Ipv4Addr {
+    let host = 1 + (place as u32 % ((1 << 20) - 2));
+    Ipv4Addr::from_bits(network.to_bits() + host)
 }
 
 /// A request as the driver's users send it, its id included.

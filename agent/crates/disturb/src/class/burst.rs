@@ -17,6 +17,9 @@ pub struct Burst {
     /// How many come at once.
     #[serde(default = "two_hundred")]
     users: usize,
+    /// The network of 2^20 addresses that they come from, apart from the driver's users.
+    #[serde(default = "on_the_loopback")]
+    sources: Ipv4Addr,
     /// What each of them fetches, in order and over again, starting at another place each: pages,
     /// each followed by its images.
     paths: Vec<String>,
@@ -24,6 +27,10 @@ pub struct Burst {
 
 fn two_hundred() -> usize {
     200
+}
+
+fn on_the_loopback() -> Ipv4Addr {
+    Ipv4Addr::new(127, 160, 0, 0)
 }
 
 /// How long requests that were sent in time may take to be answered.
@@ -44,15 +51,9 @@ impl Burst {
         let target = SocketAddrV4::new(address, port);
         let paths = self.paths.clone();
         let talk = Talk::Fetch { host: target.to_string(), paths };
-        let crowd = Crowd::new(target, Some(source), talk, self.users)?;
+        let crowd = Crowd::new(target, Some(self.sources), talk, self.users)?;
         Ok(Box::new(Surge { crowd, users: self.users, end_ns: 0 }))
     }
-}
-
-/// Where user `k` comes from: 127.160.0.0/12, apart from the driver's users.
-fn source(k: usize) -> Ipv4Addr {
-    let host = 1 + (k as u32 % ((1 << 20) - 2));
-    Ipv4Addr::from_bits(Ipv4Addr::new(127, 160, 0, 0).to_bits() + host)
 }
 
 impl Disturbance for Surge {
