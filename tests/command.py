@@ -79,9 +79,9 @@ class Command:
             self.process.kill()
             self.process.wait()
 
-    def end(self) -> Ended:
+    def end(self, seconds: float = SECONDS) -> Ended:
         """Wait for the end."""
-        stdout, _ = self.process.communicate(timeout=SECONDS)
+        stdout, _ = self.process.communicate(timeout=seconds)
         errors = self._errors()
         if "Permission denied" in errors and "python" in errors:
             pytest.skip("this source tree cannot be read by another user")

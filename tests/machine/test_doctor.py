@@ -116,6 +116,7 @@ def test_what_the_environment_cannot_do_is_said_once(monkeypatch: pytest.MonkeyP
         Capability.PIN: "control groups need root",
         Capability.WEIGHT: "control groups need root",
         Capability.MIGRATE: "a bare process cannot move",
+        Capability.VCPUS: "it has the host's own",
     }
     can = frozenset(Capability) - frozenset(cannot)
     probe = Probe("native", can, cannot, pus=frozenset({0}), memory=1 << 30, nodes=frozenset({0}))

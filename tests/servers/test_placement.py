@@ -9,7 +9,7 @@ import pytest
 from tierlab import experiment
 from tierlab.environments.base import Capability, Probe
 from tierlab.errors import UserError
-from tierlab.servers.placement import check_placements
+from tierlab.servers.placement import check_placements, vcpus
 
 CANNOT = {
     Capability.PIN: "there is no cpuset",
@@ -18,7 +18,8 @@ CANNOT = {
 }
 MACHINE: dict[str, Any] = {"pus": frozenset({0, 1}), "memory": 8 << 30, "nodes": frozenset({0})}
 PROBE = Probe("native", frozenset(), CANNOT, **MACHINE)
-ABLE = Probe("native", frozenset(CANNOT), {}, **MACHINE)
+ABLE = Probe("native", frozenset(CANNOT), {Capability.VCPUS: "it has the host's"}, **MACHINE)
+GUESTS = Probe("qemu", frozenset(Capability), {}, **MACHINE)
 
 
 def shape(**tiers: Any) -> experiment.System:
@@ -76,3 +77,13 @@ def test_what_can_be_done_or_is_not_asked_for_is_let_through() -> None:
 def test_what_this_machine_does_not_have_is_refused(tiers: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         check_placements(shape(**tiers), ABLE)
+
+
+def test_guests_have_as_many_vcpus_as_are_asked_or_as_they_have_pus() -> None:
+    asked = shape(
+        web={"mapping": {"vcpus": 3}},
+        app={"mapping": {"pus": [0, 1]}},
+        lb={"mapping": {"place": "pu:0", "vcpus": 2}},
+    )
+    check_placements(asked, GUESTS)
+    assert vcpus(asked) == {"web.1": 3, "app.1": 2, "lb.1": 2, "db.1": None}

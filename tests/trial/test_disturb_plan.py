@@ -10,6 +10,7 @@ import pytest
 
 from tests.trial.conftest import EXPERIMENT
 from tierlab.cli.truth import told
+from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.base import Capability, Placement, Probe
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
@@ -36,9 +37,12 @@ def planned(tmp_path: Path, **table: Any) -> dict[str, Any]:
     plan = trial(tmp_path, table | {"at": "7s"})
     subjects = [
         Subject(place, {}, (1,), tmp_path / place.name, Placement(), Placement())
-        for place in layout(plan.system).values()
+        for place in layout(plan.system, LOOPBACK).values()
     ]
-    (only,) = disturb(plan.disturb, 100 * S, subjects, plan.system, LOGIN)["disturbances"]
+    plan_of_agent = disturb(
+        plan.disturb, 100 * S, subjects, plan.system, login=LOGIN, addresses=LOOPBACK
+    )
+    (only,) = plan_of_agent["disturbances"]
     return dict(only)
 
 

@@ -62,6 +62,13 @@ METRICS: Final = (
     Metric("process", "running", "run_ns / dt_ns", "cores", "rate", where="thread IS NULL"),
     Metric("process", "runnable, waiting", "wait_ns / dt_ns", "", "rate", where="thread IS NULL"),
     Metric("process", "resident", "resident", "B", "level", where="thread IS NULL"),
+    Metric("inside_cpu", "busy", "busy", "share", "share"),
+    Metric("inside_cpu", "iowait", "iowait", "share", "share"),
+    Metric("inside_cpu", "steal", "steal", "share", "share"),
+    Metric("inside_memory", "used", "(total - available) / total", "share", "share"),
+    Metric("inside_memory", "major faults", _rate("major_faults"), "/s", "rate"),
+    Metric("inside_disk", "busy", "busy", "share", "share"),
+    Metric("inside_disk", "queue length", "queue_length", "", "rate"),
 )
 
 

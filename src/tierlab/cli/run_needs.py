@@ -19,6 +19,8 @@ from tierlab.workloads.rubbos.shape import application_jar
 GROUP = "programs"
 LOST = {"native": "every run", "podman": "runs in containers", "lxc": "runs in LXC"}
 """What cannot be had without an environment."""
+BY_NATURE = frozenset({Capability.MIGRATE, Capability.PROCESSES, Capability.VCPUS})
+"""What an environment can do or cannot wherever it is: no news of this machine."""
 PROGRAMS = {
     **{program: package for kind in KINDS.values() for program, package in kind.programs.items()},
     "lstopo-no-graphics": "hwloc-nox",
@@ -67,14 +69,14 @@ def _application() -> Check:
 
 
 def _environment(kind: type[HostEnvironment]) -> Check:
-    """What an environment says of itself; that none can migrate is no news of this machine."""
+    """What an environment says of itself here."""
     group, name = "environments", kind.name
     lost = LOST[name]
     try:
         probe = kind.probe()
     except UserError as error:
         return Check(group, name, Verdict.MISSING, str(error), lost)
-    cannot = {c: why for c, why in probe.cannot.items() if c is not Capability.MIGRATE}
+    cannot = {c: why for c, why in probe.cannot.items() if c not in BY_NATURE}
     if not cannot:
         return Check(group, name, Verdict.WORKS, ", ".join(sorted(probe.can)))
     reasons = dict.fromkeys(cannot.values())

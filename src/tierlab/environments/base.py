@@ -16,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
 
+from tierlab.environments.addresses import LOOPBACK, Addresses
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
 from tierlab.machine.mapping import USUAL_WEIGHT
@@ -38,6 +39,10 @@ class Capability(StrEnum):
     """Servers run as a user without rights of its own (always so if the caller has none)."""
     RETRIES = "retries"
     """How long TCP waits before it sends a connection request again."""
+    PROCESSES = "processes"
+    """Servers' processes are this host's: they are seen and reached from outside their domain."""
+    VCPUS = "vcpus"
+    """A domain has virtual CPUs of its own, as many as asked."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,12 @@ class DomainSpec:
 
     name: str
     placement: Placement = field(default_factory=Placement)
+    vcpus: int | None = None
+    """How many virtual CPUs, where it has its own; None leaves it to the environment."""
+    address: str | None = None
+    """Its own on the trial's network, where it has one; None for what nobody connects to."""
+    disk: tuple[str, ...] = ()
+    """Folders in its folder that are to lie on a disk of its own, where it has one."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +148,23 @@ class Completed:
     stderr: str
 
 
+class Inside(ABC):
+    """The laboratory's way into a domain with a kernel of its own."""
+
+    @abstractmethod
+    def spawn(self, argv: Sequence[str], *, log: str) -> Process:
+        """Start a program of the laboratory inside, with all rights there; `log` as a domain's."""
+
+
 class Domain(ABC):
     """One unit of isolation. Its `folder` is where its files lie, as seen from inside it."""
 
     spec: DomainSpec
     folder: Path
+
+    def boot(self) -> None:
+        """Begin what takes long of `start`, which then goes on from there; return at once."""
+        return
 
     @abstractmethod
     def start(self) -> None:
@@ -219,7 +242,11 @@ class Domain(ABC):
 
     @abstractmethod
     def pids(self) -> list[int]:
-        """List the processes that live in the domain now."""
+        """List the processes that live in the domain now, by its own kernel's numbers."""
+
+    def inside(self) -> Inside | None:
+        """Return the way into its own kernel; None where this host's is the domain's too."""
+        return None
 
     def place(self, placement: Placement) -> Placement:
         """Place the domain as asked and read it back; `UserError` if the two differ."""
@@ -264,6 +291,20 @@ class Environment(ABC):
     def create(self, spec: DomainSpec) -> Domain:
         """Make a domain (not started yet)."""
 
+    def create_here(self, spec: DomainSpec) -> Domain:
+        """Make a domain that this host sees into, for work before the trial."""
+        return self.create(spec)
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where servers and users are on the trial's network."""
+        return LOOPBACK
+
+    @property
+    def slowness(self) -> float:
+        """How many times as long servers may take as on this host's own CPUs."""
+        return 1.0
+
     @abstractmethod
     def spawn(self, argv: Sequence[str], *, log: Path) -> Process:
         """Start a program of the laboratory itself (an agent) on the trial's network.
@@ -299,6 +340,8 @@ _DOING: Mapping[Capability, str] = {
     Capability.MIGRATE: "move a server to another host",
     Capability.UNPRIVILEGED: "run servers without rights",
     Capability.RETRIES: "say when TCP repeats a connection request",
+    Capability.PROCESSES: "reach into a server's domain from outside",
+    Capability.VCPUS: "give a server virtual CPUs of its own",
 }
 
 

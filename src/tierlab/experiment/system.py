@@ -27,7 +27,8 @@ class Mapping(Section):
 
     vcpus: Annotated[int | None, Whole(1, 4096)] = Field(default=None, examples=[2])
     """How many of the place's PUs each server takes, from its first; without it, all of them (in a
-    mapping of `system.mapping`, one)."""
+    mapping of `system.mapping`, one). A server in a virtual machine has so many virtual CPUs, and
+    needs no place for that; without either, one."""
 
     memory_node: Annotated[int | None, Whole(0, 1023)] = Field(default=None, examples=[0])
     """NUMA node that the servers' memory is on; without it, the kernel chooses."""
@@ -64,7 +65,8 @@ class Tier(Section):
     """Instances."""
 
     memory: Annotated[int | None, Size("16MiB", "64TiB")] = Field(default=None, examples=["2GiB"])
-    """Memory that each instance may use; without it, no limit."""
+    """Memory that each instance may use, or that its virtual machine has; without it, no limit, or
+    what the environment gives."""
 
     mapping: Mapping = Field(default_factory=Mapping)
     """Where the servers run."""

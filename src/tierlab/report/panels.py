@@ -83,6 +83,12 @@ class _Kind:
 _RESOURCES = (
     _Kind("cpu", "CPU by core", "busy share of each core", (("cpu", "busy"),), False),
     _Kind("server-cpu", "CPU by server", "cores used by each server", (("domain", "cpu"),), False),
+    _Kind(
+        "inside-cpu",
+        "CPU as guests see it",
+        "busy share of each virtual CPU, by the kernel inside its domain",
+        (("inside_cpu", "busy"),),
+    ),
     _Kind("iowait", "Waiting for disks", "iowait share of each core", (("cpu", "iowait"),)),
     _Kind("steal", "Stolen CPU", "share of each core that a hypervisor took", (("cpu", "steal"),)),
     _Kind("disk", "Disks", "busy share of each device", (("disk", "busy"),)),

@@ -56,7 +56,12 @@ class Site:
     def connect(self) -> socket.socket:
         """Open a TCP connection to the server."""
         where = self.endpoint
-        return self.environment.connect(where.address, where.port, timeout=ANSWER_SECONDS)
+        patience = self.patience(ANSWER_SECONDS)
+        return self.environment.connect(where.address, where.port, timeout=patience)
+
+    def patience(self, seconds: float) -> float:
+        """How long to wait for what takes up to `seconds` on this host's own CPUs."""
+        return seconds * self.environment.slowness
 
 
 class NotReadyError(Exception):
@@ -75,6 +80,8 @@ class Server(ABC):
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     own_logs: ClassVar[tuple[str, ...]] = ("logs/console.log",)
     """Files in its folder that say why it did not start."""
+    disk: ClassVar[tuple[str, ...]] = ()
+    """Folders in its folder that it reads and writes as a disk's."""
 
     def __init__(self, site: Site, soft: Mapping[str, int]) -> None:
         self.site = site

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierlab import experiment
+from tierlab.environments.addresses import Addresses
 from tierlab.servers.base import Endpoint
 
 HTTP_PORT = 8080
@@ -31,23 +32,18 @@ class Place:
         return self.server in PASS_THROUGH
 
 
-def layout(shape: experiment.System) -> dict[str, Place]:
-    """Give every instance its place, by name, in a request's order.
-
-    Each has a loopback address of its own, so that the tiers are told apart on the wire.
-    """
+def layout(shape: experiment.System, addresses: Addresses) -> dict[str, Place]:
+    """Give every instance its place, by name, in a request's order."""
     connector = {"ajp": AJP_PORT, "http": HTTP_PORT}[shape.web.connector]
-    endpoints = {
-        "web": [Endpoint("127.0.1.1", HTTP_PORT, "http")],
-        "app": [Endpoint("127.0.2.1", connector, shape.web.connector)],
-        "lb": [Endpoint("127.0.3.1", MYSQL_PORT, "mysql")],
-        "db": [
-            Endpoint(f"127.0.4.{number}", MYSQL_PORT, "mysql")
-            for number in range(1, shape.db.count + 1)
-        ],
+    listening = {
+        "web": (HTTP_PORT, "http"),
+        "app": (connector, shape.web.connector),
+        "lb": (MYSQL_PORT, "mysql"),
+        "db": (MYSQL_PORT, "mysql"),
     }
-    return {
-        f"{tier}.{number}": Place(f"{tier}.{number}", shape.tiers[tier].server, endpoint)
-        for tier, listening in endpoints.items()
-        for number, endpoint in enumerate(listening, 1)
-    }
+    places = {}
+    for at, (name, tier) in enumerate(shape.tiers.items(), 1):
+        for number in range(1, tier.count + 1):
+            endpoint = Endpoint(addresses.server(at, number), *listening[name])
+            places[f"{name}.{number}"] = Place(f"{name}.{number}", tier.server, endpoint)
+    return places

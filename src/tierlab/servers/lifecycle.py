@@ -51,11 +51,14 @@ class Instance:
         self._wait_ready(self.process)
 
     def _command(self) -> list[str]:
-        """The command with its program's path; with a memory limit, none of its pages is read."""
+        """The command with its program's path.
+
+        Where memory of this host's kernel is limited, none of its pages is in the cache yet.
+        """
         server, domain = self.server, self.server.site.domain
         name, *arguments = server.command()
         program = find_program(name)
-        if domain.spec.placement.memory is not None:
+        if domain.spec.placement.memory is not None and domain.inside() is None:
             program = str(server.own_program(Path(program).resolve()))
             forget([*server.program_files(Path(program)), *files_below(domain.folder)])
         return [program, *arguments]
@@ -69,7 +72,8 @@ class Instance:
         """Stop it gracefully, by force after its time; a no-op if it was not started."""
         if self.process is not None:
             self._keep_last_words()
-            self.process.stop(self.server.stop_seconds, self.server.stop_signal)
+            grace = self.server.site.patience(self.server.stop_seconds)
+            self.process.stop(grace, self.server.stop_signal)
             self.process = None
 
     def _keep_last_words(self) -> None:
@@ -100,7 +104,8 @@ class Instance:
             )
 
     def _wait_ready(self, process: Process) -> None:
-        deadline = time.monotonic() + self.server.start_seconds
+        patience = self.server.site.patience(self.server.start_seconds)
+        deadline = time.monotonic() + patience
         while True:
             if (status := process.poll()) is not None:
                 raise UserError(
@@ -116,7 +121,7 @@ class Instance:
             if time.monotonic() > deadline:
                 raise UserError(
                     f"{self.subject}: {self.server.kind} was not ready within"
-                    f" {self.server.start_seconds:g} seconds ({shortcoming}){self._why()}"
+                    f" {patience:g} seconds ({shortcoming}){self._why()}"
                 )
             time.sleep(POLL_SECONDS)
 

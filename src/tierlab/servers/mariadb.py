@@ -17,6 +17,7 @@ from tierlab.servers.greetings import mysql_login
 from tierlab.servers.programs import check_programs
 
 DATA = "data"
+TMP = "tmp"
 SOCKET = "mysqld.sock"
 """Relative to the data folder: a socket's path must stay below 108 bytes."""
 REDO_LOG_BYTES = 32 << 20
@@ -50,6 +51,7 @@ class MariaDB(Server):
         "mariadb-install-db": "mariadb-server-core",
     }
     stop_seconds = 30.0
+    disk = (DATA, TMP)
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class MariaDB(Server):
             check_galera()
         need_room(self.site.folder, size(self._seed) + WORKING_BYTES, "a copy of the seed data")
         self.site.domain.put(self._seed, DATA)
-        self.site.domain.make_folder("tmp")
+        self.site.domain.make_folder(TMP)
         self.site.domain.make_folder("logs")
 
     def command(self) -> list[str]:
@@ -172,7 +174,7 @@ def common_options(data: Path) -> dict[str, str | int]:
         "datadir": str(data),
         "socket": SOCKET,
         "pid-file": "mysqld.pid",
-        "tmpdir": str(data.parent / "tmp"),
+        "tmpdir": str(data.parent / TMP),
         "skip-name-resolve": 1,
         "skip-log-bin": 1,
         "performance_schema": "OFF",

@@ -24,7 +24,7 @@ from tierlab.servers.database import Credentials, Loader
 from tierlab.servers.disk import need_room, size
 from tierlab.servers.failure import why
 from tierlab.servers.lifecycle import CONSOLE
-from tierlab.servers.mariadb import DATA, SOCKET, common_options, option_file
+from tierlab.servers.mariadb import DATA, SOCKET, TMP, common_options, option_file
 from tierlab.servers.programs import find_program
 
 KEPT_SECONDS = 3 * 86_400
@@ -52,7 +52,7 @@ def seed_folder(environment: Environment, loader: Loader, login: Credentials) ->
         return folder
     _prune()
     need_room(environment.work, BUILDING_BYTES, "making the seed data")
-    domain = environment.create(DomainSpec("seed"))
+    domain = environment.create_here(DomainSpec("seed"))
     domain.start()
     try:
         _build(domain, loader, login)
@@ -82,7 +82,7 @@ def _version() -> str:
 
 def _build(domain: Domain, loader: Loader, login: Credentials) -> None:
     folder = domain.folder
-    for name in (DATA, "tmp", "logs"):
+    for name in (DATA, TMP, "logs"):
         domain.make_folder(name)
     options = {
         **common_options(folder / DATA),

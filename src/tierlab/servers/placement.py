@@ -23,6 +23,15 @@ def placements(shape: experiment.System) -> Mapping[str, Placement]:
     return {name: _placement(tier, seated.get(name)) for name, tier in servers(shape)}
 
 
+def vcpus(shape: experiment.System) -> Mapping[str, int | None]:
+    """How many vCPUs each server is asked to have, by its name, where it has its own."""
+    seated = asked_pus(shape)
+    return {
+        name: tier.mapping.vcpus or (len(seated[name]) if name in seated else None)
+        for name, tier in servers(shape)
+    }
+
+
 def _placement(tier: experiment.Tier, vcpus: Sequence[int] | None) -> Placement:
     node = tier.mapping.memory_node
     return Placement(
@@ -54,7 +63,8 @@ def _asked_pus(change: Change) -> frozenset[int] | None:
 def check_placements(shape: experiment.System, probe: Probe) -> None:
     """Raise `UserError` with the first key that asks for what the environment cannot do."""
     for name, tier_of in shape.tiers.items():
-        if tier_of.mapping.vcpus and tier_of.mapping.place is None and shape.mapping is None:
+        counted = tier_of.mapping.place is not None or shape.mapping is not None
+        if tier_of.mapping.vcpus and not counted and Capability.VCPUS in probe.cannot:
             raise UserError(
                 f"system.{name}.mapping.vcpus: a server of the {probe.environment} environment has"
                 " no vCPUs of its own; say in `place` whose PUs are counted."
@@ -83,6 +93,8 @@ def check_changes(changes: Sequence[Change], probe: Probe) -> None:
         pin = "place" if change.place is not None else "pus"
         own = {"pus": pin, "nodes": "memory_node", "weight": "weight", "memory": "memory"}
         at = f"change of {change.on}"
+        if change.soft and (reason := probe.cannot.get(Capability.PROCESSES)):
+            raise refuse(f"{at}: soft", probe.environment, Capability.PROCESSES, reason)
         _check(asked, probe, {name: f"{at}: {key}" for name, key in own.items()})
 
 

@@ -14,12 +14,13 @@ from tierlab.servers.base import Endpoint, Server, Site
 from tierlab.servers.database import Credentials, Loader
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
+from tierlab.servers.kinds import KINDS
 from tierlab.servers.layout import Place, layout
 from tierlab.servers.lifecycle import Instance
 from tierlab.servers.mariadb import Cluster, MariaDB
 from tierlab.servers.mariadb_seed import seed_folder
 from tierlab.servers.needs import check_needs
-from tierlab.servers.placement import placements
+from tierlab.servers.placement import placements, vcpus
 from tierlab.servers.tomcat import Tomcat
 
 Progress = Callable[[str], None]
@@ -43,10 +44,13 @@ class Subject:
     cgroups: Mapping[str, Path]
     """Its control group's folder by controller; empty without privilege."""
     pids: tuple[int, ...]
+    """By its domain's own kernel's numbers."""
     folder: Path
     """Its domain's folder."""
     asked: Placement
     found: Placement
+    guest: bool = False
+    """Whether its domain has a kernel of its own, into which this host's does not see."""
 
     @property
     def name(self) -> str:
@@ -78,8 +82,10 @@ class System:
         self._environment = environment
         self._logs = logs
         self._squeezed = squeezed
-        self._places = layout(shape)
+        self._places = layout(shape, environment.addresses)
         self._asked = placements(shape)
+        self._vcpus = vcpus(shape)
+        self._domains: dict[str, Domain] = {}
         self._instances: list[Instance] = []
 
     @property
@@ -94,6 +100,9 @@ class System:
         """
         shape, workload = self._shape, self._workload
         check_needs(shape, workload.application, self._environment.probe())
+        self._domains = {name: self._environment.create(self._spec(name)) for name in self._places}
+        for domain in self._domains.values():
+            domain.boot()
         progress("database: seed data")
         seed = seed_folder(self._environment, workload.loader, workload.credentials)
         servers = self._databases(seed)
@@ -134,6 +143,10 @@ class System:
             if found != limit:
                 raise UserError(f"{subject}: {resource} {limit} asked, {found} in force.")
         return self._verify(domain)
+
+    def domain(self, subject: str) -> Domain:
+        """The domain that a server is in."""
+        return self._domains[subject]
 
     def _verify(self, domain: Domain) -> Placement:
         """Read a domain's placement back; a limit that somebody squeezes on purpose may differ."""
@@ -194,8 +207,18 @@ class System:
         )
 
     def _site(self, name: str, upstreams: Sequence[Endpoint]) -> Site:
-        domain = self._environment.create(DomainSpec(name, self._asked[name]))
-        return Site(self._environment, domain, self._places[name].endpoint, tuple(upstreams))
+        endpoint = self._places[name].endpoint
+        return Site(self._environment, self._domains[name], endpoint, tuple(upstreams))
+
+    def _spec(self, name: str) -> DomainSpec:
+        place = self._places[name]
+        return DomainSpec(
+            name,
+            self._asked[name],
+            vcpus=self._vcpus[name],
+            address=place.endpoint.address,
+            disk=KINDS[place.server].disk,
+        )
 
     def _subject(self, instance: Instance) -> Subject:
         domain = instance.server.site.domain
@@ -206,4 +229,5 @@ class System:
             folder=domain.folder,
             asked=domain.spec.placement,
             found=domain.read_back(),
+            guest=domain.inside() is not None,
         )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tierlab.errors import UserError
+from tierlab.tables.clock import ClockReading
 
 NAME = "manifest.json"
 ROOM = f"{NAME}.room"
@@ -72,7 +73,11 @@ class Exit(_Part):
 
 
 class Manifest(_Part):
-    """The whole file."""
+    """The whole file.
+
+    ``clocks`` has the servers whose domain has a kernel, and so a clock, of its own: how it stood
+    to the host's each time it was read; none if it could not be.
+    """
 
     format: int = 1
     experiment: str
@@ -92,6 +97,7 @@ class Manifest(_Part):
     phases: list[Phase] = Field(default_factory=list)
     observation: Observation = Field(default_factory=Observation)
     not_measured: dict[str, str] = Field(default_factory=dict)
+    clocks: dict[str, list[ClockReading]] = Field(default_factory=dict)
     owner: Owner | None = None
     exit: Exit = Field(default_factory=lambda: Exit(state="running"))
 

@@ -11,7 +11,7 @@ import duckdb
 from tierlab.errors import UserError
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import SCHEMAS
+from tierlab.tables.schemas import SCHEMAS, TABLES
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
@@ -27,10 +27,13 @@ class Run:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.manifest: Manifest = manifests.read(path)
+        self._there = {name for name in TABLES if self._file(name).exists()}
+        # Where no domain has a kernel of its own there is no inside to be missed.
+        wanted = TABLES if self.manifest.clocks else SCHEMAS
         self.missing: dict[str, str] = {
             name: self.manifest.not_measured.get(name, "the trial wrote no such table")
-            for name in SCHEMAS
-            if not self._file(name).exists()
+            for name in wanted
+            if name not in self._there
         }
 
     def _file(self, name: str) -> Path:
@@ -38,7 +41,7 @@ class Run:
 
     def has(self, name: str) -> bool:
         """Say whether the trial measured that table."""
-        return name not in self.missing
+        return name in self._there
 
     def connect(
         self, *, memory_limit: str = "1500MB", threads: int = 2
@@ -55,7 +58,7 @@ class Run:
                 "preserve_insertion_order": False,
             }
         )
-        for name, schema in SCHEMAS.items():
+        for name, schema in TABLES.items():
             if self.has(name):
                 path = str(self._file(name)).replace("'", "''")
                 try:
@@ -82,17 +85,18 @@ class Run:
 
         Raises :class:`UserError` when there is no such table or it was not measured.
         """
-        if name not in SCHEMAS:
-            raise UserError(f"there is no table `{name}`: the tables are {', '.join(SCHEMAS)}.")
-        if name in self.missing:
-            raise UserError(f"`{name}` was not measured in {self.path}: {self.missing[name]}.")
+        if name not in TABLES:
+            raise UserError(f"there is no table `{name}`: the tables are {', '.join(TABLES)}.")
+        if not self.has(name):
+            reason = self.missing.get(name, "no server had a kernel of its own")
+            raise UserError(f"`{name}` was not measured in {self.path}: {reason}.")
         return self._ibis.table(name)
 
     def __getattr__(self, name: str) -> Table:
-        if name.startswith("_") or name not in SCHEMAS:
+        if name.startswith("_") or name not in TABLES:
             raise AttributeError(name)
         return self.table(name)
 
     def __repr__(self) -> str:
-        has = ", ".join(name for name in SCHEMAS if self.has(name))
+        has = ", ".join(name for name in TABLES if self.has(name))
         return f"<Run {self.manifest.experiment}/{self.manifest.trial} at {self.path}: {has}>"

@@ -76,3 +76,12 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     }.items()
 }
 """Table name to schema, in the order of DESIGN section 4."""
+
+_SEEN_INSIDE: Final = ("cpu", "memory", "disk", "net", "tcp", "pressure", "process")
+
+INSIDE: Final[dict[str, pa.Schema]] = {f"inside_{name}": SCHEMAS[name] for name in _SEEN_INSIDE}
+"""The same, as they are seen inside domains that have a kernel of their own; ``subject`` is the
+server for what is about its own processes, else the server, a slash, and whom it is about there."""
+
+TABLES: Final = SCHEMAS | INSIDE
+"""All that a run folder may have."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tierlab.tables.schemas import SCHEMAS
+from tierlab.tables.schemas import TABLES
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,15 @@ class Converted:
     truncated: bool
 
 
-class _Stream:
-    """The batches of one stream file, as far as they are whole."""
+class Stream:
+    """The batches of one stream file, as far as they are whole; ``truncated`` once it was read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.truncated = False
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read them, one after the other."""
         with pa.OSFile(str(self.path), "rb") as file:
             try:
                 reader = pa.ipc.open_stream(file)
@@ -68,14 +69,14 @@ def to_parquet(table: str, streams: Sequence[Path], folder: Path) -> Converted:
     A stream that ends early keeps its whole batches. When the disk does not take the file (OSError)
     nothing half-written stays and the streams are untouched.
     """
-    schema = SCHEMAS[table]
+    schema = TABLES[table]
     target = folder / f"{table}.parquet"
     part = target.with_suffix(".parquet.part")
     rows, truncated = 0, False
     try:
         with pq.ParquetWriter(part, schema, compression="zstd") as writer:
             for path in streams:
-                stream = _Stream(path)
+                stream = Stream(path)
                 for batch in stream.batches():
                     writer.write_batch(_fitted(batch, schema))
                     rows += batch.num_rows
@@ -101,12 +102,12 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def convert_all(streams: Path, folder: Path) -> list[Converted]:
     """Convert every known ``*.arrows`` file under ``streams``; converted streams are removed.
 
-    ``<table>.arrows`` and ``<anything>.events.arrows`` are known: the latter all become ``events``.
+    ``<table>.arrows`` and ``<anything>.<table>.arrows`` are known: all of a table become one file.
     """
     found: dict[str, list[Path]] = {}
     for path in sorted(streams.glob("*.arrows")):
-        table = "events" if path.name.endswith(".events.arrows") else path.stem
-        if table in SCHEMAS:
+        table = path.stem.rpartition(".")[2]
+        if table in TABLES:
             found.setdefault(table, []).append(path)
     converted = []
     for table, paths in found.items():

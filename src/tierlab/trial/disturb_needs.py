@@ -14,20 +14,30 @@ NEEDED: Mapping[str, Capability] = {
     "disk": Capability.DISK,
     "network": Capability.NETWORK,
 }
-"""What a class needs of the environment; the others need none of it."""
+"""What a class needs of the environment besides reaching into domains."""
+
+FROM_OUTSIDE = frozenset({"burst"})
+"""Classes that come over the network, as users do."""
 
 
 def possible_classes(probe: Probe) -> tuple[str, ...]:
     """Those that can be had here."""
-    return tuple(kind for kind in CLASSES if NEEDED.get(kind) not in probe.cannot)
+    return tuple(kind for kind in CLASSES if _obstacle(kind, probe) is None)
+
+
+def _obstacle(kind: str, probe: Probe) -> str | None:
+    """Why a class cannot be had here; None if it can."""
+    wanted = [] if kind in FROM_OUTSIDE else [Capability.PROCESSES]
+    if kind in NEEDED:
+        wanted.append(NEEDED[kind])
+    return next((probe.cannot[each] for each in wanted if each in probe.cannot), None)
 
 
 def check_disturbances(plan: TrialPlan, probe: Probe) -> None:
     """Raise `UserError` for the first disturbance that cannot be had here."""
     for drawn in plan.disturb:
         what = drawn.what
-        needed = NEEDED.get(what.class_)
-        if needed is not None and (reason := probe.cannot.get(needed)):
+        if (reason := _obstacle(what.class_, probe)) is not None:
             raise UserError(
                 f"disturb: {what.class_} on {what.on} cannot be had here, because {reason}; choose"
                 f" among the classes {', '.join(possible_classes(probe))}."

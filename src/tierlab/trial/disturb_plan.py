@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
 from tierlab.experiment.disturb import Burst, Disturbance, Lock, Memory, Pool
 from tierlab.experiment.draw import Drawn
@@ -24,7 +25,9 @@ def disturb(
     runtime_ns: int,
     subjects: Sequence[Subject],
     shape: System,
+    *,
     login: Credentials,
+    addresses: Addresses,
 ) -> dict[str, Any]:
     """Disturb `subjects`; `runtime_ns` is when the runtime starts (UTC)."""
     by_name = {subject.name: subject for subject in subjects}
@@ -37,7 +40,7 @@ def disturb(
                 "start_ns": runtime_ns + each.at_ns,
                 "duration_ns": each.what.duration_ns,
                 **_target(by_name[each.what.on]),
-                **_intensity(each.what, by_name[each.what.on], shape, login),
+                **_intensity(each.what, by_name[each.what.on], shape, login, addresses),
             }
             for each in drawn
         ]
@@ -57,14 +60,14 @@ def _target(subject: Subject) -> dict[str, Any]:
 
 
 def _intensity(
-    what: Disturbance, subject: Subject, shape: System, login: Credentials
+    what: Disturbance, subject: Subject, shape: System, login: Credentials, addresses: Addresses
 ) -> dict[str, Any]:
     """The class's own keys, with what the agent needs to know of the system."""
     keys = what.intensity
     if isinstance(what, Lock):
         return keys | asdict(login)
     if isinstance(what, Burst):
-        return keys | {"paths": ENTRY_PATHS}
+        return keys | {"paths": ENTRY_PATHS, "sources": str(addresses.crowd.network_address)}
     if isinstance(what, Pool):
         return _pool(what, subject, shape)
     return keys

@@ -20,6 +20,7 @@ from tierlab.tables.streams import convert_all
 from tierlab.trial import agent, plans
 from tierlab.trial.changer import made
 from tierlab.trial.folder import RunFolder
+from tierlab.trial.inside_streams import bring_out
 from tierlab.trial.outcome import record_summary
 from tierlab.trial.server_logs import read_server_logs, write_rows
 
@@ -40,6 +41,7 @@ def finish(folder: RunFolder, manifest: Manifest) -> None:
     try:
         manifest.write(folder.path)
         _link(folder, manifest)
+        bring_out(folder, manifest)
         read_server_logs(folder, manifest)
         write_rows(folder.streams / "changes.events.arrows", "events", made(folder.logs))
         for converted in convert_all(folder.streams, folder.path):

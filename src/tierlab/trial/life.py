@@ -31,9 +31,10 @@ from tierlab.trial.disturb_plan import disturb, squeezed_by
 from tierlab.trial.disturber import Disturber
 from tierlab.trial.finish import finish, write_first
 from tierlab.trial.folder import RunFolder
+from tierlab.trial.inside import InsideObserver, InsideObservers
 from tierlab.trial.interrupt import interruptible, undisturbed
 from tierlab.trial.observers import Observers
-from tierlab.trial.outcome import record_driver, record_observers
+from tierlab.trial.outcome import record_driver, record_inside, record_observers
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.rubbos.population import Population
@@ -110,14 +111,15 @@ class _Trial:
         environment = self._environment()
         system = self._system(environment)
         observers = self._observers(environment)
-        self._capture(system, observers)
+        self._capture(environment, system, observers)
         self._start(system)
         self._sample(system, observers)
+        inside = self._look_inside(environment, system)
         self.manifest.write(self.folder.path)
         driver = self._drive(environment, system)
         disturber = self._disturb(environment, system, driver)
         changer = self._change(system, driver)
-        self._watch(driver, (system, observers, disturber), changer)
+        self._watch(driver, (system, observers, inside, disturber), changer)
         disturber.finish()
         changer.finish()
 
@@ -146,10 +148,11 @@ class _Trial:
         self.teardown.callback(observers.stop)
         return observers
 
-    def _capture(self, system: System, observers: Observers) -> None:
+    def _capture(self, environment: Environment, system: System, observers: Observers) -> None:
         # Before the servers start: the tracer learns from their first words who is who.
         if self.plan.observe.messages:
-            observers.start("capture", plans.capture(system.places), ("visits",))
+            plan = plans.capture(system.places, environment.addresses.interface)
+            observers.start("capture", plan, ("visits",))
 
     def _start(self, system: System) -> None:
         began = time.monotonic()
@@ -162,6 +165,20 @@ class _Trial:
             plan = plans.sample(observe, system.subjects(), LOGIN)
             observers.start("sample", plan, observe.samplers)
 
+    def _look_inside(self, environment: Environment, system: System) -> InsideObservers:
+        observers, observe = InsideObservers(self.folder), self.plan.observe
+        self.teardown.callback(lambda: record_inside(self.manifest, observers))
+        self.teardown.callback(observers.stop)
+        for guest in system.subjects():
+            domain = system.domain(guest.name)
+            inside = domain.inside()
+            if inside is None:
+                continue
+            watching = InsideObserver(guest, domain, inside, environment)
+            plan = plans.sample_inside(observe, guest, LOGIN, environment.slowness)
+            observers.start(watching, plan)
+        return observers
+
     def _drive(self, environment: Environment, system: System) -> Verb:
         described = self.folder.logs / "workload.json"
         load, shape = self.plan.load, self.plan.system
@@ -170,7 +187,7 @@ class _Trial:
             workload["rules"]["start"] = load.start.replace(" ", "_")
         described.write_text(json.dumps(workload))
         target = system.subjects()[0].endpoint
-        plan = plans.drive(self.plan, target, described)
+        plan = plans.drive(self.plan, target, described, environment.addresses)
         driver = Verb("drive", plan, self.folder.streams, self.folder.logs, _spawner(environment))
         self.teardown.callback(lambda: record_driver(self.manifest, driver))
         self.teardown.callback(driver.stop)
@@ -184,7 +201,14 @@ class _Trial:
         if drawn:
             truth.create(drawn)
             runtime_ns = driver.ready_line["start_ns"] + self.plan.load.phases.ramp_up_ns
-            plan = disturb(drawn, runtime_ns, system.subjects(), self.plan.system, LOGIN)
+            plan = disturb(
+                drawn,
+                runtime_ns,
+                system.subjects(),
+                self.plan.system,
+                login=LOGIN,
+                addresses=environment.addresses,
+            )
             disturber.start(plan, _spawner(environment))
         return disturber
 

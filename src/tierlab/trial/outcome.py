@@ -7,6 +7,7 @@ from typing import Any
 
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.agent import Verb
+from tierlab.trial.inside import InsideObservers
 from tierlab.trial.observers import Observers
 
 
@@ -31,3 +32,16 @@ def record_observers(manifest: Manifest, observers: Observers) -> None:
         record_summary(manifest, name, summary)
         if source := summary.get("cpu_source"):
             manifest.observation.cpu_source = source
+
+
+def record_inside(manifest: Manifest, observers: InsideObservers) -> None:
+    """Keep what was seen inside the guests, their clocks, and what could not be.
+
+    What watching costs there is in the CPU time of the guest's domain already.
+    """
+    manifest.clocks.update(observers.clocks)
+    manifest.not_measured.update(observers.not_measured)
+    for name, summary in observers.summaries.items():
+        manifest.observation.summaries[f"sample inside {name}"] = summary
+        for what, reason in summary.get("not_measured", {}).items():
+            manifest.not_measured[f"inside_{what} of {name}"] = reason

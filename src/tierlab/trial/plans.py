@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tierlab.environments.addresses import Addresses
 from tierlab.experiment import Load, Observe, TrialPlan
 from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
@@ -15,20 +16,22 @@ from tierlab.servers.mariadb import DATA, SOCKET, MariaDB
 from tierlab.servers.system import Subject
 from tierlab.tables.manifest import ServerPart
 
-SOURCES = ["127.128.0.0/12"]
-"""The users' addresses: a million, so that closed connections never use up the ports."""
-
 WIRE = {"http": "http1", "ajp": "ajp13", "mysql": "mysql"}
 """The dissectors' names of the servers' protocols."""
 
 DATABASE_INTERVAL_NS = 100_000_000
 """A poll costs the server some 0.4 ms of CPU time."""
 
+SELDOM_NS = 10_000_000_000
+"""The agent samples no more seldom."""
+
 TIERS = ("web", "app", "lb", "db")
 """In a request's order: each calls the next."""
 
 
-def drive(plan: TrialPlan, target: Endpoint, workload: Path) -> dict[str, Any]:
+def drive(
+    plan: TrialPlan, target: Endpoint, workload: Path, addresses: Addresses
+) -> dict[str, Any]:
     """Drive users against ``target`` as the workload file describes them."""
     load = plan.load
     return {
@@ -46,7 +49,7 @@ def drive(plan: TrialPlan, target: Endpoint, workload: Path) -> dict[str, Any]:
             "connect_ns": load.timeouts.connect_ns,
             "request_ns": load.timeouts.request_ns,
         },
-        "sources": SOURCES,
+        "sources": [str(addresses.users)],
         "images": load.images,
         "request_ids": True,
     }
@@ -67,14 +70,66 @@ def _pace(load: Load) -> dict[str, Any]:
     return {"mode": "closed", "think_ns": load.think_ns, "think_cap_ns": 10 * load.think_ns}
 
 
+OF_SERVERS = frozenset({"listen", "database"})
+"""Tables for which a sampler has to be on the server's own kernel."""
+
+SEEN_INSIDE = (
+    *("cpu", "memory", "disk", "net", "tcp", "pressure", "process"),
+    *sorted(OF_SERVERS),
+)
+"""Tables that are sampled inside a domain with a kernel of its own."""
+
+
 def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) -> dict[str, Any]:
     """Sample every resource, the servers by their control groups and processes, and what the
     databases say of themselves to whom the application logs in as.
+
+    Of guests only what the host sees: their control groups, with the hypervisor's threads.
     """
+    here = [subject for subject in subjects if not subject.guest]
+    tables = [each for each in observe.samplers if here or each not in OF_SERVERS]
+    return _sampling(observe, tables, here, login) | {
+        "subjects": [
+            {
+                "name": subject.name,
+                "cgroups": {name: str(path) for name, path in subject.cgroups.items()},
+                "pids": [] if subject.cgroups or subject.guest else list(subject.pids),
+            }
+            for subject in subjects
+        ],
+    }
+
+
+def sample_inside(
+    observe: Observe, guest: Subject, login: Credentials, slowness: float
+) -> dict[str, Any]:
+    """Sample what only the guest's own kernel, and the server in it, can tell.
+
+    Where its CPUs are slow, as much more seldom: sampling is to cost no greater share of them.
+    """
+    tables = [each for each in observe.samplers if each in SEEN_INSIDE]
+    if guest.place.server != MariaDB.kind:
+        tables = [each for each in tables if each != "database"]
+    slowly = observe.model_copy(
+        update={
+            name: min(getattr(observe, name) * max(1, int(slowness)), SELDOM_NS)
+            for name in ("interval_ns", "thread_interval_ns")
+        }
+    )
+    return _sampling(slowly, tables, [guest], login) | {
+        "subjects": [{"name": guest.name, "pids": list(guest.pids)}]
+    }
+
+
+def _sampling(
+    observe: Observe, tables: Sequence[str], servers: Sequence[Subject], login: Credentials
+) -> dict[str, Any]:
+    """What is the same wherever the sampler is; `servers` are on the same kernel."""
     return {
         "interval_ns": observe.interval_ns,
         "thread_interval_ns": max(observe.thread_interval_ns, observe.interval_ns),
         "database_interval_ns": max(DATABASE_INTERVAL_NS, observe.interval_ns),
+        "tables": list(tables),
         "databases": [
             {
                 "subject": subject.name,
@@ -82,17 +137,8 @@ def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) ->
                 "user": login.user,
                 "password": login.password,
             }
-            for subject in subjects
+            for subject in servers
             if subject.place.server == MariaDB.kind
-        ],
-        "tables": list(observe.samplers),
-        "subjects": [
-            {
-                "name": subject.name,
-                "cgroups": {name: str(path) for name, path in subject.cgroups.items()},
-                "pids": [] if subject.cgroups else list(subject.pids),
-            }
-            for subject in subjects
         ],
         "listen": [
             {
@@ -100,15 +146,15 @@ def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) ->
                 "address": subject.endpoint.address,
                 "port": subject.endpoint.port,
             }
-            for subject in subjects
+            for subject in servers
         ],
     }
 
 
-def capture(places: Sequence[Place]) -> dict[str, Any]:
-    """Capture what the servers say on the trial's loopback."""
+def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
+    """Capture what the servers say, where all of it passes."""
     return {
-        "interface": "lo",
+        "interface": interface,
         "servers": [
             {
                 "name": place.name,

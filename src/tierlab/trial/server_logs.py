@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tierlab.errors import UserError
 from tierlab.servers.gc_log import pauses
 from tierlab.servers.soft_log import uses
+from tierlab.tables.clock import on_host
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.schemas import SCHEMAS
 from tierlab.trial.folder import RunFolder
@@ -23,22 +25,22 @@ SOFT_LOG = Path("logs/soft.log")
 def read_server_logs(folder: RunFolder, manifest: Manifest) -> None:
     """Write streams of the JVMs' stops (events) and of soft resources in use."""
     write_rows(folder.streams / "jvm.events.arrows", "events", _stops(folder, manifest))
-    soft = _uses(folder)
+    soft = _uses(folder, manifest)
     if soft:
         write_rows(folder.streams / "soft.arrows", "soft", soft)
     else:
         manifest.not_measured["soft"] = "no server has left a log of its soft resources"
 
 
-def _stops(folder: RunFolder, manifest: Manifest) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = []
+def _stops(folder: RunFolder, manifest: Manifest) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     for subject, path in _logs(folder, GC_LOG):
         try:
             found = pauses(path.read_text(errors="replace").splitlines())
         except UserError as error:
             manifest.not_measured[f"events gc of {subject}"] = f"{path}: {error}"
             continue
-        rows += [
+        stops = [
             {
                 "t_ns": pause.start_ns,
                 "duration_ns": pause.duration_ns,
@@ -48,15 +50,31 @@ def _stops(folder: RunFolder, manifest: Manifest) -> list[Mapping[str, Any]]:
             }
             for pause in found
         ]
+        rows += _on_host(stops, "events gc", subject, manifest)
     return rows
 
 
-def _uses(folder: RunFolder) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = []
+def _uses(folder: RunFolder, manifest: Manifest) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     for subject, path in _logs(folder, SOFT_LOG):
         with path.open(errors="replace") as log:
-            rows += [{"subject": subject, **vars(use)} for use in uses(log)]
+            found = [{"subject": subject, **vars(use)} for use in uses(log)]
+        rows += _on_host(found, "soft", subject, manifest)
     return rows
+
+
+def _on_host(
+    rows: list[dict[str, Any]], what: str, subject: str, manifest: Manifest
+) -> list[dict[str, Any]]:
+    """The rows on the host's clock; none where their server has its own that was never read."""
+    readings = manifest.clocks.get(subject)
+    if readings is None:
+        return rows
+    if not readings:
+        manifest.not_measured[f"{what} of {subject}"] = "its domain's clock could not be read"
+        return []
+    times = on_host(readings, np.array([row["t_ns"] for row in rows], np.int64))
+    return [{**row, "t_ns": int(t_ns)} for row, t_ns in zip(rows, times, strict=True)]
 
 
 def _logs(folder: RunFolder, name: Path) -> list[tuple[str, Path]]:

@@ -34,6 +34,6 @@ def environment(entry: Entry, trial: str, traces: object) -> Iterator[Environmen
 
 @pytest.fixture
 def domain(environment: Environment) -> Domain:
-    made = environment.create(DomainSpec("db.1"))
+    made = environment.create(DomainSpec("db.1", address=environment.addresses.server(4, 1)))
     made.start()
     return made

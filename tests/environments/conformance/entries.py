@@ -24,10 +24,13 @@ class Entry:
     """Whether a server has files of its own, and no capability that it could get back."""
 
 
+HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS})
+"""What domains on the host's own kernel lack."""
+
 ENVIRONMENTS = {
-    "native": Entry(Native, frozenset({Capability.MIGRATE}), isolates=False),
-    "lxc": Entry(Lxc, frozenset({Capability.MIGRATE}), isolates=True),
-    "podman": Entry(Podman, frozenset({Capability.MIGRATE}), isolates=True),
+    "native": Entry(Native, HOSTS_KERNEL, isolates=False),
+    "lxc": Entry(Lxc, HOSTS_KERNEL, isolates=True),
+    "podman": Entry(Podman, HOSTS_KERNEL, isolates=True),
 }
 
 

@@ -1,0 +1,119 @@
+"""A guest without a kernel: a domain with a network namespace, and so an address, of its own.
+
+A pair of virtual cables joins it to the trial's bridge. What is built around guests is tested with
+it in seconds; the guests themselves have tests of their own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from subprocess import STDOUT
+from typing import ClassVar
+
+import pyroute2
+
+from tierlab.environments.addresses import BRIDGED
+from tierlab.environments.base import Capability, DomainSpec, Inside, Probe
+from tierlab.environments.bridge import gateway
+from tierlab.environments.bridged import BridgedEnvironment
+from tierlab.environments.cgroup import Group
+from tierlab.environments.host_domain import Ground
+from tierlab.environments.host_probe import probe_host
+from tierlab.environments.launching import launch_program
+from tierlab.environments.ledger import Entry
+from tierlab.environments.native_domain import NativeDomain
+from tierlab.environments.netns import Namespace
+from tierlab.environments.process import Launch, Process
+
+
+class VethDomain(NativeDomain):
+    """Bare processes behind an interface ``eth0``."""
+
+    def __init__(self, ground: Ground, spec: DomainSpec) -> None:
+        super().__init__(ground, spec)
+        self.namespace: Namespace | None = None
+
+    def inside(self) -> Inside:
+        return VethInside(self)
+
+    def _make_group(self) -> Group | None:
+        self.namespace = self._join()
+        return super()._make_group()
+
+    def _entry(self) -> Sequence[str]:
+        assert self.namespace is not None
+        return self.namespace.entry
+
+    def _is_mine(self, entry: Entry) -> bool:
+        mine = self.namespace is not None and entry.what.get("path") == str(self.namespace.path)
+        return mine or super()._is_mine(entry)
+
+    def _join(self) -> Namespace:
+        trial = self._ground.namespace
+        assert trial is not None
+        path = trial.path.with_name(f"{trial.path.name}-{self.spec.name}")
+        entry = self._ground.ledger.add("network namespace", path=str(path))
+        path.touch(exist_ok=False)
+        subprocess.run(["unshare", f"--net={path}", "true"], check=True)
+        self._ground.ledger.amend(entry, inode=path.stat().st_ino)
+        joined = Namespace(path)
+        trial.inside(lambda: _plug(self.spec.name, path))
+        joined.inside(lambda: _address(self.spec))
+        return joined
+
+
+class VethInside(Inside):
+    """Programs of the laboratory in the domain, with all rights."""
+
+    def __init__(self, domain: VethDomain) -> None:
+        self._domain = domain
+
+    def spawn(self, argv: Sequence[str], *, log: str) -> Process:
+        domain = self._domain
+        ledger, path = domain._ground.ledger, domain.folder / log
+        path.parent.mkdir(parents=True, exist_ok=True)
+        launch = Launch(argv, ledger.token, prefix=domain._entry(), cwd=domain.folder)
+        with path.open("ab") as output:
+            return launch_program(ledger, launch, output.fileno(), STDOUT)
+
+
+class Veth(BridgedEnvironment):
+    """The environment of such guests."""
+
+    name: ClassVar[str] = "veth"
+
+    @classmethod
+    def probe(cls) -> Probe:
+        return probe_host(
+            cls.name,
+            {
+                Capability.MIGRATE: "a test does not",
+                Capability.PROCESSES: "each server is behind an interface of its own",
+            },
+        )
+
+    def create(self, spec: DomainSpec) -> VethDomain:
+        return VethDomain(self._ground, spec)
+
+
+def _plug(port: str, namespace: Path) -> None:
+    """One end stays, on the bridge."""
+    with pyroute2.IPRoute() as route:
+        (bridge,) = route.link_lookup(ifname=BRIDGED.interface)
+        with namespace.open() as target:
+            peer = {"ifname": "eth0", "net_ns_fd": target.fileno()}
+            route.link("add", ifname=port, kind="veth", peer=peer)
+        (here,) = route.link_lookup(ifname=port)
+        route.link("set", index=here, master=bridge, state="up")
+
+
+def _address(spec: DomainSpec) -> None:
+    with pyroute2.IPRoute() as route:
+        for name in ("lo", "eth0"):
+            (link,) = route.link_lookup(ifname=name)
+            route.link("set", index=link, state="up")
+        if spec.address is not None:
+            route.addr("add", index=link, address=spec.address, prefixlen=16)
+            route.route("add", dst="default", gateway=gateway(BRIDGED))
