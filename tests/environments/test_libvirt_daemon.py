@@ -60,10 +60,23 @@ def test_the_machines_own_libvirt_is_not_touched(trial: str, traces: Traces) -> 
     daemon.virsh("list")
     during = {place: changes(place) for place in before}
     native.destroy()
+    assert during == before
     assert {place: changes(place) for place in before} == before
-    assert {place: files for place, files in during.items() if before[place]} == {
-        place: files for place, files in before.items() if files
-    }
+
+
+def test_the_end_of_one_trial_leaves_anothers_daemon_its_folders(
+    trial: str,
+    traces: Traces,  # noqa: ARG001
+) -> None:
+    """A folder that is removed on the host takes what another trial has mounted there with it."""
+    before = {place: Path(place).exists() for place in SHADOWED}
+    first, second = (Native(Ledger(f"{trial}{name}")) for name in "ab")
+    daemons = [LibvirtDaemon(native._ground, "lxc") for native in (first, second)]
+    first.destroy()
+    for place in SHADOWED:
+        daemons[1].run("mountpoint", "--quiet", place)
+    second.destroy()
+    assert {place: Path(place).exists() for place in SHADOWED} == before
 
 
 def test_one_that_does_not_start_is_a_sentence_in_its_own_words(
@@ -83,6 +96,6 @@ def test_what_virsh_refuses_is_told_in_its_own_words(daemon: LibvirtDaemon) -> N
 
 
 def changes(place: str) -> dict[str, int]:
-    """When each file at and below a place last changed."""
-    found = sorted(Path(place).rglob("*")) if Path(place).exists() else []
+    """When each file below a place last changed, but for the marks of trials."""
+    found = [path for path in sorted(Path(place).rglob("*")) if "tierlab-" not in path.name]
     return {str(path): path.lstat().st_ctime_ns for path in found}
