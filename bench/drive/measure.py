@@ -13,10 +13,12 @@ from pathlib import Path
 class Cost:
     """Of a process and the children that it waited for: seconds of CPU, bytes resident at most.
 
-    ``waited_s`` is how long its main thread was ready to run while others had the core.
+    ``user_s`` is the part of ``cpu_s`` outside the kernel; ``waited_s`` is how long its main thread
+    was ready to run while others had the core.
     """
 
     cpu_s: float
+    user_s: float
     memory: int
     waited_s: float
     output: str
@@ -49,7 +51,7 @@ def run(command: list[str], core: int, folder: Path, environment: dict[str, str]
             raise SystemExit(f"{command[0]} failed ({process.returncode}): {errors.read()[-500:]}")
         output.seek(0)
         cpu_s = usage.ru_utime + usage.ru_stime
-        return Cost(cpu_s, memory, waited_ns / 1e9, output.read())
+        return Cost(cpu_s, usage.ru_utime, memory, waited_ns / 1e9, output.read())
 
 
 def _peak(process: int) -> int:

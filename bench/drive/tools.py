@@ -44,6 +44,11 @@ class Result:
         """Microseconds of CPU for a request."""
         return self.cost.cpu_s / self.requests * 1e6
 
+    @property
+    def user_us(self) -> float:
+        """The part of it outside the kernel."""
+        return self.cost.user_s / self.requests * 1e6
+
 
 class Tool(Protocol):
     """A load generator."""

@@ -37,14 +37,14 @@ impl Driver {
         // The server's farewell may be there already without having been looked at.
         flight.socket = flight.socket.take().filter(Socket::is_quiet);
         flight.reused = flight.socket.is_some();
-        if flight.reused { self.send(place) } else { self.connect(place) }
+        if flight.reused { self.send(place) } else { self.connect(place, now) }
     }
 
-    fn connect(&mut self, place: usize) -> Result<()> {
+    fn connect(&mut self, place: usize, now: i64) -> Result<()> {
         let flight = &mut self.flights[place];
         self.tokens = self.tokens.wrapping_add(1);
         flight.connection = self.tokens;
-        self.connect_deadlines.set(monotonic_ns(), place, flight.connection);
+        self.connect_deadlines.set(now, place, flight.connection);
         let mark = (flight.connection as u64) << 32 | place as u64;
         let source = self.sources.of(flight.user);
         let kept = self.plan.connection == Connection::KeepAlive;

@@ -2,8 +2,8 @@
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    ArrayBuilder, Float64Builder, Int16Builder, Int32Builder, Int64Builder, ListBuilder,
-    StringBuilder, UInt64Builder,
+    Float64Builder, Int16Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
+    UInt64Builder,
 };
 use arrow_schema::{DataType, Field};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use std::sync::Arc;
 pub trait Column {
     /// The value of one cell.
     type Cell<'a>;
-    /// Collects the cells of a batch.
-    type Builder: Default + Send;
+    /// The cell in the row that keeps it until the batch goes out.
+    type Kept: Copy;
     /// The Arrow field of the column `name`.
     fn field(name: &str) -> Field;
-    /// Appends one cell.
-    fn append(cell: Self::Cell<'_>, builder: &mut Self::Builder);
-    /// Ends the batch and empties the builder.
-    fn finish(builder: &mut Self::Builder) -> ArrayRef;
+    /// Keeps a cell; what has no fixed length goes to `heap`.
+    fn keep(cell: Self::Cell<'_>, heap: &mut Heap) -> Self::Kept;
+    /// The column of the kept cells.
+    fn array(cells: impl ExactSizeIterator<Item = Self::Kept>, heap: &Heap) -> ArrayRef;
 }
 
 /// A column of text.
@@ -28,31 +28,70 @@ pub struct Text;
 /// A column of lists of hashes: the salted values that link messages, never the values themselves.
 pub struct Hashes;
 
+/// What the kept rows of a table refer to.
+#[derive(Default)]
+pub struct Heap {
+    texts: String,
+    hashes: Vec<u64>,
+}
+
+/// A part of a heap.
+#[derive(Clone, Copy)]
+pub struct Span {
+    from: u32,
+    to: u32,
+}
+
+impl Heap {
+    /// Forgets everything; the room stays.
+    pub fn clear(&mut self) {
+        self.texts.clear();
+        self.hashes.clear();
+    }
+
+    fn keep_text(&mut self, text: &str) -> Span {
+        let from = self.texts.len() as u32;
+        self.texts.push_str(text);
+        Span { from, to: self.texts.len() as u32 }
+    }
+
+    fn text(&self, span: Span) -> &str {
+        &self.texts[span.from as usize..span.to as usize]
+    }
+}
+
 macro_rules! column {
     ($type:ty, $builder:ty, $arrow:expr) => {
         impl Column for $type {
             type Cell<'a> = $type;
-            type Builder = $builder;
+            type Kept = $type;
             fn field(name: &str) -> Field {
                 Field::new(name, $arrow, false)
             }
-            fn append(cell: $type, builder: &mut Self::Builder) {
-                builder.append_value(cell);
+            fn keep(cell: $type, _heap: &mut Heap) -> $type {
+                cell
             }
-            fn finish(builder: &mut Self::Builder) -> ArrayRef {
+            fn array(cells: impl ExactSizeIterator<Item = $type>, _heap: &Heap) -> ArrayRef {
+                let mut builder = <$builder>::with_capacity(cells.len());
+                cells.for_each(|cell| builder.append_value(cell));
                 Arc::new(builder.finish())
             }
         }
         impl Column for Option<$type> {
             type Cell<'a> = Option<$type>;
-            type Builder = $builder;
+            type Kept = Option<$type>;
             fn field(name: &str) -> Field {
                 Field::new(name, $arrow, true)
             }
-            fn append(cell: Option<$type>, builder: &mut Self::Builder) {
-                builder.append_option(cell);
+            fn keep(cell: Option<$type>, _heap: &mut Heap) -> Option<$type> {
+                cell
             }
-            fn finish(builder: &mut Self::Builder) -> ArrayRef {
+            fn array(
+                cells: impl ExactSizeIterator<Item = Option<$type>>,
+                _heap: &Heap,
+            ) -> ArrayRef {
+                let mut builder = <$builder>::with_capacity(cells.len());
+                cells.for_each(|cell| builder.append_option(cell));
                 Arc::new(builder.finish())
             }
         }
@@ -67,43 +106,54 @@ column!(f64, Float64Builder, DataType::Float64);
 
 impl Column for Text {
     type Cell<'a> = &'a str;
-    type Builder = StringBuilder;
+    type Kept = Span;
     fn field(name: &str) -> Field {
         Field::new(name, DataType::Utf8, false)
     }
-    fn append(cell: &str, builder: &mut Self::Builder) {
-        builder.append_value(cell);
+    fn keep(cell: &str, heap: &mut Heap) -> Span {
+        heap.keep_text(cell)
     }
-    fn finish(builder: &mut Self::Builder) -> ArrayRef {
+    fn array(cells: impl ExactSizeIterator<Item = Span>, heap: &Heap) -> ArrayRef {
+        let mut builder = StringBuilder::with_capacity(cells.len(), heap.texts.len());
+        cells.for_each(|cell| builder.append_value(heap.text(cell)));
         Arc::new(builder.finish())
     }
 }
 
 impl Column for Option<Text> {
     type Cell<'a> = Option<&'a str>;
-    type Builder = StringBuilder;
+    type Kept = Option<Span>;
     fn field(name: &str) -> Field {
         Field::new(name, DataType::Utf8, true)
     }
-    fn append(cell: Option<&str>, builder: &mut Self::Builder) {
-        builder.append_option(cell);
+    fn keep(cell: Option<&str>, heap: &mut Heap) -> Option<Span> {
+        cell.map(|text| heap.keep_text(text))
     }
-    fn finish(builder: &mut Self::Builder) -> ArrayRef {
+    fn array(cells: impl ExactSizeIterator<Item = Option<Span>>, heap: &Heap) -> ArrayRef {
+        let mut builder = StringBuilder::with_capacity(cells.len(), 0);
+        cells.for_each(|cell| builder.append_option(cell.map(|span| heap.text(span))));
         Arc::new(builder.finish())
     }
 }
 
 impl Column for Hashes {
     type Cell<'a> = &'a [u64];
-    type Builder = ListBuilder<UInt64Builder>;
+    type Kept = Span;
     fn field(name: &str) -> Field {
         Field::new_list(name, Field::new_list_field(DataType::UInt64, true), false)
     }
-    fn append(cell: &[u64], builder: &mut Self::Builder) {
-        builder.values().append_slice(cell);
-        builder.append(true);
+    fn keep(cell: &[u64], heap: &mut Heap) -> Span {
+        let from = heap.hashes.len() as u32;
+        heap.hashes.extend_from_slice(cell);
+        Span { from, to: heap.hashes.len() as u32 }
     }
-    fn finish(builder: &mut Self::Builder) -> ArrayRef {
-        ArrayBuilder::finish(builder)
+    fn array(cells: impl ExactSizeIterator<Item = Span>, heap: &Heap) -> ArrayRef {
+        let values = UInt64Builder::with_capacity(heap.hashes.len());
+        let mut builder = ListBuilder::with_capacity(values, cells.len());
+        for cell in cells {
+            builder.values().append_slice(&heap.hashes[cell.from as usize..cell.to as usize]);
+            builder.append(true);
+        }
+        Arc::new(builder.finish())
     }
 }

@@ -4,7 +4,8 @@
 //! `memory_limit` is null where there is no limit; it and `processes` are read once a second, and
 //! `processes` is null in the rows between, since version 1 walks all threads to list processes.
 //! Faults, refaults and bytes are read again when the machine has had any since the tick before, and
-//! once a second, since the kernel may bring a group's faults up to date that much later (2 s at most).
+//! once a second while it had any in the last three, since the kernel may bring a group's faults up to
+//! date that much later (2 s at most).
 //! Writes that the kernel does later are not in version 1's `bytes_written`, where they belong to
 //! the root group.
 //!
@@ -27,6 +28,8 @@ use tierlab_record::tables::{Domain, DomainRow};
 use tierlab_record::{RecordError, TableWriter};
 
 const SLOW_NS: i64 = 1_000_000_000;
+/// So long after a fault of the machine its group may be told of it.
+const LATE_NS: i64 = 3_000_000_000;
 /// Threads are looked at while their group uses less than this part of a core.
 const IDLE_PART: i64 = 500;
 
@@ -49,6 +52,20 @@ struct Group {
     state: GroupState,
     tallies: Tallies,
     before: Option<(Moment, Counts)>,
+    /// What this tick's row will say, if it has one.
+    interval: Option<Interval>,
+}
+
+/// An interval that ends now.
+struct Interval {
+    since: Moment,
+    before: Counts,
+    now: Counts,
+    memory: Option<u64>,
+    processes: Option<i64>,
+    /// Whether the group's state is looked at.
+    looked_at: bool,
+    threads: Option<ThreadStates>,
 }
 
 #[derive(Clone, Copy)]
@@ -58,13 +75,6 @@ struct Counts {
     /// Read and written.
     bytes: [Option<u64>; 2],
     limit_hits: Option<u64>,
-}
-
-/// What is looked at only now and then.
-#[derive(Default)]
-struct Look {
-    threads: Option<ThreadStates>,
-    frozen: Option<bool>,
 }
 
 impl DomainSampler {
@@ -86,6 +96,28 @@ impl DomainSampler {
         };
         Ok(Self { groups, threads, no_threads })
     }
+
+    /// Counts the threads of the groups that are looked at.
+    fn count_threads(&mut self) {
+        let Self { groups, threads: Some(counter), .. } = self else { return };
+        for (number, group) in groups.iter_mut().enumerate() {
+            if group.interval.as_ref().is_some_and(|interval| interval.looked_at)
+                && let Some(folder) = group.state.counted()
+            {
+                counter.ask(number as u32, folder);
+            }
+        }
+        let counted = counter.answers(|number, threads| {
+            let group = groups.get_mut(number);
+            if let Some(interval) = group.and_then(|group| group.interval.as_mut()) {
+                interval.threads = Some(threads);
+            }
+        });
+        if counted.is_err() {
+            // A late answer would be taken for that to the next question.
+            self.threads = StateCounter::open().ok();
+        }
+    }
 }
 
 impl Sampler for DomainSampler {
@@ -98,9 +130,10 @@ impl Sampler for DomainSampler {
         events: &mut EventLog,
     ) -> Result<(), RecordError> {
         for group in &mut self.groups {
-            group.sample(now, &mut self.threads, table, events)?;
+            group.read(now, events);
         }
-        Ok(())
+        self.count_threads();
+        self.groups.iter_mut().try_for_each(|group| group.push(now, table))
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {
@@ -151,54 +184,55 @@ impl Group {
             state: GroupState::of(groups),
             tallies: tallies.clone(),
             before: None,
+            interval: None,
         })
     }
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        counter: &mut Option<StateCounter>,
-        table: &mut TableWriter<Domain>,
-        events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    /// Reads the files.
+    fn read(&mut self, now: Moment, events: &mut EventLog) {
+        self.interval = None;
         let slow = !self.members.is_open() || now.monotonic_ns >= self.slow_due_ns;
         let processes = if slow { self.slowly(now, events) } else { None };
         let counts = self.counts(now, slow);
         let memory = self.memory.as_mut().and_then(|memory| memory.usage(now));
         if !self.members.is_open() || (memory.is_none() && counts.are_absent()) {
-            self.close();
-            return Ok(());
+            return self.close();
         }
-        let Some((earlier, before)) = self.before.replace((now, counts)) else { return Ok(()) };
-        let dt_ns = now.since(earlier);
-        let cpu_ns = grown(before.cpu.used_ns, counts.cpu.used_ns, 1);
-        let idle = cpu_ns.is_some_and(|used_ns| used_ns < dt_ns / IDLE_PART);
-        let look = if slow || idle { self.look(now, counter) } else { Look::default() };
+        let Some((since, before)) = self.before.replace((now, counts)) else { return };
+        let used_ns = grown(before.cpu.used_ns, counts.cpu.used_ns, 1);
+        let idle = used_ns.is_some_and(|used_ns| used_ns < now.since(since) / IDLE_PART);
+        let (looked_at, threads) = (slow || idle, None);
+        let interval =
+            Interval { since, before, now: counts, memory, processes, looked_at, threads };
+        self.interval = Some(interval);
+    }
+
+    /// Pushes the row.
+    fn push(&mut self, now: Moment, table: &mut TableWriter<Domain>) -> Result<(), RecordError> {
+        let Some(interval) = self.interval.take() else { return Ok(()) };
+        let Interval { before, now: counts, threads, .. } = interval;
+        let frozen = if interval.looked_at { self.state.is_frozen(now) } else { None };
         let (throttled, throttled_before) = (counts.cpu.throttled, before.cpu.throttled);
         table.push(DomainRow {
             t_ns: now.t_ns,
-            dt_ns,
+            dt_ns: now.since(interval.since),
             subject: &self.subject,
-            cpu_ns,
+            cpu_ns: grown(before.cpu.used_ns, counts.cpu.used_ns, 1),
             throttled_ns: grown(throttled_before.time_ns, throttled.time_ns, 1),
-            memory: memory.map(|bytes| bytes as i64),
+            memory: interval.memory.map(|bytes| bytes as i64),
             memory_limit: self.limit.map(|bytes| bytes as i64),
             major_faults: grown(before.faults.major, counts.faults.major, 1),
             bytes_read: grown(before.bytes[0], counts.bytes[0], 1),
             bytes_written: grown(before.bytes[1], counts.bytes[1], 1),
-            processes,
+            processes: interval.processes,
             throttled_periods: grown(throttled_before.periods, throttled.periods, 1),
             refaults: grown(before.faults.refaults, counts.faults.refaults, 1),
-            threads_running: look.threads.map(|threads| threads.running),
-            threads_blocked: look.threads.map(|threads| threads.blocked),
-            threads_stopped: look.threads.map(|threads| threads.stopped),
-            frozen: look.frozen.map(i64::from),
+            threads_running: threads.map(|threads| threads.running),
+            threads_blocked: threads.map(|threads| threads.blocked),
+            threads_stopped: threads.map(|threads| threads.stopped),
+            frozen: frozen.map(i64::from),
             limit_hits: grown(before.limit_hits, counts.limit_hits, 1),
         })
-    }
-
-    fn look(&mut self, now: Moment, counter: &mut Option<StateCounter>) -> Look {
-        Look { threads: self.state.threads(counter), frozen: self.state.is_frozen(now) }
     }
 
     /// The group is gone; of one that comes in its place everything is read again.
@@ -222,7 +256,9 @@ impl Group {
 
     fn counts(&mut self, now: Moment, slow: bool) -> Counts {
         let grew = |tally: &Tally| match self.before {
-            Some((earlier, _)) => slow || tally.grew_since(earlier.monotonic_ns),
+            Some((earlier, _)) => {
+                tally.grew_since(earlier.monotonic_ns - if slow { LATE_NS } else { 0 })
+            }
             None => true,
         };
         let (faults, bytes) = (grew(&self.tallies.faults), grew(&self.tallies.disk));

@@ -3,7 +3,6 @@
 use crate::awaited_file::AwaitedFile;
 use crate::keyed::Keyed;
 use crate::sampler::Moment;
-use crate::thread_states::{StateCounter, ThreadStates};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tierlab_record::Cgroups;
@@ -42,18 +41,12 @@ impl GroupState {
         self.folder.is_some()
     }
 
-    /// Counts its threads by what they do.
-    pub fn threads(&mut self, counter: &mut Option<StateCounter>) -> Option<ThreadStates> {
+    /// Its folder, of which the kernel counts the threads; `None` while it is not there.
+    pub fn counted(&mut self) -> Option<&File> {
         if self.opened.is_none() {
             self.opened = File::open(self.folder.as_ref()?).ok();
         }
-        let (folder, asked) = (self.opened.as_ref()?, counter.as_mut()?);
-        let counted = asked.count(folder);
-        if counted.is_err() {
-            // A late answer would be taken for that to the next question.
-            *counter = StateCounter::open().ok();
-        }
-        counted.ok()
+        self.opened.as_ref()
     }
 
     /// Whether it is frozen.

@@ -3,7 +3,7 @@
 //! | table | sampler | what it reads |
 //! |---|---|---|
 //! | `cpu` | `cpu`, `busy`, `switches`, `bpf` | /proc/stat, cpuacct or eBPF |
-//! | `memory` | `memory` | /proc/meminfo, /proc/vmstat |
+//! | `memory` | `memory`, `levels` | /proc/meminfo, /proc/vmstat |
 //! | `disk` | `disk` | /sys/block |
 //! | `net` | `net`, `qdisc`, `netlink` | /proc/self/net/dev, rtnetlink |
 //! | `tcp` | `tcp` | /proc/self/net/snmp, netstat |
@@ -36,6 +36,7 @@ mod group_files;
 mod group_state;
 mod kernel_file;
 mod keyed;
+mod levels;
 mod listen;
 mod machine;
 mod members;

@@ -1,27 +1,17 @@
-//! Table `memory`: the machine's memory from `/proc/meminfo` (levels) and `/proc/vmstat` (faults
+//! Table `memory`: the machine's memory from `/proc/meminfo` (`levels`) and `/proc/vmstat` (faults
 //! and paging). See proc(5). `minor_faults` is all faults less the major ones.
 
 use crate::counter::grown;
 use crate::events::EventLog;
 use crate::kernel_file::KernelFile;
 use crate::keyed::Keyed;
+use crate::levels::{LEVELS, Levels, PAGES};
 use crate::roots::Roots;
 use crate::sampler::{Moment, NotMeasured, Sampler};
 use crate::tally::Tally;
 use tierlab_record::tables::{Memory, MemoryRow};
 use tierlab_record::{RecordError, TableWriter};
 
-const LEVELS: [&str; 9] = [
-    "MemTotal",
-    "MemFree",
-    "MemAvailable",
-    "Cached",
-    "AnonPages",
-    "Dirty",
-    "Writeback",
-    "SwapTotal",
-    "SwapFree",
-];
 const COUNTS: [&str; 9] = [
     "pgfault",
     "pgmajfault",
@@ -35,13 +25,15 @@ const COUNTS: [&str; 9] = [
     "workingset_refault",
 ];
 
+type Values = [Option<u64>; 9];
+
 /// Samples the machine's memory.
 pub struct MemorySampler {
-    meminfo: KernelFile,
-    levels: Keyed<9>,
+    levels: Levels,
     vmstat: Option<KernelFile>,
-    counts: Keyed<9>,
-    before: Option<(Moment, [Option<u64>; 9])>,
+    /// `COUNTS`, then `PAGES`.
+    keyed: Keyed<18>,
+    before: Option<(Moment, Values)>,
     page_size: i64,
     faults: Tally,
 }
@@ -52,31 +44,35 @@ impl MemorySampler {
     pub fn open(roots: &Roots, faults: &Tally) -> Result<Self, NotMeasured> {
         let path = roots.proc.join("meminfo");
         let meminfo = KernelFile::open(&path).map_err(|error| NotMeasured::file(&path, &error))?;
+        let page_size = crate::machine::page_size();
+        let mut keys = [""; 18];
+        keys[..9].copy_from_slice(&COUNTS);
+        keys[9..].copy_from_slice(&PAGES);
         Ok(Self {
-            meminfo,
-            levels: Keyed::new(LEVELS),
+            levels: Levels::new(meminfo, page_size),
             vmstat: KernelFile::open(&roots.proc.join("vmstat")).ok(),
-            counts: Keyed::new(COUNTS),
+            keyed: Keyed::new(keys),
             before: None,
-            page_size: crate::machine::page_size(),
+            page_size,
             faults: faults.clone(),
         })
     }
 
-    /// vmstat has some 200 lines and the kernel makes them one by one; ours are in its first half.
-    fn counts(&mut self) -> [Option<u64>; 9] {
+    /// Counts and pages. vmstat has some 200 lines and the kernel makes them one by one; ours are in
+    /// its first half.
+    fn vmstat(&mut self) -> (Values, Values) {
         const SLACK: usize = 128;
-        let Some(vmstat) = &mut self.vmstat else { return [None; 9] };
-        let text = match self.counts.reach() {
+        let Some(vmstat) = &mut self.vmstat else { return ([None; 9], [None; 9]) };
+        let text = match self.keyed.reach() {
             0 => vmstat.read_records(),
             reach => vmstat.read_first(reach + SLACK),
         };
-        let values = text.map_or([None; 9], |text| self.counts.read(text));
-        if !self.counts.lacks(&values) {
-            return values;
+        let mut values = text.map_or([None; 18], |text| self.keyed.read(text));
+        if self.keyed.lacks(&values) {
+            // Its numbers have become so long since the last tick that ours are further down.
+            values = vmstat.read_records().map_or([None; 18], |text| self.keyed.read(text));
         }
-        // Its numbers have become so long since the last tick that ours are further down.
-        vmstat.read_records().map_or([None; 9], |text| self.counts.read(text))
+        (std::array::from_fn(|at| values[at]), std::array::from_fn(|at| values[9 + at]))
     }
 }
 
@@ -89,10 +85,10 @@ impl Sampler for MemorySampler {
         table: &mut TableWriter<Memory>,
         _events: &mut EventLog,
     ) -> Result<(), RecordError> {
-        let counts = self.counts();
+        let (counts, pages) = self.vmstat();
         let refaults = refaulted(&counts);
         self.faults.tell(counts[1].map(|major| major + refaults.unwrap_or(0)), now);
-        let levels = self.meminfo.read().map_or([None; 9], |text| self.levels.read(text));
+        let levels = self.levels.read(now, &pages);
         let Some((earlier, before)) = self.before.replace((now, counts)) else { return Ok(()) };
         let level = |index: usize| levels[index].map(|kib| kib as i64 * 1024);
         let count = |index: usize, unit| grown(before[index], counts[index], unit);
@@ -136,16 +132,14 @@ impl Sampler for MemorySampler {
             ["minor_faults", "major_faults", "paged_in", "paged_out", "swapped_in", "swapped_out"];
         let levels = self.levels.missing().map(|at| (OF_LEVEL[at], LEVELS[at]));
         let levels = levels.map(|(column, key)| (column, format!("/proc/meminfo has no {key}")));
-        let counts = self
-            .counts
-            .missing()
-            .filter(|at| *at < OF_COUNT.len())
-            .map(|at| (OF_COUNT[at], COUNTS[at]));
+        let missing = || self.keyed.missing().filter(|at| *at < COUNTS.len());
+        let counts =
+            missing().filter(|at| *at < OF_COUNT.len()).map(|at| (OF_COUNT[at], COUNTS[at]));
         let counts = counts.map(|(column, key)| match self.vmstat {
             Some(_) => (column, format!("/proc/vmstat has no {key}")),
             None => (column, "/proc/vmstat cannot be read".to_owned()),
         });
-        let no_refaults = self.counts.missing().filter(|at| *at >= OF_COUNT.len()).count() == 3;
+        let no_refaults = missing().filter(|at| *at >= OF_COUNT.len()).count() == 3;
         let reason = "/proc/vmstat has no workingset_refault".to_owned();
         let refaults = no_refaults.then_some(("refaults", reason));
         levels.chain(counts).chain(refaults).collect()
@@ -153,7 +147,7 @@ impl Sampler for MemorySampler {
 }
 
 /// Pages read again that had been thrown out of memory not long before.
-fn refaulted(counts: &[Option<u64>; 9]) -> Option<u64> {
+fn refaulted(counts: &Values) -> Option<u64> {
     let [.., anonymous, file, both] = counts;
     anonymous.zip(*file).map(|(anonymous, file)| anonymous + file).or(*both)
 }
@@ -177,7 +171,7 @@ mod tests {
         let mut sampler = MemorySampler::open(&roots, &Tally::default()).unwrap();
         for (number, faults) in [(1, 7), (1_000_000, 8), (1_000_000_000_000, 9)] {
             write(number, faults);
-            assert_eq!(sampler.counts()[0], Some(faults));
+            assert_eq!(sampler.vmstat().0[0], Some(faults));
         }
     }
 }

@@ -19,6 +19,12 @@ impl Moment {
         Self { t_ns: clock::realtime_ns(), monotonic_ns: clock::monotonic_ns() }
     }
 
+    /// Now, a short while after `earlier`, in which the two clocks have gone alike.
+    pub fn after(earlier: Self) -> Self {
+        let monotonic_ns = clock::monotonic_ns();
+        Self { t_ns: earlier.t_ns + monotonic_ns - earlier.monotonic_ns, monotonic_ns }
+    }
+
     /// Nanoseconds since `earlier`, at least 1 so that it can be divided by.
     pub fn since(self, earlier: Self) -> i64 {
         (self.monotonic_ns - earlier.monotonic_ns).max(1)
@@ -97,7 +103,7 @@ impl<S: Sampler> Task for Running<S> {
 
     fn tick(&mut self, now: &mut Moment, events: &mut EventLog) -> Result<(), RecordError> {
         self.sampler.sample(*now, &mut self.table, events)?;
-        let earlier = std::mem::replace(now, Moment::now());
+        let earlier = std::mem::replace(now, Moment::after(*now));
         self.took_ns += now.since(earlier);
         Ok(())
     }

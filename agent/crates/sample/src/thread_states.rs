@@ -33,6 +33,8 @@ pub struct ThreadStates {
 pub struct StateCounter {
     netlink: Netlink,
     family: u16,
+    requests: Vec<u8>,
+    asked: usize,
 }
 
 impl StateCounter {
@@ -49,27 +51,43 @@ impl StateCounter {
 
     fn open_here() -> io::Result<Self> {
         let mut netlink = Netlink::open(NETLINK_GENERIC)?;
-        let request =
-            request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, b"TASKSTATS\0");
+        let mut requests = Vec::new();
+        let name = (CTRL_ATTR_FAMILY_NAME, b"TASKSTATS\0".as_slice());
+        add_request(&mut requests, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, name);
         let mut family = None;
-        netlink.ask(&request, 1, |_, answer| {
+        netlink.ask(&requests, 1, |_, answer| {
             let id = attribute(answer?, CTRL_ATTR_FAMILY_ID);
             family = id.and_then(|id| u16_at(id, 0));
             Ok(())
         })?;
-        Ok(Self { netlink, family: family.ok_or_else(cut)? })
+        requests.clear();
+        Ok(Self { netlink, family: family.ok_or_else(cut)?, requests, asked: 0 })
     }
 
-    /// Counts the threads of the group whose folder this is.
-    pub fn count(&mut self, folder: &File) -> io::Result<ThreadStates> {
+    /// Asks for the threads of the group whose folder this is; all that is asked goes out at once.
+    pub fn ask(&mut self, number: u32, folder: &File) {
         let fd = folder.as_raw_fd().to_ne_bytes();
-        let request = request(self.family, CGROUPSTATS_CMD_GET, CGROUPSTATS_CMD_ATTR_FD, &fd);
-        let mut states = None;
-        let asked = self.netlink.ask(&request, 1, |_, answer| {
-            states = attribute(answer?, CGROUPSTATS_TYPE_CGROUP_STATS).and_then(parsed);
+        let folder = (CGROUPSTATS_CMD_ATTR_FD, fd.as_slice());
+        add_request(&mut self.requests, self.family, CGROUPSTATS_CMD_GET, number, folder);
+        self.asked += 1;
+    }
+
+    /// Calls `each` with the number and the threads of the groups that were asked for, without those
+    /// that are none (any more).
+    pub fn answers(&mut self, mut each: impl FnMut(usize, ThreadStates)) -> io::Result<()> {
+        let asked = std::mem::take(&mut self.asked);
+        if asked == 0 {
+            return Ok(());
+        }
+        let answered = self.netlink.ask(&self.requests, asked, |number, answer| {
+            if let Ok(body) = answer {
+                let states = attribute(body, CGROUPSTATS_TYPE_CGROUP_STATS).and_then(parsed);
+                each(number, states.ok_or_else(cut)?);
+            }
             Ok(())
         });
-        asked.and_then(|()| states.ok_or_else(cut))
+        self.requests.clear();
+        answered
     }
 }
 
@@ -99,16 +117,23 @@ fn attribute(body: &[u8], wanted: u16) -> Option<&[u8]> {
     found.map(|(_, value)| value)
 }
 
-fn request(family: u16, command: u8, attribute: u16, value: &[u8]) -> Vec<u8> {
+/// Appends a request with one attribute.
+fn add_request(
+    requests: &mut Vec<u8>,
+    family: u16,
+    command: u8,
+    number: u32,
+    (attribute, value): (u16, &[u8]),
+) {
     let length = 4 + value.len();
     let body = GENERIC + length.next_multiple_of(4);
-    let mut bytes = header(family, 0, 0, body).to_vec();
-    bytes.extend([command, 1, 0, 0]);
-    bytes.extend((length as u16).to_ne_bytes());
-    bytes.extend(attribute.to_ne_bytes());
-    bytes.extend(value);
-    bytes.resize(HEADER + body, 0);
-    bytes
+    let end = requests.len() + HEADER + body;
+    requests.extend(header(family, 0, number, body));
+    requests.extend([command, 1, 0, 0]);
+    requests.extend((length as u16).to_ne_bytes());
+    requests.extend(attribute.to_ne_bytes());
+    requests.extend(value);
+    requests.resize(end, 0);
 }
 
 #[cfg(test)]
@@ -135,9 +160,18 @@ mod tests {
             }
         };
         let Ok(root) = File::open("/sys/fs/cgroup/cpuacct") else { return };
-        let states = counter.count(&root).unwrap();
-        assert!(states.running >= 1, "{states:?}: this very thread runs");
-        assert!(counter.count(&File::open("/").unwrap()).is_err(), "no control group");
-        assert_eq!(counter.count(&root).unwrap().stopped, states.stopped, "it goes on");
+        let none = File::open("/").unwrap();
+        for groups in [[true; 1].as_slice(), &[false, true, false, true], &[true; 20], &[false]] {
+            for (number, group) in groups.iter().enumerate() {
+                counter.ask(number as u32, if *group { &root } else { &none });
+            }
+            let mut counted = vec![false; groups.len()];
+            let each = |number: usize, states: ThreadStates| {
+                assert!(states.running >= 1, "{states:?}: this very thread runs");
+                counted[number] = true;
+            };
+            counter.answers(each).unwrap();
+            assert_eq!(counted, groups);
+        }
     }
 }
