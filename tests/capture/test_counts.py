@@ -62,7 +62,11 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Books]:
 def questions(bed: Bed) -> int:
     """MariaDB's counter of the statements that clients sent, this one among them."""
     link = bed.native.connect("127.0.4.1", 3306, timeout=20)
-    with mysql_login(link, "rubbos", "rubbos", "rubbos") as login, login.cursor() as cursor:
+    known = bed.system.credentials
+    with (
+        mysql_login(link, known.user, known.password, known.database) as login,
+        login.cursor() as cursor,
+    ):
         cursor.execute("SHOW GLOBAL STATUS LIKE 'Questions'")
         return int(str(cursor.fetchall()[0][1]))
 

@@ -37,9 +37,15 @@ def fetch(native: Native, path: str, request_id: str, endpoint: Endpoint = WEB) 
     return answer.status, text
 
 
-def query(native: Native, endpoint: Endpoint, statement: str) -> list[tuple[object, ...]]:
+def query(
+    native: Native, system: System, endpoint: Endpoint, statement: str
+) -> list[tuple[object, ...]]:
     link = native.connect(endpoint.address, endpoint.port, timeout=20)
-    with mysql_login(link, "rubbos", "rubbos", "rubbos") as login, login.cursor() as cursor:
+    known = system.credentials
+    with (
+        mysql_login(link, known.user, known.password, known.database) as login,
+        login.cursor() as cursor,
+    ):
         cursor.execute(statement)
         return list(cursor.fetchall())
 

@@ -125,6 +125,6 @@ def build_seed(trial: str) -> None:
     native = Native(Ledger(f"{trial}s"))
     try:
         data = rubbos(native, scale=SCALE, seed=1, load_day=LOAD_DAY)
-        seed_folder(native, data.loader, data.credentials)
+        seed_folder(native, data.loader, data.credentials.database)
     finally:
         native.destroy()

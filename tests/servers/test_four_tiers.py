@@ -29,11 +29,11 @@ def test_a_page_goes_through_all_tiers_and_every_log_has_it(
     system.start(steps.append)
     assert tuple(steps) == STEPS
     request_id = "00000000deadbeef"
-    before = statements(native)
+    before = statements(native, system)
     status, text = fetch(native, "/rubbos/servlet/BrowseCategories", request_id)
     assert status == 200
     assert "</html>" in text
-    assert statements(native) > before + 1
+    assert statements(native, system) > before + 1
     status, text = fetch(native, "/rubbos/browse.html", "00000000cafecafe")
     assert (status, "BrowseCategories" in text) == (200, True)
     system.stop()
@@ -49,9 +49,9 @@ def test_a_page_goes_through_all_tiers_and_every_log_has_it(
     assert "safepoint" in (tmp_path / "logs/app.1/logs/gc.log").read_text()
 
 
-def statements(native: Native) -> int:
+def statements(native: Native, system: System) -> int:
     ((_, count),) = query(
-        native, Endpoint("127.0.4.1", 3306, "mysql"), "SHOW GLOBAL STATUS LIKE 'Questions'"
+        native, system, Endpoint("127.0.4.1", 3306, "mysql"), "SHOW GLOBAL STATUS LIKE 'Questions'"
     )
     return int(str(count))
 
@@ -120,13 +120,13 @@ def test_soft_resources_are_in_force(build: Build, native: Native, tmp_path: Pat
     assert len(workers) == 24 / 8
     database = Endpoint("127.0.4.1", 3306, "mysql")
     ((connections, pool),) = query(
-        native, database, "SELECT @@max_connections, @@innodb_buffer_pool_size"
+        native, system, database, "SELECT @@max_connections, @@innodb_buffer_pool_size"
     )
     assert (connections, pool) == (77, 48 << 20)
     deadline = time.monotonic() + 20
-    while pooled(native, database) != 9 and time.monotonic() < deadline:
+    while pooled(native, system, database) != 9 and time.monotonic() < deadline:
         time.sleep(0.1)  # the pool opens its connections one after the other
-    assert pooled(native, database) == 9
+    assert pooled(native, system, database) == 9
     (jvm,) = running(system, "app.1").pids
     assert f"-Xmx{96 << 20}" in Path(f"/proc/{jvm}/cmdline").read_text().split("\0")
 
@@ -135,9 +135,10 @@ def threads(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
-def pooled(native: Native, database: Endpoint) -> int:
+def pooled(native: Native, system: System, database: Endpoint) -> int:
     ((count,),) = query(
         native,
+        system,
         database,
         "SELECT COUNT(*) FROM information_schema.processlist WHERE host LIKE '127.0.3.1:%'",
     )
@@ -178,16 +179,19 @@ def test_galera_takes_writes_on_any_node_and_the_replicas_agree(
     for number, node in enumerate(nodes):
         query(
             native,
+            system,
             node,
             "INSERT INTO users (firstname, lastname, nickname, password, email, rating, access,"
             f" creation_date) VALUES ('a', 'b', 'galera{number}', 'p', 'e', 0, 0, NOW())",
         )
     seen = [
-        query(native, node, "SELECT COUNT(*) FROM users WHERE nickname LIKE 'galera%'")
+        query(native, system, node, "SELECT COUNT(*) FROM users WHERE nickname LIKE 'galera%'")
         for node in nodes
-        if query(native, node, "SET SESSION wsrep_sync_wait = 1") == []
+        if query(native, system, node, "SET SESSION wsrep_sync_wait = 1") == []
     ]
-    sums = [query(native, node, "CHECKSUM TABLE users, stories, comments") for node in nodes]
+    sums = [
+        query(native, system, node, "CHECKSUM TABLE users, stories, comments") for node in nodes
+    ]
     assert seen == [[(3,)]] * 3
     assert sums[0] == sums[1] == sums[2]
     assert fetch(native, "/rubbos/servlet/BrowseCategories", "0" * 16)[0] == 200

@@ -11,7 +11,6 @@ from talk import LOAD_DAY, SCALE
 
 from tierlab.environments.native import Native
 from tierlab.errors import UserError
-from tierlab.servers.database import Credentials
 from tierlab.servers.mariadb_seed import cache_folder, seed_folder
 from tierlab.servers.rubbos import rubbos
 
@@ -21,11 +20,11 @@ pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 def test_the_seed_is_built_once(native: Native, cache: Path) -> None:
     workload = rubbos(native, scale=SCALE, seed=7, load_day=LOAD_DAY)
     assert not list(cache_folder().glob("*seed7*"))
-    first = seed_folder(native, workload.loader, workload.credentials)
+    first = seed_folder(native, workload.loader, workload.credentials.database)
     made = first.stat().st_ino
     assert first.is_relative_to(cache)
     assert not list(cache_folder().glob(".*")), "nothing half-built remains"
-    second = seed_folder(native, workload.loader, workload.credentials)
+    second = seed_folder(native, workload.loader, workload.credentials.database)
     assert (second, second.stat().st_ino) == (first, made)
 
 
@@ -37,5 +36,5 @@ def test_a_seed_that_cannot_be_loaded_is_thrown_away(native: Native) -> None:
             connection.query("CREATE TABLE wrong (id BLUNDER)")
 
     with pytest.raises(UserError, match=r"loading faulty failed \(.*BLUNDER"):
-        seed_folder(native, Faulty(), Credentials("rubbos", "rubbos", "rubbos"))
+        seed_folder(native, Faulty(), "rubbos")
     assert not list(cache_folder().glob("*faulty*"))

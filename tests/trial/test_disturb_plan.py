@@ -16,8 +16,8 @@ from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.disturb import CLASSES
 from tierlab.experiment.file import read_tables
+from tierlab.servers.database import Credentials
 from tierlab.servers.layout import layout
-from tierlab.servers.rubbos import LOGIN
 from tierlab.servers.system import Subject
 from tierlab.trial.disturb_needs import check_disturbances, possible_classes
 from tierlab.trial.disturb_plan import disturb
@@ -25,6 +25,7 @@ from tierlab.trial.folder import create
 from tierlab.trial.truth import TruthFolder
 
 S = 10**9
+LOGIN = Credentials("rubbos", "secret", "rubbos")
 
 
 def trial(tmp_path: Path, *tables: dict[str, Any]) -> TrialPlan:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import Protocol
 
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+PASSWORD_BYTES = 18
+
 
 @dataclass(frozen=True)
 class Credentials:
-    """What the application logs in with. The password guards nothing but a trial's made-up data."""
+    """What the application logs in with, to a database of which nobody else has an account."""
 
     user: str
     password: str
     database: str
+
+    @classmethod
+    def drawn(cls, name: str) -> Credentials:
+        """Draw a password for the user and database `name`: one trial's, known to nobody before."""
+        return cls(name, secrets.token_urlsafe(PASSWORD_BYTES), name)
 
 
 class Loader(Protocol):

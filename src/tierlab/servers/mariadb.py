@@ -20,6 +20,7 @@ DATA = "data"
 TMP = "tmp"
 SOCKET = "mysqld.sock"
 """Relative to the data folder: a socket's path must stay below 108 bytes."""
+ACCOUNTS = "accounts.sql"
 REDO_LOG_BYTES = 32 << 20
 """Small, because every instance gets a copy."""
 
@@ -77,6 +78,7 @@ class MariaDB(Server):
             "max_connections": soft["max_connections"],
             "back_log": soft["backlog"],
             "innodb_buffer_pool_size": soft["buffer_pool"],
+            **({"init_file": str(self.site.folder / ACCOUNTS)} if self._makes_accounts else {}),
             **({} if self._cluster is None else self._galera(self._cluster)),
         }
         return {"my.cnf": option_file(options)}
@@ -115,6 +117,22 @@ class MariaDB(Server):
         self.site.domain.put(self._seed, DATA)
         self.site.domain.make_folder(TMP)
         self.site.domain.make_folder("logs")
+        if self._makes_accounts:
+            self.site.domain.write(ACCOUNTS, self._accounts())
+
+    @property
+    def _makes_accounts(self) -> bool:
+        """A node that joins a cluster gets them with its data."""
+        return self._cluster is None or self._cluster.founds
+
+    def _accounts(self) -> str:
+        """What the server does as it starts: the seed has no accounts."""
+        login = self._credentials
+        user = f"'{login.user}'@'%'"
+        return (
+            f"CREATE OR REPLACE USER {user} IDENTIFIED BY '{login.password}';\n"
+            f"GRANT ALL ON `{login.database}`.* TO {user};\n"
+        )
 
     def command(self) -> list[str]:
         """With this option file only."""

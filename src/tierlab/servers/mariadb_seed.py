@@ -1,7 +1,7 @@
 """Seed data: a data folder made once for a workload, scale, seed and server version, then copied.
 
 It is built in the trial's own folder by a server without network, and appears in the cache by a
-rename: a half-built seed is never taken for a whole one.
+rename: a half-built seed is never taken for a whole one. It has no account: a trial makes its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tierlab.environments.base import Domain, DomainSpec, Environment
 from tierlab.environments.files import copy_tree
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
-from tierlab.servers.database import Credentials, Loader
+from tierlab.servers.database import Loader
 from tierlab.servers.disk import need_room, size
 from tierlab.servers.failure import why
 from tierlab.servers.lifecycle import CONSOLE
@@ -33,6 +33,8 @@ START_SECONDS = 60.0
 STOP_SECONDS = 120.0
 STATEMENT_SECONDS = 1800
 LOGS = (CONSOLE,)
+FORM = 2
+"""Of the seed; goes up when the same data is kept in another way."""
 BUILDING_BYTES = 192 << 20
 """An empty data folder with its logs, and some data; a large scale needs more."""
 LOAD_BUFFER_POOL = 512 << 20
@@ -44,9 +46,9 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "tierlab" / "mariadb"
 
 
-def seed_folder(environment: Environment, loader: Loader, login: Credentials) -> Path:
-    """Return the cached data folder for this loader's data, building it if it is not there."""
-    folder = cache_folder() / f"{loader.key}-{_version()}"
+def seed_folder(environment: Environment, loader: Loader, database: str) -> Path:
+    """Return the cached folder with this loader's data in `database`, made if it is not there."""
+    folder = cache_folder() / f"{loader.key}-{_version()}-{FORM}"
     if folder.exists():
         os.utime(folder)
         return folder
@@ -55,7 +57,7 @@ def seed_folder(environment: Environment, loader: Loader, login: Credentials) ->
     domain = environment.create_here(DomainSpec("seed"))
     domain.start()
     try:
-        _build(domain, loader, login)
+        _build(domain, loader, database)
         _keep(environment, domain.folder / DATA, folder)
     finally:
         domain.destroy()
@@ -80,7 +82,7 @@ def _version() -> str:
     return found[1]
 
 
-def _build(domain: Domain, loader: Loader, login: Credentials) -> None:
+def _build(domain: Domain, loader: Loader, database: str) -> None:
     folder = domain.folder
     for name in (DATA, TMP, "logs"):
         domain.make_folder(name)
@@ -108,29 +110,34 @@ def _build(domain: Domain, loader: Loader, login: Credentials) -> None:
     server = domain.spawn(
         [find_program("mariadbd"), f"--defaults-file={folder}/my.cnf"], log=CONSOLE
     )
-    _load(server, folder, loader, login)
+    _load(server, folder, loader, database)
     if not server.stop(STOP_SECONDS):
         raise UserError("the seed's mariadbd did not stop; its data is thrown away, try again.")
 
 
-def _load(server: Process, folder: Path, loader: Loader, login: Credentials) -> None:
+def _load(server: Process, folder: Path, loader: Loader, database: str) -> None:
     connection = _connect(server, folder)
     try:
         with connection.cursor() as cursor:
-            cursor.execute(f"CREATE DATABASE `{login.database}` CHARACTER SET utf8mb4")
-            cursor.execute(
-                f"GRANT ALL ON `{login.database}`.* TO %s@'%%' IDENTIFIED BY %s",
-                (login.user, login.password),
-            )
-        connection.select_db(login.database)
+            cursor.execute(f"CREATE DATABASE `{database}` CHARACTER SET utf8mb4")
+        connection.select_db(database)
         loader.load(connection)
         connection.commit()
+        _drop_accounts(connection)
     except (pymysql.MySQLError, OSError) as error:
         raise UserError(
             f"loading {loader.key} failed ({error.args[-1]}){why(folder, LOGS)}"
         ) from error
     finally:
         connection.close()
+
+
+def _drop_accounts(connection: pymysql.connections.Connection[pymysql.cursors.Cursor]) -> None:
+    """The installation's have no password; the system's own, which views need, is locked."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT User, Host FROM mysql.user WHERE User != 'mariadb.sys'")
+        for account in cursor.fetchall():
+            cursor.execute("DROP USER %s@%s", account)
 
 
 def _connect(

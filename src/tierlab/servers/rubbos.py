@@ -14,8 +14,6 @@ from tierlab.workloads.rubbos.load import RubbosLoader
 
 PROJECT = Path(__file__).resolve().parents[3]
 
-LOGIN = Credentials(user="rubbos", password="rubbos", database=shape.NAME)
-
 
 def application() -> Application:
     """RUBBoS as it is built in this source tree."""
@@ -30,7 +28,9 @@ def application() -> Application:
 
 
 def rubbos(environment: Environment, *, scale: float, seed: int, load_day: date) -> Workload:
-    """RUBBoS with the data of a scale and a seed, which ends the day before `load_day`."""
+    """RUBBoS with the data of a scale and a seed, which ends the day before `load_day`, behind a
+    password of its own.
+    """
     return Workload(
         application=application(),
         loader=RubbosLoader(
@@ -39,5 +39,5 @@ def rubbos(environment: Environment, *, scale: float, seed: int, load_day: date)
             load_day=load_day,
             scratch=environment.work / "load",
         ),
-        credentials=LOGIN,
+        credentials=Credentials.drawn(shape.NAME),
     )

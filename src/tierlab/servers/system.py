@@ -89,6 +89,11 @@ class System:
         self._instances: list[Instance] = []
 
     @property
+    def credentials(self) -> Credentials:
+        """What its database lets in."""
+        return self._workload.credentials
+
+    @property
     def places(self) -> list[Place]:
         """Where its instances listen, or will, in a request's order."""
         return list(self._places.values())
@@ -104,7 +109,7 @@ class System:
         for domain in self._domains.values():
             domain.boot()
         progress("database: seed data")
-        seed = seed_folder(self._environment, workload.loader, workload.credentials)
+        seed = seed_folder(self._environment, workload.loader, workload.credentials.database)
         servers = self._databases(seed)
         for server in servers:
             self._bring_up(server, progress)

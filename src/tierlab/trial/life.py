@@ -20,7 +20,7 @@ from tierlab.environments.podman import Podman
 from tierlab.environments.tcp import BEHAVIOURS
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
-from tierlab.servers.rubbos import LOGIN, rubbos
+from tierlab.servers.rubbos import rubbos
 from tierlab.servers.system import System
 from tierlab.tables.manifest import Manifest
 from tierlab.trial import plans
@@ -162,7 +162,7 @@ class _Trial:
     def _sample(self, system: System, observers: Observers) -> None:
         observe = self.plan.observe
         if observe.samplers:
-            plan = plans.sample(observe, system.subjects(), LOGIN)
+            plan = plans.sample(observe, system.subjects(), system.credentials)
             observers.start("sample", plan, observe.samplers)
 
     def _look_inside(self, environment: Environment, system: System) -> InsideObservers:
@@ -206,7 +206,7 @@ class _Trial:
                 runtime_ns,
                 system.subjects(),
                 self.plan.system,
-                login=LOGIN,
+                login=system.credentials,
                 addresses=environment.addresses,
             )
             disturber.start(plan, _spawner(environment))

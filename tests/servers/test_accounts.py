@@ -1,0 +1,51 @@
+"""Who a trial's database lets in: the one account of this trial, on TCP and on its socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pymysql
+import pytest
+from talk import nothing, query, running
+
+from tierlab.environments.native import Native
+from tierlab.servers.base import Endpoint, NotReadyError
+from tierlab.servers.greetings import mysql_login
+from tierlab.servers.mariadb import DATA, SOCKET
+from tierlab.servers.system import System
+
+pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+
+GUESSES = (("root", ""), ("root", "root"), ("rubbos", "rubbos"), ("rubbos", ""), ("", ""))
+
+
+def test_nobody_logs_in_without_the_trials_own_password(
+    build: Callable[..., System], native: Native
+) -> None:
+    system = build()
+    system.start(nothing)
+    database, balancer = running(system, "db.1"), running(system, "lb.1")
+    for place in (database.endpoint, balancer.endpoint):
+        for user, password in GUESSES:
+            assert refused(native, place, user, password), (place, user, password)
+        assert query(native, system, place, "SELECT 1") == [(1,)]
+    socket = str(database.folder / DATA / SOCKET)
+    for user, password in GUESSES:
+        with pytest.raises(pymysql.MySQLError, match="Access denied"):
+            pymysql.connect(unix_socket=socket, user=user, password=password)
+
+
+def refused(native: Native, place: Endpoint, user: str, password: str) -> bool:
+    link = native.connect(place.address, place.port, timeout=20)
+    try:
+        mysql_login(link, user, password).close()
+    except NotReadyError as error:
+        return "Access denied" in str(error)
+    return False
+
+
+def test_two_systems_have_different_passwords(build: Callable[..., System]) -> None:
+    one, other = build().credentials, build().credentials
+    assert (one.user, one.database) == (other.user, other.database)
+    assert one.password != other.password
+    assert len(one.password) >= 24
