@@ -11,6 +11,9 @@ from tierlab.diagnosis.verdicts import Verdict
 
 UNKNOWN = "unknown"
 
+EVEN = 0.5
+"""What a wait without a known cause weighs: it was there, whatever made it."""
+
 
 @dataclass(frozen=True)
 class Occurrence:
@@ -60,8 +63,9 @@ class Merged:
 
 
 def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
-    """Join them; what made requests wait the most comes first. ``entry`` is the first server: who
-    kept the users waiting without a cause.
+    """Join them; what most surely made requests wait the most comes first: an echo that is hardly
+    believed stands behind what it echoes. ``entry`` is the first server: who kept the users waiting
+    without a cause.
     """
     groups: dict[tuple[str, str], list[Occurrence]] = {}
     for each in occurrences:
@@ -71,7 +75,11 @@ def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
         Merged(_cause(group), subject, sorted(group, key=lambda each: each.stall.window.start_ns))
         for (_, subject), group in groups.items()
     ]
-    return sorted(found, key=lambda each: -sum(o.stall.total_ns for o in each.occurrences))
+    return sorted(found, key=_weight, reverse=True)
+
+
+def _weight(each: Merged) -> float:
+    return sum(one.stall.total_ns * (one.verdict.confidence or EVEN) for one in each.occurrences)
 
 
 def _cause(group: list[Occurrence]) -> Cause | None:
