@@ -8,10 +8,12 @@ from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.base import Placement
 from tierlab.experiment import Experiment, Observe
 from tierlab.servers.base import Endpoint
+from tierlab.servers.database import Credentials
 from tierlab.servers.layout import Place
-from tierlab.servers.rubbos import LOGIN
 from tierlab.servers.system import Subject
 from tierlab.trial import plans
+
+LOGIN = Credentials("rubbos", "secret", "rubbos")
 
 
 def test_without_a_ramp_up_users_are_not_staggered_over_the_runtime() -> None:

@@ -167,6 +167,7 @@ class _Trial:
 
     def _look_inside(self, environment: Environment, system: System) -> InsideObservers:
         observers, observe = InsideObservers(self.folder), self.plan.observe
+        login = system.credentials
         self.teardown.callback(lambda: record_inside(self.manifest, observers))
         self.teardown.callback(observers.stop)
         for guest in system.subjects():
@@ -175,7 +176,7 @@ class _Trial:
             if inside is None:
                 continue
             watching = InsideObserver(guest, domain, inside, environment)
-            plan = plans.sample_inside(observe, guest, LOGIN, environment.slowness)
+            plan = plans.sample_inside(observe, guest, login, environment.slowness)
             observers.start(watching, plan)
         return observers
 
