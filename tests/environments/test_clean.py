@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tierlab.cli.clean import clean
+from tierlab.environments.cgroup_find import find_hierarchy
 from tierlab.environments.ledger import Ledger, accounts
+from tierlab.environments.removal import remove_listed
 from tierlab.errors import UserError
 
 if TYPE_CHECKING:
@@ -153,6 +155,25 @@ def test_a_folder_whose_inode_was_not_noted_goes_only_if_it_is_empty(
     assert not empty.exists()
     assert (full / "something").exists()
     ledger.path.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_group_goes_with_the_groups_that_others_made_below_it(trial: str, traces: Traces) -> None:
+    """As libvirt does for a container, in the trial's group; only that is in the ledger."""
+    hierarchy = find_hierarchy()
+    if isinstance(hierarchy, str) or "pids" not in hierarchy.controllers():
+        pytest.skip("no control groups here")
+    ledger = Ledger(trial)
+    hierarchy.make_trial(ledger)
+    below = hierarchy.group(trial, "container").folders["pids"]
+    inner = below / "inner"
+    inner.mkdir(parents=True)
+    process = subprocess.Popen(["sleep", "600"])
+    (inner / "cgroup.procs").write_text(str(process.pid))
+    assert remove_listed(ledger) == []
+    ledger.close()
+    assert process.wait(10) == -signal.SIGTERM
+    assert traces.none(), traces.found()
 
 
 def disown(path: Path) -> None:
