@@ -25,11 +25,14 @@ DATABASES = (Endpoint("127.0.4.1", 3306, "mysql"), Endpoint("127.0.4.2", 3306, "
 
 
 class Ground:
-    """A domain's folder is all that rendering needs of it."""
+    """A domain's folder, on this host's own kernel, is all that rendering needs of it."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.spec = DomainSpec(name)
         self.folder = folder
+
+    def inside(self) -> None:
+        return None
 
     def put(self, source: Path, name: str) -> Path:
         copy_tree(source, self.folder / name)

@@ -66,7 +66,8 @@ class Tomcat(Server):
             "jdbc.password": login.password,
             "access.log": folder / "logs" / "access.log",
             "soft.log": folder / "logs" / "soft.log",
-            "soft.socket": folder / CONTROL,
+            # None where nobody would reach it: in a domain with a kernel of its own.
+            "soft.socket": folder / CONTROL if self.site.domain.inside() is None else "",
             "work.dir": folder / "work",
             "fidelity": self._fidelity,
         }
