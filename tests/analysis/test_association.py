@@ -88,4 +88,5 @@ def test_corrections_are_those_of_scipy_and_of_the_definition() -> None:
     assert benjamini_hochberg(p_values) == pytest.approx(stats.false_discovery_control(p_values))
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([0.02, 0.01], [1, 3]) == pytest.approx([0.02, 0.04 / 3])
     assert holm([]) == benjamini_hochberg([]) == []

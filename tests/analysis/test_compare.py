@@ -9,80 +9,113 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from made_trials import RATE, Law
 
-from tierlab.analysis.blocks import BINS, Blocks, bin_of, blocks
-from tierlab.analysis.compare import compare
+from tierlab.analysis.blocks import Blocks, blocks
+from tierlab.analysis.compare import Difference, compare
+from tierlab.analysis.compare_measures import BY_PAGE, PER_DRIVER
 from tierlab.analysis.instability import instability
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
 
 Tiny = Callable[..., Observed]
-SECONDS = 60
-RATE = 40
-MEDIANS_S = {"home": 0.004, "story": 0.008, "search": 0.030}
+PAIRS = 100
 
 
-def trial(
-    random: np.random.Generator, slower: float = 1.0, rate: int = RATE, spread: float = 0.01
-) -> Blocks:
-    """A trial whose speed wanders from block to block, and differs from other trials' by `spread`
-    (a standard deviation).
-    """
-    speed = slower * np.exp(random.normal(0, spread))
-    wander = np.zeros(SECONDS)
-    for index in range(1, SECONDS):
-        wander[index] = 0.8 * wander[index - 1] + random.normal(0, 0.02)
-    times = {name: np.zeros((SECONDS, BINS)) for name in MEDIANS_S}
-    done, time_s = np.zeros(SECONDS), np.zeros(SECONDS)
-    for block in range(SECONDS):
-        for name, median_s in MEDIANS_S.items():
-            count = random.poisson(rate)
-            took = median_s * speed * np.exp(wander[block] + random.normal(0, 0.5, count))
-            np.add.at(times[name][block], bin_of(took), 1)
-            done[block] += count
-            time_s[block] += took.sum()
-    cpu_s = {"db.1": done * 0.002 * speed * np.exp(random.normal(0, 0.05, SECONDS))}
-    faults = {"db.1": random.poisson(3, SECONDS).astype(float)}
-    return Blocks(1.0, done, np.zeros(SECONDS), time_s, times, cpu_s, faults)
+def differences(first: list[Blocks], second: list[Blocks]) -> dict[str, Difference]:
+    (found,) = compare([(first, second)])
+    return {each.measure: each for each in found}
 
 
 def claimed(first: list[Blocks], second: list[Blocks]) -> dict[str, str]:
-    return {
-        each.measure: each.verdict
-        for each in compare(first, second)
-        if each.verdict != "within noise"
-    }
+    found = differences(first, second)
+    return {name: each.verdict for name, each in found.items() if each.verdict != "within noise"}
 
 
-def test_trials_of_one_system_are_within_noise_and_a_slowdown_of_10_percent_is_found() -> None:
+def holds(each: Difference, truth: float) -> bool:
+    return each.low is not None and each.high is not None and each.low <= truth <= each.high
+
+
+def test_alike_trials_are_within_noise_and_a_slowdown_of_10_percent_is_found() -> None:
     random = np.random.default_rng(11)
-    alike = [claimed([trial(random)], [trial(random)]) for _ in range(40)]
-    slowed = [claimed([trial(random)], [trial(random, slower=1.1)]) for _ in range(40)]
+    law, slower = Law(), Law(slower=1.1)
+    alike = [claimed(law.trials(random, 1), law.trials(random, 1)) for _ in range(PAIRS)]
+    slowed = [claimed(law.trials(random, 1), slower.trials(random, 1)) for _ in range(PAIRS)]
 
-    assert sum(map(bool, alike)) <= 3
-    assert sum(each.get("response time, by page") == "worse" for each in slowed) >= 36
+    assert sum(map(bool, alike)) <= 5
+    assert sum(each.get(PER_DRIVER) == "worse" for each in slowed) >= 90
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_an_interval_holds_the_truth_as_often_as_it_says(trials: int) -> None:
+    """95 of 100 are meant; fewer than 90 would come by chance once in 80 times."""
+    random = np.random.default_rng(12)
+    law, slower = Law(between=0.01), Law(slower=1.1, between=0.01)
+
+    found = [
+        differences(law.trials(random, trials), slower.trials(random, trials)) for _ in range(PAIRS)
+    ]
+
+    truths = {BY_PAGE: 0.1, PER_DRIVER: 0.1, "response time, mean": 0.1, "throughput": 0.0}
+    for name, truth in truths.items():
+        assert sum(holds(each[name], truth) for each in found) >= 90, name
+
+
+def test_a_machine_whose_speed_varies_hides_no_slowdown() -> None:
+    """The driver, slower in the same trials, tells the machine from the servers."""
+    random = np.random.default_rng(14)
+    law, slower = Law(machine=0.06), Law(slower=1.1, machine=0.06)
+
+    found = [differences(law.trials(random, 1), slower.trials(random, 1)) for _ in range(40)]
+
+    assert sum(each[PER_DRIVER].verdict == "worse" for each in found) >= 36
+    assert sum(each[BY_PAGE].verdict == "worse" for each in found) < 36
+
+
+def test_a_warm_up_that_both_have_widens_no_interval() -> None:
+    random = np.random.default_rng(13)
+
+    def width(warm_up: float) -> float:
+        law = Law(warm_up=warm_up)
+        found = [differences(law.trials(random, 1), law.trials(random, 1)) for _ in range(10)]
+        return float(np.mean([(e[BY_PAGE].high or 0) - (e[BY_PAGE].low or 0) for e in found]))
+
+    assert width(0.3) < 1.1 * width(0.0)
 
 
 def test_repetitions_that_differ_among_themselves_are_no_difference() -> None:
-    """Two against two, and one against five, of trials that differ by 6 %."""
+    """Two against two, and one against five, of trials that differ by 6 %: far more than is
+    expected of trials, which only their repetitions can tell.
+    """
     random = np.random.default_rng(21)
+    law = Law(between=0.06)
 
-    def group(count: int) -> list[Blocks]:
-        return [trial(random, spread=0.06) for _ in range(count)]
+    two = [claimed(law.trials(random, 2), law.trials(random, 2)) for _ in range(20)]
+    lone = [claimed(law.trials(random, 1), law.trials(random, 5)) for _ in range(20)]
 
-    two = [claimed(group(2), group(2)) for _ in range(6)]
-    lone = [claimed(group(1), group(5)) for _ in range(6)]
+    assert sum(map(bool, two)) <= 4
+    assert sum(map(bool, lone)) <= 4
 
-    assert sum(map(bool, two)) <= 1
-    assert sum(map(bool, lone)) <= 1
+
+def test_many_pairs_together_are_as_seldom_wrong_as_one() -> None:
+    """A baseline against five levels that do nothing."""
+    random = np.random.default_rng(22)
+    law = Law()
+    wrong = 0
+    for _ in range(20):
+        baseline = law.trials(random, 1)
+        found = compare([(baseline, law.trials(random, 1)) for _ in range(5)])
+        wrong += any(each.verdict != "within noise" for pair in found for each in pair)
+
+    assert wrong <= 3
 
 
 def test_requests_that_fail_are_a_difference() -> None:
     random = np.random.default_rng(6)
-    first, second = trial(random), trial(random)
+    first, second = Law().trials(random, 2)
     second.failed[:] = second.done * 0.1
 
-    found = {each.measure: each for each in compare([first], [second])}["failed requests"]
+    found = differences([first], [second])["failed requests"]
 
     assert (found.absolute, found.verdict) == (True, "worse")
     assert found.change == pytest.approx(0.1 / 1.1)
@@ -90,21 +123,21 @@ def test_requests_that_fail_are_a_difference() -> None:
 
 def test_faults_that_are_rare_are_not_compared() -> None:
     random = np.random.default_rng(8)
-    first, second = trial(random), trial(random)
+    first, second = Law().trials(random, 2)
     second.major_faults["db.1"][:] = 0
 
-    assert all("faults" not in each.measure for each in compare([first], [second]))
+    assert all("faults" not in name for name in differences([first], [second]))
 
 
 def test_a_figure_that_only_some_draws_have_is_never_claimed() -> None:
     """All requests in one of sixty blocks: many draws of the blocks have none."""
     random = np.random.default_rng(10)
-    first, second = trial(random), trial(random, slower=2.0)
+    first, second = Law().trial(random), Law(slower=2.0).trial(random)
     for each in (first, second):
         for array in (each.done, each.time_s, *each.times.values(), *each.cpu_s.values()):
             array[1:] = 0
 
-    found = {each.measure: each for each in compare([first], [second])}
+    found = differences([first], [second])
 
     assert found["response time, mean"].low is None
     assert {each.verdict for each in found.values()} == {"within noise"}
@@ -113,13 +146,12 @@ def test_a_figure_that_only_some_draws_have_is_never_claimed() -> None:
 def test_repetitions_narrow_the_interval_and_it_holds_the_truth() -> None:
     random = np.random.default_rng(5)
 
-    def median(count: int) -> tuple[float, float, float]:
-        first = [trial(random) for _ in range(count)]
-        second = [trial(random, slower=1.2) for _ in range(count)]
-        (found,) = (each for each in compare(first, second) if each.measure.endswith("by page"))
+    def interval(count: int) -> tuple[float, float, float]:
+        first, second = Law().trials(random, count), Law(slower=1.2).trials(random, count)
+        found = differences(first, second)[BY_PAGE]
         return found.low or 0.0, found.change, found.high or 0.0
 
-    one, six = median(1), median(6)
+    one, six = interval(1), interval(6)
 
     assert six[2] - six[0] < one[2] - one[0]
     assert six[0] < 0.2 < six[2]
@@ -129,42 +161,39 @@ def test_repetitions_narrow_the_interval_and_it_holds_the_truth() -> None:
 def test_fewer_requests_are_a_worse_throughput_and_faster_ones_a_better_time() -> None:
     random = np.random.default_rng(3)
 
-    found = claimed([trial(random)], [trial(random, slower=0.7, rate=RATE // 2)])
+    found = claimed(Law().trials(random, 1), Law(slower=0.7, rate=RATE // 2).trials(random, 1))
 
     assert found["throughput"] == "worse"
-    assert found["response time, by page"] == "better"
+    assert found[BY_PAGE] == "better"
     assert found["db.1: CPU a request"] == "better"
 
 
 def test_other_pages_are_no_difference() -> None:
     """Twice as many of the slow page moves the mean, but no page is slower."""
     random = np.random.default_rng(9)
-    first, second = trial(random), trial(random)
+    first, second = Law(between=0.0).trials(random, 2)
     second.times["search"][:] *= 2
 
-    by_page = next(e for e in compare([first], [second]) if e.measure.endswith("by page"))
-
-    assert by_page.verdict == "within noise"
+    assert differences([first], [second])[BY_PAGE].verdict == "within noise"
 
 
 def test_a_difference_smaller_than_the_least_is_not_claimed_however_sure() -> None:
     random = np.random.default_rng(2)
-    first = [trial(random) for _ in range(8)]
-    second = [trial(random, slower=1.2) for _ in range(8)]
+    first, second = Law().trials(random, 8), Law(slower=1.2).trials(random, 8)
 
-    (loose,) = (e for e in compare(first, second) if e.measure.endswith("by page"))
-    strict = [e.verdict for e in compare(first, second, least=0.3)]
+    (loose,), (strict,) = (compare([(first, second)], least) for least in (0.05, 0.3))
+    by_page = next(each for each in loose if each.measure == BY_PAGE)
 
-    assert loose.verdict == "worse"
-    assert set(strict) == {"within noise"}
+    assert by_page.verdict == "worse"
+    assert {each.verdict for each in strict} == {"within noise"}
 
 
 def test_what_one_group_did_not_measure_is_left_out() -> None:
     random = np.random.default_rng(4)
-    first, second = trial(random), trial(random)
+    first, second = Law().trials(random, 2)
     second.cpu_s.clear()
 
-    assert all("CPU" not in each.measure for each in compare([first], [second]))
+    assert all("CPU a request" not in name for name in differences([first], [second]))
 
 
 def test_blocks_add_up_to_the_trial(made: Observed) -> None:

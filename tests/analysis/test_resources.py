@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tierlab.analysis.cpu_use import agents_use, cpu_use
-from tierlab.analysis.driver import driver, lag_over_time
+from tierlab.analysis.driver import cpu_by_block, driver, lag_over_time
 from tierlab.analysis.episodes import episodes
 from tierlab.analysis.happenings import happenings
 from tierlab.analysis.metrics import METRICS, metric
@@ -103,6 +103,18 @@ def test_the_drivers_cpu_is_that_of_the_runtime(tiny):
     recorded = tiny({"requests": [request], "events": records})
     found = driver(recorded.db, recorded.measured, 100 * MS, 1_000 * MS)
     assert (found.cpu_share, found.was_bottleneck) == (0.96, True)
+
+
+def test_the_drivers_cpu_of_a_block_is_even_within_its_records(tiny):
+    record = {"kind": "driver_lag", "subject": "driver", "duration_ns": 1_000 * MS}
+    records = [
+        {**record, "t_ns": at * MS, "detail": f'{{"cpu_ns": {cpu * MS}}}'}
+        for at, cpu in ((-500, 100), (500, 300))
+    ]
+    observed = tiny({"events": records}, seconds=1.5)
+    found = cpu_by_block(observed.db, observed.measured, 3)
+    assert found.tolist() == pytest.approx([0.05, 0.15, 0.15])
+    assert cpu_by_block(observed.db, Span(0, 1_600 * MS), 3) is None
 
 
 def test_lag_over_time_is_the_longest_of_each_window(tiny):

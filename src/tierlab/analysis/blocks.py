@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tierlab.analysis.driver import cpu_by_block
 from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns
 from tierlab.analysis.responses import FAILED, RESPONSE_NS
 from tierlab.analysis.span import Span
@@ -41,6 +42,8 @@ class Blocks:
     """CPU time by server; a server that was not measured is not there."""
     major_faults: dict[str, Floats]
     """The same of major page faults."""
+    driver_s: Floats | None
+    """CPU time of the driver; None where its records do not cover the trial."""
 
 
 def bin_of(time_s: Floats) -> Floats:
@@ -88,6 +91,7 @@ def blocks(db: Connection, span: Span) -> Blocks:
         times=times,
         cpu_s=_by_server(db, cut, width_ns, "cpu_ns / 1e9"),
         major_faults=_by_server(db, cut, width_ns, "major_faults"),
+        driver_s=cpu_by_block(db, cut, count),
     )
 
 

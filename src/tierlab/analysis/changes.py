@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tierlab.analysis.blocks import blocks
+from tierlab.analysis.blocks import Blocks, blocks
 from tierlab.analysis.compare import FEWEST_BLOCKS, Difference, compare
 from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, bounds, rows
 from tierlab.analysis.result import Result
@@ -43,10 +43,12 @@ def changes(db: Connection, span: Span) -> list[Change]:
             ORDER BY t_ns""",
         bounds(span),
     )
-    sides = pairwise(_stretches(made, span))
+    sides = list(pairwise(_stretches(made, span)))
+    cut = [_cut(db, before, after) for before, after in sides]
+    found = iter(compare([((each[0],), (each[1],)) for each in cut if not isinstance(each, str)]))
     return [
-        _change(db, span, event, before, after)
-        for event, (before, after) in zip(made, sides, strict=True)
+        _change(span, event, stretches, each if isinstance(each, str) else next(found))
+        for event, stretches, each in zip(made, sides, cut, strict=True)
     ]
 
 
@@ -59,12 +61,21 @@ def _stretches(made: Sequence[dict[str, Any]], span: Span) -> Iterator[Span]:
     yield Span(start, span.end_ns)
 
 
-def _change(db: Connection, span: Span, event: dict[str, Any], before: Span, after: Span) -> Change:
+def _cut(db: Connection, before: Span, after: Span) -> tuple[Blocks, Blocks] | str:
+    """Both stretches in blocks, or a sentence that says why they cannot be compared."""
+    if why := _too_little(before, "before") or _too_little(after, "after"):
+        return why
+    both = blocks(db, before), blocks(db, after)
+    if not all(each.done.any() for each in both):
+        return "no request ended well on one side of it"
+    return both
+
+
+def _change(
+    span: Span, event: dict[str, Any], sides: tuple[Span, Span], did: list[Difference] | str
+) -> Change:
     detail = json.loads(event["detail"])
-    why = _too_little(before, "before") or _too_little(after, "after")
-    cut = None if why else [blocks(db, each) for each in (before, after)]
-    if cut is not None and not all(each.done.any() for each in cut):
-        why = "no request ended well on one side of it"
+    before, after = sides
     return Change(
         at_s=(event["t_ns"] - span.start_ns) / 1e9,
         subject=event["subject"],
@@ -72,8 +83,8 @@ def _change(db: Connection, span: Span, event: dict[str, Any], before: Span, aft
         found=detail["found"],
         before_s=before.seconds,
         after_s=after.seconds,
-        differences=None if why or cut is None else compare([cut[0]], [cut[1]]),
-        why=why,
+        differences=None if isinstance(did, str) else did,
+        why=did if isinstance(did, str) else None,
     )
 
 

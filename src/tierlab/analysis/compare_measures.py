@@ -1,9 +1,10 @@
-"""By what two groups of trials are compared."""
+"""By what two groups of trials are compared, and how much alike trials differ in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -12,111 +13,172 @@ from tierlab.analysis.blocks import BINS, Blocks
 from tierlab.analysis.query import Floats
 from tierlab.analysis.redrawn import Redrawn
 
+BY_PAGE = "response time, by page"
+PER_DRIVER = "response time, by page, per driver CPU"
+"""How many times as long as what the driver computes for a request. The driver is the same program
+with the same work in each trial: where the whole machine was slower, it was too, and their ratio is
+not. Such a reference that runs at the same time is what L. Bulej et al. call a duet: "Duet
+Benchmarking: Improving Measurement Accuracy in the Cloud", ICPE 2020.
+"""
 FEWEST = 30
-"""Requests of an interaction, or events, in either group, for a ratio to mean something."""
+"""Requests of an interaction, or events, in every trial, for a ratio to mean something."""
 FAILED_LEAST = 0.01
 """A smaller change of the share of failed requests is not claimed."""
+OTHERS = 0.15
+"""Weight of all measures together that are not asked for first."""
 Verdict = Literal["better", "worse"]
 Of = Callable[[Blocks], Floats]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a group, for every draw; two groups are compared by the ratio of theirs."""
+    """A figure of a trial, for every draw; trials are compared by the ratio of theirs."""
 
     name: str
     unit: str
     more: Verdict
     """What it is when the second group has more of it."""
     figure: Callable[[Redrawn], Floats]
-    main: bool = False
-    """Whether it is of what is mostly asked: how much, how fast, how often not at all."""
+    between: float
+    """How much alike trials differ for reasons that do not vary within one: the standard deviation
+    of the figure's logarithm, or of the figure where ``least`` is given. As bench/compare found it
+    on one machine; repetitions of the trials at hand outweigh it.
+    """
+    weight: float
+    """Share of the risk of a false claim that is for it."""
     least: float | None = None
     """For figures that may be 0: they are compared by their difference, and a smaller one than
     this is not claimed."""
 
 
-def measures(first: Sequence[Blocks], second: Sequence[Blocks]) -> Iterator[Measure]:
-    """What can be compared: what every trial of both groups measured, often enough."""
-    both = (*first, *second)
-    yield Measure("throughput", "/s", "better", lambda g: _rate(g, lambda b: b.done), main=True)
-    yield Measure("failed requests", "share", "worse", _failed, main=True, least=FAILED_LEAST)
-    pages = _pages(first, second)
+def measures(trials: Sequence[Blocks]) -> Iterator[Measure]:
+    """What can be compared: what every one of the trials measured, often enough."""
+    pages = _pages(trials)
     if pages:
-        yield Measure(
-            "response time, by page", "s", "worse", lambda g: _by_page(g, pages), main=True
-        )
-    yield Measure("response time, mean", "s", "worse", lambda g: _each(g, lambda b: b.time_s))
-    yield Measure("response time, p99", "s", "worse", lambda g: g.quantile_s(0.99, _all_times))
-    for server in _common(each.cpu_s for each in both):
-        yield _cpu(server)
-    for server in _common(each.major_faults for each in both):
-        if all(_sum(group, server) >= FEWEST for group in (first, second)):
-            yield _faults(server)
+        by_page = cache(lambda t: _by_page(t, pages))
+        yield Measure(BY_PAGE, "s", "worse", by_page, between=0.025, weight=0.2)
+        if all(each.driver_s is not None for each in trials):
+            yield Measure(
+                PER_DRIVER,
+                "",
+                "worse",
+                lambda t: by_page(t) / _driver(t),
+                between=0.01,
+                weight=0.4,
+            )
+    yield Measure("throughput", "/s", "better", _throughput, between=0.005, weight=0.15)
+    yield Measure(
+        "failed requests", "share", "worse", _failed, between=0.002, weight=0.1, least=FAILED_LEAST
+    )
+    yield from _others(trials)
 
 
-def _cpu(server: str) -> Measure:
-    name = f"{server}: CPU a request"
-    return Measure(name, "s", "worse", lambda g: _each(g, lambda b: b.cpu_s[server]))
+def _others(trials: Sequence[Blocks]) -> list[Measure]:
+    servers = _common(each.cpu_s for each in trials)
+    faulty = [
+        server
+        for server in _common(each.major_faults for each in trials)
+        if all(each.major_faults[server].sum() >= FEWEST for each in trials)
+    ]
+    weight = OTHERS / (3 + len(servers) + len(faulty))
+    times = [
+        Measure("response time, mean", "s", "worse", _mean, between=0.035, weight=weight),
+        Measure("response time, p99", "s", "worse", _p99, between=0.08, weight=weight),
+    ]
+    cpu = [_cpu(server, [server], weight) for server in servers]
+    if len(servers) > 1 and all(len(each.cpu_s) == len(servers) for each in trials):
+        cpu.insert(0, _cpu("all servers", servers, weight))
+    return [*times, *cpu, *(_faults(server, weight) for server in faulty)]
 
 
-def _faults(server: str) -> Measure:
-    name = f"{server}: major faults"
-    return Measure(name, "/s", "worse", lambda g: _rate(g, lambda b: b.major_faults[server]))
+def _cpu(name: str, servers: Sequence[str], weight: float) -> Measure:
+    def spent(blocks: Blocks) -> Floats:
+        found: Floats = np.sum([blocks.cpu_s[each] for each in servers], axis=0)
+        return found
+
+    return Measure(
+        f"{name}: CPU a request",
+        "s",
+        "worse",
+        lambda t: _each(t, spent),
+        between=0.03,
+        weight=weight,
+    )
 
 
-def _failed(group: Redrawn) -> Floats:
-    failed = group.total(lambda each: each.failed)
-    return failed / (failed + group.total(lambda each: each.done))
+def _faults(server: str, weight: float) -> Measure:
+    return Measure(
+        f"{server}: major faults",
+        "/s",
+        "worse",
+        lambda t: _rate(t, lambda b: b.major_faults[server]),
+        between=0.3,
+        weight=weight,
+    )
 
 
-def _rate(group: Redrawn, of: Of) -> Floats:
+def _mean(trial: Redrawn) -> Floats:
+    return _each(trial, lambda b: b.time_s)
+
+
+def _p99(trial: Redrawn) -> Floats:
+    return trial.quantile_s(0.99, _all_times)
+
+
+def _throughput(trial: Redrawn) -> Floats:
+    return _rate(trial, lambda b: b.done)
+
+
+def _failed(trial: Redrawn) -> Floats:
+    failed = trial.total(lambda b: b.failed)
+    return failed / (failed + trial.total(lambda b: b.done))
+
+
+def _rate(trial: Redrawn, of: Of) -> Floats:
     """Something a second."""
-    seconds = group.total(lambda each: np.full(each.done.size, each.seconds))
-    return group.total(of) / seconds
+    return trial.total(of) / trial.total(lambda b: np.full(b.done.size, b.seconds))
 
 
-def _each(group: Redrawn, of: Of) -> Floats:
+def _each(trial: Redrawn, of: Of) -> Floats:
     """Something for each request that ended well."""
-    return group.total(of) / group.total(lambda each: each.done)
+    return trial.total(of) / trial.total(lambda b: b.done)
 
 
-def _all_times(each: Blocks) -> Floats:
-    found: Floats = np.sum([np.zeros((each.done.size, BINS)), *each.times.values()], axis=0)
+def _driver(trial: Redrawn) -> Floats:
+    """CPU time of the driver for a request of any end; NaN where it was not recorded."""
+    spent = trial.total(
+        lambda b: np.full(b.done.size, np.nan) if b.driver_s is None else b.driver_s
+    )
+    return spent / trial.total(lambda b: b.done + b.failed)
+
+
+def _all_times(blocks: Blocks) -> Floats:
+    found: Floats = np.sum([np.zeros((blocks.done.size, BINS)), *blocks.times.values()], axis=0)
     return found
 
 
-def _times(interaction: str) -> Of:
-    def of(each: Blocks) -> Floats:
-        return each.times.get(interaction, np.zeros((each.done.size, BINS)))
-
-    return of
+def _times(page: str) -> Of:
+    return lambda b: b.times[page]
 
 
-def _by_page(group: Redrawn, pages: Mapping[str, float]) -> Floats:
-    """The geometric mean of the interactions' medians, weighted alike in both groups: which pages
+def _by_page(trial: Redrawn, pages: Mapping[str, float]) -> Floats:
+    """The geometric mean of the interactions' medians, weighted alike in all trials: which pages
     happened to be asked for is no difference.
     """
-    logs = [np.log(group.quantile_s(0.5, _times(name))) for name in pages]
+    logs = [np.log(trial.quantile_s(0.5, _times(page))) for page in pages]
     found: Floats = np.exp(np.average(np.array(logs), axis=0, weights=list(pages.values())))
     return found
 
 
-def _pages(first: Sequence[Blocks], second: Sequence[Blocks]) -> dict[str, float]:
-    """How often both groups have each interaction that both have often enough."""
-    names = sorted(set().union(*(each.times for each in (*first, *second))))
-    counts = {name: min(_count(first, name), _count(second, name)) for name in names}
+def _pages(trials: Sequence[Blocks]) -> dict[str, float]:
+    """How often every trial has each interaction that all have often enough."""
+    counts = {
+        name: min(float(each.times[name].sum()) for each in trials)
+        for name in _common(each.times for each in trials)
+    }
     return {name: count for name, count in counts.items() if count >= FEWEST}
 
 
-def _count(trials: Sequence[Blocks], interaction: str) -> float:
-    return float(sum(_times(interaction)(each).sum() for each in trials))
-
-
-def _sum(trials: Sequence[Blocks], server: str) -> float:
-    return float(sum(each.major_faults[server].sum() for each in trials))
-
-
-def _common(tables: Iterable[dict[str, Floats]]) -> list[str]:
-    """The servers that all have."""
+def _common(tables: Iterable[Mapping[str, Floats]]) -> list[str]:
+    """The names that all have."""
     return sorted(set.intersection(*(set(each) for each in tables)))

@@ -14,6 +14,15 @@ CPU_LIMIT = 0.85
 LAG_LIMIT_S = 0.005
 """A driver that sends one request in a hundred later than this shapes the load itself."""
 
+COVERED = 0.98
+"""Share of a span that the driver's records must lie over for its CPU time there to be known."""
+
+_RECORDS = """SELECT * FROM (
+    SELECT t_ns AS start_ns, t_ns + duration_ns AS end_ns, duration_ns, CASE WHEN json_valid(detail)
+        THEN TRY_CAST(detail ->> 'cpu_ns' AS BIGINT) END AS cpu_ns
+    FROM events WHERE kind = 'driver_lag') WHERE cpu_ns IS NOT NULL AND duration_ns > 0"""
+"""The driver's record of each second that says its CPU time, as SQL."""
+
 OWN_LIMIT = "regexp_full_match(error, '(image_)?no_(descriptors|address)')"
 """A request that failed at a limit of the driver's own, as SQL."""
 
@@ -71,16 +80,33 @@ def recorded_cpu_share(db: Connection, span: Span) -> float | None:
     """
     found = row(
         db,
-        """SELECT sum(cpu_ns) / sum(duration_ns) AS share FROM (
-            SELECT t_ns, duration_ns, CASE WHEN json_valid(detail)
-                THEN TRY_CAST(detail ->> 'cpu_ns' AS BIGINT) END AS cpu_ns
-            FROM events WHERE kind = 'driver_lag'
-        ) WHERE cpu_ns IS NOT NULL AND duration_ns > 0
-            AND t_ns >= $start AND t_ns + duration_ns <= $end""",
+        f"""SELECT sum(cpu_ns) / sum(duration_ns) AS share FROM ({_RECORDS})
+            WHERE start_ns >= $start AND end_ns <= $end""",
         bounds(span),
     )
     share: float | None = found["share"]
     return share
+
+
+def cpu_by_block(db: Connection, span: Span, blocks: int) -> Floats | None:
+    """Return the driver's CPU seconds in each of so many equal parts of the span, even within each
+    of its records; None unless they cover the span.
+    """
+    found = columns(
+        db,
+        f"""SELECT start_ns - $start AS start_ns, end_ns - $start AS end_ns, cpu_ns
+            FROM ({_RECORDS}) WHERE end_ns > $start AND start_ns < $end ORDER BY end_ns""",
+        bounds(span),
+    )
+    starts, ends = (found[name].astype(np.float64) for name in ("start_ns", "end_ns"))
+    covered = np.minimum(ends, span.duration_ns) - np.maximum(starts, 0)
+    if covered.sum() < COVERED * span.duration_ns:
+        return None
+    spent = np.cumsum(found["cpu_ns"].astype(np.float64))
+    edges = np.linspace(0, span.duration_ns, blocks + 1)
+    until = np.interp(edges, [starts[0], *ends], [0.0, *spent])
+    by_block: Floats = np.diff(until) / 1e9
+    return by_block
 
 
 def lag_over_time(db: Connection, span: Span, width_ns: int) -> tuple[Ints, Floats]:

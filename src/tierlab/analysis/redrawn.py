@@ -1,7 +1,10 @@
-"""A group of alike trials, drawn again many times: trials first, then stretches of each.
+"""Trials drawn again many times, all of them in the same stretches of time.
 
-Source: the two-stage bootstrap of A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their
-Application" (1997), section 3.8. With a single trial only its stretches vary.
+Stretches of neighbouring blocks are drawn with replacement (the block bootstrap, see
+:mod:`tierlab.analysis.blocks`), the same ones in every trial: what all trials have at that moment,
+such as a JVM that warms up, is then in both sides of a comparison and drops out of their
+difference, as with the paired batches of A. M. Law, "Simulation Modeling and Analysis" (2015),
+section 10.2.
 """
 
 from __future__ import annotations
@@ -11,39 +14,27 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tierlab.analysis.blocks import Blocks, middle_s
-from tierlab.analysis.query import Floats, Ints
+from tierlab.analysis.query import Floats
 
-DRAWS = 400
+STRETCHES = 12
+"""Of a trial, or as many as it has blocks; 5 s of a minute are longer than most stalls."""
+DRAWS = 200
 
 
 class Redrawn:
-    """Figures of a group; each has the shape (1 + draws), the first as it was.
+    """Figures of one trial; each has the shape (1 + draws), the first as it was."""
 
-    Every trial is drawn in so many ``stretches`` of neighbouring blocks, or as many as it has.
-    """
-
-    def __init__(
-        self, trials: Sequence[Blocks], stretches: int, seed: int, draws: int = DRAWS
-    ) -> None:
-        self.trials = tuple(trials)
-        self.stretches = min(stretches, *(each.done.size for each in trials))
-        random = np.random.default_rng(seed)
-        share = np.full(len(trials), 1 / len(trials))
-        chosen = random.multinomial(len(trials), share, draws)
-        self._weights = [
-            np.vstack([np.ones(each.done.size), self._drawn(random, times, each.done.size)])
-            for times, each in zip(chosen.T, trials, strict=True)
-        ]
-
-    @property
-    def units(self) -> int:
-        """How many parts vary when it is drawn: trials, or the stretches of the only one."""
-        return len(self.trials) if len(self.trials) > 1 else self.stretches
+    def __init__(self, trial: Blocks, drawn: Floats) -> None:
+        """``drawn`` says how often each stretch is drawn: shape (draws, stretches)."""
+        count = drawn.shape[1]
+        place = np.arange(trial.done.size) * count // trial.done.size
+        self.trial = trial
+        self._starts = np.searchsorted(place, np.arange(count))
+        self._weights = np.vstack([np.ones(count), drawn])
 
     def total(self, of: Callable[[Blocks], Floats]) -> Floats:
         """The sum of something over all blocks drawn."""
-        parts = (w @ of(each) for w, each in zip(self._weights, self.trials, strict=True))
-        found: Floats = np.sum(list(parts), axis=0)
+        found: Floats = self._weights @ np.add.reduceat(of(self.trial), self._starts)
         return found
 
     def quantile_s(self, share: float, times: Callable[[Blocks], Floats]) -> Floats:
@@ -51,10 +42,12 @@ class Redrawn:
 
         Within a bin the times are taken to lie evenly.
         """
-        used = np.flatnonzero(np.sum([times(each).sum(axis=0) for each in self.trials], axis=0))
+        seen = np.add.reduceat(times(self.trial), self._starts)
+        used = np.flatnonzero(seen.sum(axis=0))
         if not used.size:
-            return np.full(self._weights[0].shape[0], np.nan)
-        counts = self.total(lambda each: times(each)[:, used])
+            return np.full(self._weights.shape[0], np.nan)
+        # Not `@`: BLAS takes threads for it, which wait for each other on a busy machine.
+        counts = np.einsum("ds,sb->db", self._weights, seen[:, used])
         reached = np.cumsum(counts, axis=1)
         wanted = share * reached[:, -1]
         place = np.argmax(reached >= wanted[:, None], axis=1)
@@ -64,10 +57,14 @@ class Redrawn:
         found: Floats = np.where(wanted > 0, middle_s(used[place] + 0.5 - over), np.nan)
         return found
 
-    def _drawn(self, random: np.random.Generator, times: Ints, blocks: int) -> Floats:
-        """Draw a trial's stretches as often as the trial was drawn: shape (draws, blocks)."""
-        drawn = random.multinomial(
-            times * self.stretches, np.full(self.stretches, 1 / self.stretches)
-        )
-        found: Floats = drawn[:, np.arange(blocks) * self.stretches // blocks].astype(np.float64)
-        return found
+
+def stretches(trials: Sequence[Blocks]) -> int:
+    """How many stretches each of these trials is cut into."""
+    return min(STRETCHES, *(each.done.size for each in trials))
+
+
+def redrawn(trials: Sequence[Blocks], count: int, seed: int) -> list[Redrawn]:
+    """Draw trials again, each in the same ``count`` stretches; same seed, same draws."""
+    random = np.random.default_rng(seed)
+    drawn = random.multinomial(count, np.full(count, 1 / count), DRAWS).astype(np.float64)
+    return [Redrawn(each, drawn) for each in trials]

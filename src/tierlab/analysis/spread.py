@@ -1,7 +1,10 @@
-"""How well is a group's figure known? Its spread and the degrees of freedom behind it.
+"""How well is a figure known? Its variance and the degrees of freedom behind it.
 
 Two spreads are added, and their freedom found, as in B. L. Welch, "The generalization of Student's
-problem when several different population variances are involved", Biometrika 34 (1947).
+problem when several different population variances are involved", Biometrika 34 (1947). What is
+expected of a variance and what is seen of it are pooled by their freedom: the moderated variance of
+G. K. Smyth, "Linear Models and Empirical Bayes Methods for Assessing Differential Expression",
+Statistical Applications in Genetics and Molecular Biology 3 (2004).
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
 from tierlab.analysis.query import Floats
 
@@ -25,11 +29,31 @@ class Spread:
     freedom: float
 
     def __add__(self, other: Spread) -> Spread:
-        """That of a difference of two independent figures."""
+        """That of the sum, or the difference, of two independent figures."""
         variance = self.variance + other.variance
         squares = self.variance**2 / self.freedom + other.variance**2 / other.freedom
         freedom = variance**2 / squares if squares else self.freedom + other.freedom
         return Spread(variance, freedom)
+
+    def __mul__(self, factor: float) -> Spread:
+        """The same with so many times the variance."""
+        return Spread(self.variance * factor, self.freedom)
+
+    def pooled(self, other: Spread) -> Spread:
+        """What two independent looks at one and the same variance say together."""
+        freedom = self.freedom + other.freedom
+        sums = self.variance * self.freedom + other.variance * other.freedom
+        return Spread(sums / freedom, freedom)
+
+    def reach(self, chance: float) -> float:
+        """How far off the figure is at most, but for this chance."""
+        return float(student.isf(chance / 2, self.freedom) * self.variance**0.5)
+
+    def p(self, shift: float) -> float:
+        """The chance of a figure this far from 0 where 0 is true, two-sided."""
+        if shift == 0 or self.variance == 0:
+            return 1.0 if shift == 0 else 0.0
+        return float(2 * student.sf(abs(shift) / self.variance**0.5, self.freedom))
 
 
 def of_draws(drawn: Floats, units: int) -> Spread | None:
@@ -42,6 +66,12 @@ def of_draws(drawn: Floats, units: int) -> Spread | None:
     return Spread(float(np.var(finite)) * units / (units - 1), units - 1)
 
 
-def of_trials(figures: Sequence[float]) -> Spread:
-    """How a single trial's figure differs from another's, from several trials' figures."""
-    return Spread(float(np.var(figures, ddof=1)), len(figures) - 1)
+def of_trials(groups: Sequence[Floats]) -> Spread | None:
+    """How a trial's figure differs from another's in its group, over all groups; None where each
+    has a single trial.
+    """
+    freedom = sum(each.size - 1 for each in groups)
+    if not freedom:
+        return None
+    squares = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups)
+    return Spread(squares / freedom, freedom)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as encoder
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -43,10 +44,10 @@ def compare_runs(
         if is_unfinished(trial := RunFolder(folder)):
             recover(trial)
     found = groups(runs)
-    cut = [[_blocks(run) for run in group.runs] for group in found]
+    cut = _cut(found)
     console = Console(highlight=False)
-    for group, trials in zip(found[1:], cut[1:], strict=True):
-        differs = compare(cut[0], trials, least)
+    compared = compare([(cut[0], trials) for trials in cut[1:]], least)
+    for group, trials, differs in zip(found[1:], cut[1:], compared, strict=True):
         names = (found[0].name, group.name)
         if json:
             said = {
@@ -71,6 +72,15 @@ def _show_instability(
 
 def _instability(trials: Sequence[Blocks]) -> Instability:
     return instability([float(t.done.sum()) / (t.done.size * t.seconds) for t in trials])
+
+
+def _cut(found: Sequence[Group]) -> list[list[Blocks]]:
+    """Every trial in blocks. Under another load the driver's work is another, and no reference."""
+    cut = [[_blocks(run) for run in group.runs] for group in found]
+    loads = {encoder.dumps(run.manifest.load, sort_keys=True) for g in found for run in g.runs}
+    if len(loads) == 1:
+        return cut
+    return [[replace(trial, driver_s=None) for trial in trials] for trials in cut]
 
 
 def _blocks(run: Run) -> Blocks:

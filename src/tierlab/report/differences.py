@@ -12,6 +12,10 @@ from tierlab.analysis.instability import Instability
 from tierlab.report.figures import amount, number, printable, seconds
 
 ORDER = ("first", "second")
+SINGLE = (
+    "No group has repetitions: by how much alike trials differ is expected, not measured;"
+    " factors.repeat measures it."
+)
 STYLES = {"better": "green", "worse": "bold yellow", "within noise": "dim"}
 
 
@@ -21,8 +25,8 @@ def show(names: tuple[str, str], found: Sequence[Difference], console: Console) 
     table = Table(
         title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim"
     )
-    table.add_column("measure", no_wrap=True)
-    for heading in (*ORDER, "%, with 95 %"):
+    table.add_column("measure")
+    for heading in (*ORDER, "change, % [95 %]"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for each in found:
@@ -41,9 +45,18 @@ def verdict(names: tuple[str, str], found: Sequence[Difference]) -> str:
     """Say in one sentence what differs."""
     claimed = [each for each in found if each.verdict != "within noise"]
     if not claimed:
-        return f"No difference of {names[1]} to {names[0]} is shown: all is within noise."
-    said = [f"{each.measure} is {each.verdict} by {_by(each)}" for each in claimed]
-    return f"{names[1]} against {names[0]}: {'; '.join(said)}."
+        said = f"No difference of {names[1]} to {names[0]} is shown: all is within noise"
+        return f"{said}{_held(found)}."
+    what = [f"{each.measure} is {each.verdict} by {_by(each)}" for each in claimed]
+    return f"{names[1]} against {names[0]}: {'; '.join(what)}."
+
+
+def _held(found: Sequence[Difference]) -> str:
+    """Where the difference may still lie, in the measure that stands first."""
+    first = found[0] if found else None
+    if first is None or first.low is None or first.high is None or first.absolute:
+        return ""
+    return f"; {first.measure} is {_signed(first.low)} to {_signed(first.high)} % at 95 %"
 
 
 def change_words(change: Change) -> str:
@@ -64,9 +77,10 @@ def _plain(name: str, value: object) -> str:
 
 
 def show_instability(names: Sequence[str], found: Sequence[Instability], console: Console) -> None:
-    """Print how much repeating changed each group's throughput; nothing without repetitions."""
+    """Print how much repeating changed each group's throughput, or that nothing was repeated."""
     repeated = [(n, each) for n, each in zip(names, found, strict=True) if each.adin is not None]
     if not repeated:
+        console.print(Text(SINGLE), soft_wrap=True)
         return
     table = Table(title="throughput over repetitions", title_justify="left")
     for heading in ("group", "trials", "mean, requests/s", "ADIN", "MMR"):
