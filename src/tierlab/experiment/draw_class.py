@@ -49,7 +49,7 @@ def _memory(dice: random.Random, _on: str) -> dict[str, Any]:
 
 def _cpu(dice: random.Random, _on: str) -> dict[str, Any]:
     return {
-        "threads": dice.randint(2, 6),
+        "threads": evenly_by_logarithm(dice, 4, 32, 1),
         "pattern": dice.choice(["steady", "alternating"]),
         "where": dice.choice(["domain", "cores"]),
     }

@@ -61,10 +61,9 @@ fn in_the_domain() -> Place {
 
 /// Within a group the nice value counts: a job in the same machine takes nearly all there is.
 const NICE: i32 = -20;
-/// The weight of a group of its own, beside the usual 1024 (version 1) or 100 (version 2): the most
-/// that the kernel takes.
-const SHARES: &str = "262144";
-const WEIGHT: &str = "10000";
+/// The weight of a group of its own, beside the usual 1024 (version 1) or 100 (version 2).
+const SHARES: &str = "16384";
+const WEIGHT: &str = "1600";
 
 impl Cpu {
     /// Starts the neighbour, in the domain or in a group made for it.
