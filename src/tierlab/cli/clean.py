@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json as encoder
 import shutil
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from tierlab.environments import image
 from tierlab.environments.ledger import Account, accounts, discard
 from tierlab.environments.removal import GRACE, describe, remove_all
 from tierlab.errors import UserError
-from tierlab.servers.mariadb_seed import cache_folder
+from tierlab.servers import mariadb_seed
 
 
 def clean(
@@ -23,11 +25,12 @@ def clean(
         bool, typer.Option("--dry-run", help="Only say what would be removed.")
     ] = False,
     cache: Annotated[
-        bool, typer.Option("--cache", help="Remove the cached data sets too, if no trial runs.")
+        bool,
+        typer.Option("--cache", help="Remove cached data sets and images too, if no trial runs."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Remove processes, containers, groups, namespaces and folders that dead trials left behind."""
+    """Remove processes, containers, guests, groups and folders that dead trials left behind."""
     found = accounts()
     live = [] if force else [account for account in found if account.is_live]
     dead = [account for account in found if account not in live]
@@ -38,10 +41,11 @@ def clean(
             removed[account.trial] = [describe(entry) for entry in reversed(account.entries)]
         else:
             removed[account.trial], left[account.trial] = _clean(account)
-    if cache and not live and cache_folder().exists():
-        removed["cache"] = [str(cache_folder())]
+    if cache and not live and (kept := _cached()):
+        removed["cache"] = [str(folder) for folder in kept]
         if not dry_run:
-            shutil.rmtree(cache_folder())
+            for folder in kept:
+                shutil.rmtree(folder)
     _print(removed, left, live, dry_run=dry_run, json=json)
     problems = [note for notes in left.values() for note in notes]
     if problems:
@@ -59,6 +63,11 @@ def _clean(account: Account) -> tuple[list[str], list[str]]:
     if not left:
         discard(account.path)
     return removed, left
+
+
+def _cached() -> list[Path]:
+    folders = (mariadb_seed.cache_folder(), image.cache_folder())
+    return [folder for folder in folders if folder.exists()]
 
 
 def _print(

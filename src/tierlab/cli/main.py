@@ -13,6 +13,7 @@ from tierlab.cli.compare import compare_runs
 from tierlab.cli.demo import demo
 from tierlab.cli.diagnose import diagnose
 from tierlab.cli.doctor import doctor
+from tierlab.cli.image import image
 from tierlab.cli.init import init
 from tierlab.cli.map import show_map
 from tierlab.cli.report import report
@@ -35,6 +36,7 @@ for verb in (demo, run, report, diagnose, study, init, doctor, clean):
     app.command()(verb)
 app.command("compare")(compare_runs)
 app.command("map")(show_map)
+app.add_typer(image, name="image")
 
 
 def _print_version(asked: bool) -> None:
