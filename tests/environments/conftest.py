@@ -13,6 +13,7 @@ from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.podman import Podman
+from tierlab.environments.qemu import Qemu
 from tierlab.errors import UserError
 
 
@@ -57,3 +58,8 @@ def domain(containers: HostEnvironment) -> EnteredDomain:
     assert isinstance(made, EnteredDomain)
     made.start()
     return made
+
+
+@pytest.fixture
+def guests_here() -> None:
+    usable(Qemu)

@@ -17,7 +17,12 @@ from tierlab.trial.life import ENVIRONMENTS
 from tierlab.workloads.rubbos.shape import application_jar
 
 GROUP = "programs"
-LOST = {"native": "every run", "podman": "runs in containers", "lxc": "runs in LXC"}
+LOST = {
+    "native": "every run",
+    "podman": "runs in containers",
+    "lxc": "runs in LXC",
+    "qemu": "runs in virtual machines",
+}
 """What cannot be had without an environment."""
 BY_NATURE = frozenset({Capability.MIGRATE, Capability.PROCESSES, Capability.VCPUS})
 """What an environment can do or cannot wherever it is: no news of this machine."""

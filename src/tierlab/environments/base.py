@@ -117,6 +117,15 @@ def listed(numbers: frozenset[int] | None) -> str:
 
 
 @dataclass(frozen=True)
+class Topology:
+    """How virtual CPUs appear inside a domain: spread evenly over sockets."""
+
+    sockets: int = 1
+    numa: bool = False
+    """Whether each socket is a NUMA node with its share of the memory."""
+
+
+@dataclass(frozen=True)
 class DomainSpec:
     """What to create: one domain, named after the subject that lives in it (``db.1``)."""
 
@@ -124,6 +133,8 @@ class DomainSpec:
     placement: Placement = field(default_factory=Placement)
     vcpus: int | None = None
     """How many virtual CPUs, where it has its own; None leaves it to the environment."""
+    topology: Topology = field(default_factory=Topology)
+    """Of the virtual CPUs."""
     address: str | None = None
     """Its own on the trial's network, where it has one; None for what nobody connects to."""
     disk: tuple[str, ...] = ()

@@ -9,10 +9,10 @@ from signal import SIGCONT, Signals
 
 import psutil
 
-from tierlab.environments.process import POLL_SECONDS, Process, stat
+from tierlab.environments.process import POLL_SECONDS, HostProcess, stat
 
 
-class EnteredProcess(Process):
+class EnteredProcess(HostProcess):
     """A program in a PID namespace of its own: child of the one that entered it (nsenter(1)).
 
     That one waits, and ends as the program did: with its status, or by its signal.

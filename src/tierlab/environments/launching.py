@@ -11,8 +11,8 @@ from tierlab.environments.base import Completed
 from tierlab.environments.entered_process import EnteredProcess
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import (
+    HostProcess,
     Launch,
-    Process,
     identify,
     let_go,
     open_gate,
@@ -21,7 +21,9 @@ from tierlab.environments.process import (
 LAST_WORDS_SECONDS = 1.0
 
 
-def hold(ledger: Ledger, launch: Launch, output: int, errors: int) -> tuple[Process, Popen[bytes]]:
+def hold(
+    ledger: Ledger, launch: Launch, output: int, errors: int
+) -> tuple[HostProcess, Popen[bytes]]:
     """Bring a process as far as the ledger; it waits for its word (see `let_go`)."""
     popen = open_gate(launch, output, errors)
     try:
@@ -32,11 +34,11 @@ def hold(ledger: Ledger, launch: Launch, output: int, errors: int) -> tuple[Proc
         popen.kill()
         popen.communicate()
         raise
-    kind = EnteredProcess if launch.stays else Process
+    kind = EnteredProcess if launch.stays else HostProcess
     return kind(popen, identity, ledger.token, lambda: ledger.strike(entry)), popen
 
 
-def launch_program(ledger: Ledger, launch: Launch, output: int, errors: int) -> Process:
+def launch_program(ledger: Ledger, launch: Launch, output: int, errors: int) -> HostProcess:
     """Start a process."""
     process, popen = hold(ledger, launch, output, errors)
     let_go(popen)
@@ -72,7 +74,7 @@ def launch_agent(
     log: Path,
     prefix: Sequence[str] = (),
     cgroups: Sequence[Path] = (),
-) -> Process:
+) -> HostProcess:
     """Start a program of the laboratory itself, with the caller's rights.
 
     Its standard output is a pipe, its standard error goes to `log`. `prefix` and `cgroups`: see

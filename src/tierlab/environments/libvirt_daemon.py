@@ -66,7 +66,9 @@ group = "root"
 security_driver = "none"
 stdio_handler = "file"
 remember_owner = 0
+cgroup_controllers = [ ]
 """
+# QEMU stays in the control group that it is given from outside.
 SETTINGS = {"libvirtd.conf": _DAEMON, "lxc.conf": _LXC, "qemu.conf": _QEMU}
 
 _ENTER = """\

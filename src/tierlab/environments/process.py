@@ -11,6 +11,7 @@ import os
 import resource
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,8 +145,45 @@ def _signal(pids: Iterable[int], number: Signals) -> None:
             continue
 
 
-class Process:
+class Process(ABC):
     """A program of the trial, leader of a session of its own."""
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Process id, as its kernel counts."""
+
+    @property
+    @abstractmethod
+    def stdout(self) -> IO[bytes] | None:
+        """The program's standard output, if it was asked for; who reads it closes it."""
+
+    @abstractmethod
+    def poll(self) -> int | None:
+        """Exit status, negative for a signal; None while it runs."""
+
+    @abstractmethod
+    def wait(self, timeout: float) -> int | None:
+        """Wait up to `timeout` seconds for the end; the exit status, or None if it still runs."""
+
+    @abstractmethod
+    def signal(self, number: Signals) -> None:
+        """Send a signal to the program (not to its children)."""
+
+    @abstractmethod
+    def members(self) -> list[int]:
+        """List the program and the living processes that it started."""
+
+    @abstractmethod
+    def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
+        """Ask the program to end with `first`; kill all that is left after `grace` seconds.
+
+        Returns whether it ended by itself.
+        """
+
+
+class HostProcess(Process):
+    """A program on this host."""
 
     def __init__(
         self,
@@ -166,35 +204,35 @@ class Process:
 
     @property
     def stdout(self) -> IO[bytes] | None:
-        """The program's standard output, if it was asked for; who reads it closes it."""
+        """A pipe."""
         return self._popen.stdout
 
     def poll(self) -> int | None:
-        """Exit status, negative for a signal; None while it runs."""
+        """Look whether it has ended."""
         return self._popen.poll()
 
     def wait(self, timeout: float) -> int | None:
-        """Wait up to `timeout` seconds for the end; the exit status, or None if it still runs."""
+        """Wait for its end."""
         try:
             return self._popen.wait(timeout)
         except subprocess.TimeoutExpired:
             return None
 
     def signal(self, number: Signals) -> None:
-        """Send a signal to the program (not to its children)."""
+        """Send a signal, if it runs."""
         if self._popen.poll() is None:
             os.kill(self.pid, number)
 
     def members(self) -> list[int]:
-        """List the program and the living processes that it started."""
+        """List its session."""
         self._popen.poll()
         return session_members(self.identity, self._token)
 
     def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
-        """Ask the program to end with `first`; kill all that is left after `grace` seconds.
+        """End it and its session.
 
-        Returns whether it ended by itself. Striking it off the ledger is the last step; a process
-        that even a kill does not end (it hangs in the kernel) stays there.
+        Striking it off the ledger is the last step; a process that even a kill does not end (it
+        hangs in the kernel) stays there.
         """
         self.signal(first)
         gently = self.wait(grace) is not None

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tierlab.environments import podman_storage
+from tierlab.environments import podman_storage, qemu_process
 from tierlab.environments.ledger import Account, Entry, Ledger
 from tierlab.environments.mounts import detach, mounts_below
 from tierlab.environments.podman_storage import Storage
@@ -63,15 +63,15 @@ def remove_listed(ledger: Ledger, which: Callable[[Entry], bool] = lambda _: Tru
 
 
 def _rank(entry: Entry) -> int:
-    """Processes may be making a container at the moment, and a container uses the rest."""
-    return {"process": 0, "container": 1}.get(entry.kind, 2)
+    """Processes may be making a container or a guest at the moment, and those use the rest."""
+    return {"process": 0, "container": 1, "guest": 1}.get(entry.kind, 2)
 
 
 def describe(entry: Entry) -> str:
     """Name an entry for people."""
     what = entry.what
-    if entry.kind == "container":
-        return f"container {what['name']}"
+    if entry.kind in ("container", "guest"):
+        return f"{entry.kind} {what['name']}"
     if entry.kind == "process":
         return f"process {what['pid']} ({what['program']})"
     if entry.kind == "controller":
@@ -181,6 +181,20 @@ def _remove_container(entry: Entry, account: Account, grace: float) -> Outcome:
     return Outcome(entry, True, f"removed {describe(entry)}")
 
 
+def _remove_guest(entry: Entry, account: Account, grace: float) -> Outcome:
+    """Ending its hypervisor ends it: the daemon that keeps it may be gone already."""
+    if not account.is_of_this_boot:
+        return Outcome(entry, True, None)
+
+    def members() -> list[int]:
+        return qemu_process.hypervisors(account.token, str(entry.what["name"]))
+
+    ended = end(members, grace)
+    if members():
+        return Outcome(entry, False, f"could not end {describe(entry)}")
+    return Outcome(entry, True, f"ended {describe(entry)}" if ended else None)
+
+
 def _remove_storage(entry: Entry, account: Account, grace: float) -> Outcome:
     """What a crash left mounted there comes off first: the folder is deleted with all in it."""
     path = Path(str(entry.what["path"]))
@@ -219,6 +233,7 @@ _REMOVERS: dict[str, Callable[[Entry, Account, float], Outcome]] = {
     "controller": _take_controller_back,
     "network namespace": _remove_namespace,
     "container": _remove_container,
+    "guest": _remove_guest,
     "container storage": _remove_storage,
     "folder": _remove_folder,
     "empty folder": _remove_empty_folder,

@@ -146,9 +146,9 @@ class System(Section):
     workload: Literal["rubbos"]
     """The application, its data and its users."""
 
-    environment: Literal["native", "podman", "lxc"] = "native"
+    environment: Literal["native", "podman", "lxc", "qemu"] = "native"
     """How the servers are isolated from one another; native is bare processes, podman and lxc are a
-    container for each server."""
+    container for each server, qemu a virtual machine for each."""
 
     mapping: NamedMapping | None = Field(default=None, examples=["one-package"])
     """A mapping of all servers by its name; each takes `vcpus` PUs, or one. Without it, the tiers'

@@ -17,6 +17,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
+from tierlab.environments.qemu import Qemu
 from tierlab.environments.tcp import BEHAVIOURS
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
@@ -40,7 +41,9 @@ from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.users import users
 
-ENVIRONMENTS: dict[str, type[HostEnvironment]] = {"native": Native, "podman": Podman, "lxc": Lxc}
+ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
+    kind.name: kind for kind in (Native, Podman, Lxc, Qemu)
+}
 STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
 CHECK_S = 0.5
 DRIVER_READY_S = 30.0

@@ -12,8 +12,10 @@ from tierlab.environments.base import Domain, DomainSpec, Environment
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
 
+MARKS = {"qemu": pytest.mark.slow}
 
-@pytest.fixture(params=ENVIRONMENTS)
+
+@pytest.fixture(params=[pytest.param(name, marks=MARKS.get(name, ())) for name in ENVIRONMENTS])
 def entry(request: pytest.FixtureRequest) -> Entry:
     found = ENVIRONMENTS[request.param]
     try:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from tierlab.environments import qemu
 from tierlab.environments.base import Capability, Environment
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
+from tierlab.environments.qemu import Qemu
 from tierlab.errors import UserError
 
 
@@ -22,6 +24,10 @@ class Entry:
     lacks: frozenset[Capability]
     isolates: bool
     """Whether a server has files of its own, and no capability that it could get back."""
+    own_kernel: bool = False
+    """Whether a domain has a kernel, and so an address and a memory, of its own."""
+    memory: int = 64 << 20
+    """A limit, in bytes, that leaves room for small programs."""
 
 
 HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS})
@@ -31,6 +37,7 @@ ENVIRONMENTS = {
     "native": Entry(Native, HOSTS_KERNEL, isolates=False),
     "lxc": Entry(Lxc, HOSTS_KERNEL, isolates=True),
     "podman": Entry(Podman, HOSTS_KERNEL, isolates=True),
+    "qemu": Entry(Qemu, frozenset(qemu.NEVER), isolates=True, own_kernel=True, memory=256 << 20),
 }
 
 

@@ -1,0 +1,154 @@
+"""Programs inside a guest, by the QEMU guest agent that is its only inhabitant at first.
+
+Source: the agent's protocol, docs/interop/qemu-ga-ref.rst of QEMU: a line of JSON for a command,
+one for its answer, over a virtio port whose other end is a UNIX socket of the hypervisor's.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tierlab.environments.base import Completed
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ANSWER_SECONDS = 20.0
+LEAST_WAIT_SECONDS, MOST_WAIT_SECONDS = 0.005, 0.1
+"""Between two looks at a command that runs: few for a long one, since looking costs the guest."""
+
+_FLUSH = b"\xff"
+"""Makes the agent forget half a command, and marks the answer that follows."""
+
+
+class AgentSilentError(Exception):
+    """The guest does not answer in time."""
+
+
+class AgentGoneError(AgentSilentError):
+    """Nor will it ever: its hypervisor has ended."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its status, negative for a signal, and what it said if it was kept."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class GuestAgent:
+    """The agent of one guest. Threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        """`path`: the socket, at which the hypervisor listens."""
+        self._link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._link.connect(str(path))
+        self._lock = threading.Lock()
+        self._received = b""
+        self._in_step = False
+        """Whether the next answer is that to the next command."""
+
+    def close(self) -> None:
+        """Hang up."""
+        self._link.close()
+
+    def answers(self, timeout: float) -> bool:
+        """Whether the guest takes commands, at the latest after so many seconds."""
+        try:
+            self._ask("guest-ping", {}, timeout)
+        except AgentSilentError:
+            return False
+        return True
+
+    def start(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> int:
+        """Start a program as root; its process id in the guest. What it says is kept."""
+        words = [f"{name}={value}" for name, value in {"PATH": PATH, **(env or {})}.items()]
+        program, *arguments = argv
+        what = {"path": program, "arg": arguments, "env": words, "capture-output": True}
+        return int(self._ask("guest-exec", what)["pid"])
+
+    def ended(self, pid: int) -> Ended | None:
+        """How a started program ended, asked at most once after its end; None while it runs."""
+        found = self._ask("guest-exec-status", {"pid": pid})
+        if not found["exited"]:
+            return None
+        status = -found["signal"] if "signal" in found else found.get("exitcode", 0)
+        return Ended(status, _text(found.get("out-data")), _text(found.get("err-data")))
+
+    def run(
+        self, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None
+    ) -> Completed | None:
+        """Run a program to its end; None if it has not ended after `timeout` seconds."""
+        ended = self.wait(self.start(argv, env), timeout)
+        return None if ended is None else Completed(ended.status, ended.stdout, ended.stderr)
+
+    def wait(self, pid: int, timeout: float) -> Ended | None:
+        """Wait for a started program's end; None if it still runs after `timeout` seconds."""
+        deadline, pause = time.monotonic() + timeout, LEAST_WAIT_SECONDS
+        while (ended := self.ended(pid)) is None:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(pause)
+            pause = min(2 * pause, MOST_WAIT_SECONDS)
+        return ended
+
+    def _ask(
+        self, command: str, arguments: Mapping[str, Any], timeout: float = ANSWER_SECONDS
+    ) -> Any:
+        """The answer to a command; `RuntimeError` if the agent refuses it."""
+        deadline = time.monotonic() + timeout
+        with self._lock:
+            if not self._in_step:
+                self._fall_into_step(deadline)
+            self._in_step = False
+            self._send(b"", command, arguments)
+            answer = json.loads(self._line(deadline))
+            self._in_step = True
+        if "return" not in answer:
+            raise RuntimeError(f"{command}: {answer['error']['desc']}")
+        return answer["return"]
+
+    def _fall_into_step(self, deadline: float) -> None:
+        """Pass over answers to commands that were given up."""
+        number = secrets.randbits(31)
+        self._send(_FLUSH, "guest-sync-delimited", {"id": number})
+        while True:
+            line = self._line(deadline)
+            _, flush, after = line.rpartition(_FLUSH)
+            if flush and json.loads(after).get("return") == number:
+                return
+
+    def _send(self, before: bytes, command: str, arguments: Mapping[str, Any]) -> None:
+        words = json.dumps({"execute": command, "arguments": arguments})
+        try:
+            self._link.sendall(before + words.encode() + b"\n")
+        except OSError as error:
+            raise AgentGoneError(f"it hung up ({error.strerror})") from error
+
+    def _line(self, deadline: float) -> bytes:
+        while b"\n" not in self._received:
+            self._link.settimeout(max(deadline - time.monotonic(), 0.001))
+            try:
+                more = self._link.recv(1 << 16)
+            except TimeoutError as error:
+                raise AgentSilentError("no answer in time") from error
+            except OSError as error:
+                raise AgentGoneError(f"it hung up ({error.strerror})") from error
+            if not more:
+                raise AgentGoneError("it hung up")
+            self._received += more
+        line, _, self._received = self._received.partition(b"\n")
+        return line
+
+
+def _text(encoded: str | None) -> str:
+    return base64.b64decode(encoded or "").decode(errors="replace")

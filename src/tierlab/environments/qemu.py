@@ -1,0 +1,95 @@
+"""The QEMU environment: each server in a guest, a virtual machine that libvirt keeps.
+
+Where this machine's processors can run guests, they do (KVM); else they are emulated (TCG).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from tierlab.environments import image, kvm, libvirt_daemon
+from tierlab.environments.base import Capability, DomainSpec, Probe
+from tierlab.environments.bridged import BridgedEnvironment
+from tierlab.environments.files import make_folder
+from tierlab.environments.host_domain import Ground
+from tierlab.environments.host_probe import probe_host
+from tierlab.environments.libvirt_daemon import LibvirtDaemon
+from tierlab.environments.qemu_domain import Hypervisor, QemuDomain
+from tierlab.errors import UserError
+from tierlab.machine.programs import locate
+
+PROGRAMS: Mapping[str, str] = {
+    **libvirt_daemon.PROGRAMS,
+    "qemu-system-x86_64": "qemu-system-x86",
+}
+"""Each with the Debian package that brings it."""
+
+NEEDED = (
+    *(Capability.NETWORK, Capability.ACCOUNTING, Capability.UNPRIVILEGED),
+    *(Capability.PIN, Capability.WEIGHT),
+)
+"""A guest has these here or cannot be made."""
+
+NEVER = {
+    Capability.MIGRATE: "its guests are not moved to another host yet",
+    Capability.DISK: "a guest's disk is a file of this host's that its hypervisor reads and writes",
+    Capability.RETRIES: "each guest's kernel has its own TCP",
+    Capability.PROCESSES: "each server runs on a kernel of its own",
+}
+
+EMULATED, ACCELERATED = 15.0, 1.5
+"""How many times as long work may take in a guest."""
+
+
+class Qemu(BridgedEnvironment):
+    """Guests on this host, for one trial."""
+
+    name: ClassVar[str] = "qemu"
+
+    @classmethod
+    def probe(cls) -> Probe:
+        """Look at rights, programs and the image; `UserError` if no guest can be made."""
+        if os.geteuid() != 0:
+            raise _refusal("it needs root")
+        missing = [package for name, package in PROGRAMS.items() if locate(name) is None]
+        if missing:
+            raise _refusal(f"packages are missing: {', '.join(dict.fromkeys(missing))}")
+        probe = probe_host(cls.name, NEVER)
+        for capability in NEEDED:
+            if capability in probe.cannot:
+                raise _refusal(probe.cannot[capability])
+        try:
+            image.find()
+        except UserError as error:
+            raise _refusal(str(error).rstrip(".")) from error
+        cannot = dict(probe.cannot)
+        del cannot[Capability.VCPUS]
+        return replace(probe, can=frozenset(Capability) - frozenset(cannot), cannot=cannot)
+
+    @property
+    def slowness(self) -> float:
+        """By what runs the guests."""
+        return ACCELERATED if kvm.serves() else EMULATED
+
+    def create(self, spec: DomainSpec) -> QemuDomain:
+        """Make a domain: a folder now, a guest when it starts."""
+        return QemuDomain(self._ground, spec, self._hypervisor)
+
+    def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
+        ground = super()._prepare(sysctls)
+        folder = self.work / ".guests"
+        make_folder(self._ledger, folder, mode=0o700)
+        self._hypervisor = Hypervisor(
+            LibvirtDaemon(ground, "qemu"), image.find(), kvm.serves(), sysctls, folder
+        )
+        return ground
+
+
+def _refusal(reason: str) -> UserError:
+    return UserError(
+        f"system.environment: qemu cannot be used here, because {reason};"
+        " mend that, or use environment 'native'."
+    )
