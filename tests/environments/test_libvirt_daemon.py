@@ -67,10 +67,14 @@ def test_the_machines_own_libvirt_is_not_touched(trial: str, traces: Traces) -> 
 def test_the_end_of_one_trial_leaves_anothers_daemon_its_folders(
     trial: str,
     traces: Traces,  # noqa: ARG001
+    tmp_path: Path,
 ) -> None:
-    """A folder that is removed on the host takes what another trial has mounted there with it."""
+    """A folder that is removed on the host takes what another trial has mounted there with it.
+
+    The two know nothing of each other's ledgers.
+    """
     before = {place: Path(place).exists() for place in SHADOWED}
-    first, second = (Native(Ledger(f"{trial}{name}")) for name in "ab")
+    first, second = (Native(Ledger(f"{trial}{name}", tmp_path / name)) for name in "ab")
     daemons = [LibvirtDaemon(native._ground, "lxc") for native in (first, second)]
     first.destroy()
     for place in SHADOWED:

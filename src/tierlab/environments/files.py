@@ -36,24 +36,25 @@ def make_folder(ledger: Ledger, path: Path, kind: str = "folder", mode: int = 0o
     return entry
 
 
-def share_folder(ledger: Ledger, path: Path) -> bool:
+def share_folder(ledger: Ledger, path: Path) -> None:
     """Have a folder that programs of any trial use; the last one to end removes it, if empty.
 
-    One that was there before any trial stays. Returns whether it is the trials'.
+    One that was there before any trial stays.
     """
-    if path.exists() and not ledger.others_list("empty folder", path=str(path)):
-        return False
-    ledger.add("empty folder", path=str(path))
-    path.mkdir(exist_ok=True)
-    return True
+    if not path.exists() or ledger.others_list("empty folder", path=str(path)):
+        ledger.add("empty folder", path=str(path))
+        path.mkdir(exist_ok=True)
 
 
 def share_mount_point(ledger: Ledger, path: Path) -> None:
-    """Have a folder to mount something on where other trials do not see it.
+    """Have a folder to mount something on where nobody else sees it; it goes as a shared one does.
 
-    They would take it away, mount and all: a mark in it says that it is used.
+    Whoever removed it would take the mount away too, so a mark in it, named after the trial, keeps
+    it. One with nothing but marks is the trials', whichever ledgers they have.
     """
-    if share_folder(ledger, path):
-        mark = path / f"tierlab-{ledger.trial}"
-        ledger.add("empty folder", path=str(mark))
-        mark.mkdir(parents=True, exist_ok=True)
+    names = [entry.name for entry in path.iterdir()] if path.exists() else ["tierlab-"]
+    if names and all(name.startswith("tierlab-") for name in names):
+        ledger.add("empty folder", path=str(path))
+    mark = path / f"tierlab-{ledger.trial}"
+    ledger.add("empty folder", path=str(mark))
+    mark.mkdir(parents=True, exist_ok=True)
