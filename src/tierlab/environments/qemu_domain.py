@@ -140,6 +140,8 @@ class QemuDomain(HostDomain):
         finally:
             if self._agent is not None:
                 self._agent.close()
+            if self._machine is not None:
+                self._machine.wait_forgotten()
             self._agent = self._machine = None
 
     def _is_mine(self, entry: Entry) -> bool:
@@ -175,6 +177,7 @@ class QemuDomain(HostDomain):
         """Start a program as root, in the domain's folder; without a log, its words are kept."""
         if log is not None:
             self.make_folder(str(Path(log).parent))
+            (self.folder / log).touch()
         process = guest_process.start(
             self._agent_here(),
             argv,
@@ -211,8 +214,10 @@ class QemuDomain(HostDomain):
         """Make a folder in the folder."""
         if not self._disk.hold(name):
             return super().make_folder(name)
-        path = self.folder / name
-        self._as_root(["install", "-d", *self._owner(), str(path)])
+        path, user = self.folder / name, self._ground.user
+        assert user is not None  # `probe` refuses a machine without setpriv
+        owner = ["--owner", str(user.pw_uid), "--group", str(user.pw_gid)]
+        self._as_root(["install", "-d", *owner, str(path)])
         return path
 
     def get(self, name: str, target: Path) -> None:
@@ -222,11 +227,6 @@ class QemuDomain(HostDomain):
             return
         with self._disk.brought_out(name) as copy:
             super().get(str(copy.relative_to(self.folder)), target)
-
-    def _owner(self) -> list[str]:
-        user = self._ground.user
-        assert user is not None
-        return ["--owner", str(user.pw_uid), "--group", str(user.pw_gid)]
 
     def _as_root(self, argv: Sequence[str]) -> None:
         process = self.start_program(argv)

@@ -23,6 +23,7 @@ from tierlab.machine.kernel_files import parse_list
 
 KIB = 1 << 10
 BALLOON_SECONDS = 30.0
+FORGET_SECONDS = 20.0
 POLL_SECONDS = 0.05
 THREAD = re.compile(r"CPU (\d+)/")
 """How QEMU names the thread of a vCPU."""
@@ -53,6 +54,12 @@ class Machine:
     def runs(self) -> bool:
         """Whether the hypervisor lives."""
         return self._process is not None and is_alive(self._process)
+
+    def wait_forgotten(self) -> None:
+        """Wait until libvirt has seen its end: only then may another bear its name."""
+        deadline = time.monotonic() + FORGET_SECONDS
+        while self._state(".xml").exists() and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
 
     def last_words(self) -> str:
         """What the guest's kernel said last."""
