@@ -51,7 +51,7 @@ class Recipe:
     machine: str = MACHINE
     init: str = resources.files(__package__).joinpath("guest_init.sh").read_text()
     """The guest's first program."""
-    layout: int = 1
+    layout: int = 2
     """Counts how the builder lays the parts out."""
 
     @property

@@ -8,6 +8,7 @@ ledger lists and appears in the cache by a rename: never half an image.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -41,10 +42,16 @@ WITHOUT = (
 LITTER = (
     *("etc/machine-id", "etc/hostname", "etc/resolv.conf", "var/lib/dbus/machine-id"),
     *("etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap"),
-    *("var/cache/*", "var/lib/apt/lists/*", "var/log/*", "var/lib/dpkg/*-old"),
+    *("var/cache/*", "var/log/*", "var/lib/dpkg/*-old"),
+    # Java's list of authorities bears the time of its making; no server speaks TLS.
+    "etc/ssl/certs/java/cacerts",
     *("etc/*-", "etc/ssl/private/*", "tmp/*", "var/tmp/*", "run/*"),
 )
 """What an installation leaves of the machine that it ran on, and of its time."""
+
+
+GONE = ("var/cache/apt", "var/lib/apt")
+"""Folders whose owner depends on how apt came to run."""
 
 
 def build(say: Callable[[str], None]) -> Image:
@@ -153,6 +160,8 @@ def _versions(root: Path) -> dict[str, str]:
 
 def _sweep(root: Path) -> None:
     """Take out what differs between two installations of the same packages."""
+    for name in GONE:
+        shutil.rmtree(root / name)
     for pattern in LITTER:
         for path in sorted(root.glob(pattern)):
             if path.is_dir() and not path.is_symlink():
