@@ -88,7 +88,7 @@ def test_a_domain_on_a_hybrid_host_is_placed_in_both_trees(tmp_path: Path) -> No
     hierarchy = find_hierarchy(hybrid(tmp_path))
     assert isinstance(hierarchy, Mixed)
     group = hierarchy.make(Ledger("both", tmp_path / "ledger"), "db.1")
-    old, new = (tmp_path / tree / "tierlab-both/db.1" for tree in ("cpu,cpuacct", "unified"))
+    old, new = (tmp_path / tree / "tierlab-both.trial/db.1" for tree in ("cpu,cpuacct", "unified"))
     assert group.entrances() == [old, new]
     (old / "cpuacct.usage").write_text("1500\n")
     for name, text in {
@@ -122,13 +122,13 @@ def test_a_unified_tree_without_controllers_is_used_for_pressure(tmp_path: Path)
     assert set(map(str, hierarchy.missing())) == {"pin", "memory", "disk"}
     ledger = Ledger("bare", tmp_path / "ledger")
     group = hierarchy.make(ledger, "db.1")
-    above = [tree / "tierlab-bare" for tree in (old, new)]
+    above = [tree / "tierlab-bare.trial" for tree in (old, new)]
     assert group.entrances() == [folder / "db.1" for folder in above]
     listed = {entry.what["path"] for entry in ledger.account().entries}
     assert listed == {str(folder) for at in above for folder in (at, at / "db.1")}
-    (old / "tierlab-bare/db.1/cpuacct.usage").write_text("1500\n")
-    (new / "tierlab-bare/db.1/cpu.stat").write_text("usage_usec 9\n")
-    (new / "tierlab-bare/db.1/cgroup.controllers").write_text("\n")
+    (old / "tierlab-bare.trial/db.1/cpuacct.usage").write_text("1500\n")
+    (new / "tierlab-bare.trial/db.1/cpu.stat").write_text("usage_usec 9\n")
+    (new / "tierlab-bare.trial/db.1/cgroup.controllers").write_text("\n")
     assert hierarchy.stats(group) == DomainStats(1500, None, None)
     assert set(group.sampled()) == {"cpu", "cpuacct", "unified"}
 
@@ -241,7 +241,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_and_not_in_the_ledger(
 ) -> None:
     root = unified(tmp_path)
     (root / "cgroup.subtree_control").write_text("cpuset cpu memory pids\n")
-    (root / "tierlab-one").write_text("in the way")
+    (root / "tierlab-one.trial").write_text("in the way")
     ledger = Ledger("one", tmp_path / "ledger")
     with pytest.raises(UserError, match="cannot make the control group"):
         V2(root).make(ledger, "db.1")

@@ -1,0 +1,124 @@
+"""RUBBoS with each server in a virtual machine of its own: driven, seen, reported, removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tierlab as api
+from tests.command import Command, Start
+from tests.conftest import Traces, host
+from tierlab.environments.qemu import Qemu
+from tierlab.errors import UserError
+
+Write = Callable[..., Path]
+TIERS = ("web.1", "app.1", "lb.1", "db.1")
+IN_QEMU = ("--environment", "qemu")
+BOOTING = "start servers"
+
+
+def obstacle() -> str | None:
+    """Why this machine has no virtual machines; None if it has."""
+    if os.geteuid() != 0:
+        return "needs root"
+    try:
+        Qemu.probe()
+    except UserError as refusal:
+        return str(refusal)
+    return None
+
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.timeout(1500),
+    pytest.mark.skipif(obstacle() is not None, reason=str(obstacle())),
+]
+
+
+def traces_of(command: Command, place: Path) -> Traces:
+    return Traces(f"t-001-{command.process.pid}", place / "state")
+
+
+def test_pages_are_served_driven_sampled_traced_reported_and_removed(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    file = experiment(users=6, up=10, run=30, down=5)
+    command = tierlab("run", file, *IN_QEMU)
+    ended = command.end(1200)
+    assert ended.status == 0, ended.stderr
+    assert "qemu" in ended.stdout
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    assert run.manifest.exit.state == "done"
+    assert run.manifest.environment == "qemu"
+    assert not run.missing
+    assert (run.path / "report.html").exists()
+    assert set(run.manifest.clocks) == set(TIERS)
+    for name, readings in run.manifest.clocks.items():
+        assert len(readings) == 2, name
+        assert all(each.uncertainty_ns < 50_000_000 for each in readings), readings
+    with run.connect() as db:
+        (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
+        assert served > 5
+        traced = dict(db.execute("SELECT server, count(*) FROM visits GROUP BY 1").fetchall())
+        assert set(traced) == set(TIERS)
+        assert traced["web.1"] >= served
+        for table in ("domain", "listen", "inside_process"):
+            names = db.execute(f"SELECT DISTINCT subject FROM {table}").fetchall()
+            assert {name for (name,) in names} == set(TIERS), table
+        # A virtual CPU is a thread of the hypervisor's: it ran, and what it waited is known.
+        threads = db.execute(
+            """SELECT subject, sum(run_ns), sum(wait_ns) FROM process
+            WHERE thread IS NOT NULL AND name LIKE 'CPU%' GROUP BY 1"""
+        ).fetchall()
+        assert {name for name, _, _ in threads} == set(TIERS)
+        assert all(run_ns > 0 and wait_ns is not None for _, run_ns, wait_ns in threads)
+        # What the guest wrote by its own clock lies within the trial by the host's.
+        start, end = run.manifest.phases[0].start_ns, run.manifest.phases[-1].end_ns
+        seen = db.execute(
+            """SELECT subject, count(*) FROM inside_cpu WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",
+            [start, end],
+        ).fetchall()
+        assert {name for name, ticks in seen if ticks > 10} == {f"{name}/cpu0" for name in TIERS}
+    for pair in run.manifest.observation.summaries["link"]["pairs"]:
+        linked = pair["by_id"] + pair["inferred"]
+        assert linked >= 0.95 * (pair["visits"] - pair["unlinked"])
+
+
+@pytest.mark.parametrize("seconds", [3, 25])
+def test_ctrl_c_while_machines_boot_leaves_nothing(
+    seconds: int, tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=2), *IN_QEMU)
+    command.wait_for(BOOTING)
+    time.sleep(seconds)
+    command.signal(signal.SIGINT)
+    ended = command.end()
+    assert ended.status == 130, ended.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+
+def test_kill_9_then_clean_leaves_nothing(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=5), *IN_QEMU)
+    command.wait_for(BOOTING)
+    time.sleep(20)
+    command.kill()
+    assert not traces_of(command, tmp_path).none(), "a killed trial cannot have tidied up"
+    cleaned = tierlab("clean").end()
+    assert cleaned.status == 0, cleaned.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
