@@ -5,12 +5,15 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** What RUBBoS does not do: binary statements, cursors, several results, errors, large results. */
+/**
+ * What RUBBoS does not do: binary statements, cursors, several results, errors, large results. Its one
+ * argument is the password.
+ */
 public final class Statements {
     private static final String BINARY = "&useServerPrepStmts=true&cachePrepStmts=false";
 
     public static void main(String[] arguments) throws Exception {
-        String url = "jdbc:mariadb://127.0.3.1:3306/rubbos?user=rubbos&password=rubbos";
+        String url = "jdbc:mariadb://127.0.3.1:3306/rubbos?user=rubbos&password=" + arguments[0];
         for (String options : new String[] {BINARY, "&allowMultiQueries=true"}) {
             try (Connection connection = DriverManager.getConnection(url + options)) {
                 prepared(connection, options.equals(BINARY));

@@ -84,9 +84,9 @@ class Bed(FourTiers):
             self.start()
             self.browse(list(PAGES))
             self.browse(list(PAGES), close=True)
-            self.run(
-                ["java", "-cp", str(CONNECTOR), str(Path(__file__).parent / "Statements.java")]
-            )
+            program = Path(__file__).with_name("Statements.java")
+            password = self.system.credentials.password
+            self.run(["java", "-cp", str(CONNECTOR), str(program), password])
         self._load = path
 
     def load(self) -> Path:
