@@ -106,7 +106,7 @@ class Bed(FourTiers):
         """Run tcpdump on the servers' ports while the block runs."""
         path = self.folder / f"{name}.pcap"
         wanted = "tcp port 8080 or tcp port 8009 or tcp port 3306"
-        command = ["tcpdump", "-i", "lo", "-Q", "in", "-s", "0", "-B", "65536", "-Z", "root"]
+        command = ["tcpdump", "-i", "lo", "-Q", "in", "-s", "0", "-B", "524288", "-Z", "root"]
         command += ["--time-stamp-precision=nano", "-w", str(path), wanted]
         # Its own: in that of an earlier one, all that is waited and looked for would be there.
         log = self.folder / f"{name}.log"
