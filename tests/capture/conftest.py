@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "trace"))
 from tracer_bed import Bed
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     if os.geteuid() != 0:
         pytest.skip("needs root")
