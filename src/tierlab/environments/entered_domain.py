@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tierlab.environments.base import DomainSpec
 from tierlab.environments.container_root import obstacle
-from tierlab.environments.host_domain import Ground, HostDomain
+from tierlab.environments.host_domain import CAPABILITIES, Ground, HostDomain
 from tierlab.environments.process import Identity, Launch, identify, is_alive
 from tierlab.errors import UserError
 
@@ -29,7 +29,7 @@ class EnteredDomain(HostDomain):
     A subclass has it made in `_make_group`, which ends with `_keep`.
     """
 
-    given_up = (*HostDomain.given_up, "--bounding-set=-all", "--inh-caps=-all")
+    given_up = (*HostDomain.given_up, *CAPABILITIES)
 
     def __init__(self, ground: Ground, spec: DomainSpec) -> None:
         super().__init__(ground, spec)

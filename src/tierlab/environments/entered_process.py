@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from signal import SIGCONT, Signals
 
 import psutil
 
-from tierlab.environments.process import POLL_SECONDS, HostProcess, stat
+from tierlab.environments.process import HostProcess, Process, stat
 
 
 class EnteredProcess(HostProcess):
@@ -25,10 +24,7 @@ class EnteredProcess(HostProcess):
 
     def wait(self, timeout: float) -> int | None:
         """Wait up to `timeout` seconds for the end, and wake who waits for it meanwhile."""
-        deadline = time.monotonic() + timeout
-        while (status := self.poll()) is None and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
-        return status
+        return Process.wait(self, timeout)
 
     def signal(self, number: Signals) -> None:
         """Send a signal to the program itself; who waits for it would not pass it on.

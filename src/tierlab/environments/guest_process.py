@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from signal import SIGKILL, SIGTERM, Signals
 from typing import IO
@@ -12,7 +11,6 @@ from tierlab.environments.process import KILL_SECONDS, Process
 
 GROUPS = "/sys/fs/cgroup/tierlab"
 SHELL = "/bin/sh"
-POLL_SECONDS = 0.05
 COMMAND_SECONDS = 30.0
 """For a small command in a guest, whose processor may be emulated and contended."""
 MOST_FILES = 65_536
@@ -68,13 +66,6 @@ class GuestProcess(Process):
                     self._status = ended.status
                     self.output = (ended.stdout, ended.stderr)
         return self._status
-
-    def wait(self, timeout: float) -> int | None:
-        """Ask now and then."""
-        deadline = time.monotonic() + timeout
-        while (status := self.poll()) is None and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
-        return status
 
     def signal(self, number: Signals) -> None:
         """Send a signal inside the guest, if it runs."""

@@ -31,6 +31,9 @@ from tierlab.environments.process import Launch, Process, end
 from tierlab.environments.removal import GRACE, remove_listed
 from tierlab.errors import UserError
 
+CAPABILITIES = ("--bounding-set=-all", "--inh-caps=-all")
+"""Options of setpriv(1) with which a program has none and gets none."""
+
 
 @dataclass(frozen=True)
 class Ground:
@@ -218,17 +221,20 @@ class HostDomain(Domain):
 
     def _launch(self, argv: Sequence[str], env: Mapping[str, str] | None) -> Launch:
         ground = self._ground
-        prefix = list(self._entry())
-        if ground.user is not None:
-            user = ground.user
-            prefix = [
-                *prefix,
-                *("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}"),
-                *(*self.given_up, "--"),
-            ]
+        prefix = [*self._entry(), *self._unprivileged()]
         groups = [] if self._group is None else self._group.entrances()
         token = ground.ledger.token
         return Launch(argv, token, groups, prefix, env, cwd=self.folder)
+
+    def _unprivileged(self) -> list[str]:
+        """Start of a command that runs as the servers' user; empty where there is no other."""
+        user = self._ground.user
+        if user is None:
+            return []
+        return [
+            *("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}"),
+            *(*self.given_up, "--"),
+        ]
 
     def _controlled(self, wanted: Capability) -> tuple[Hierarchy, Group]:
         hierarchy = self._ground.hierarchy

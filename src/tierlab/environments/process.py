@@ -162,9 +162,15 @@ class Process(ABC):
     def poll(self) -> int | None:
         """Exit status, negative for a signal; None while it runs."""
 
-    @abstractmethod
     def wait(self, timeout: float) -> int | None:
-        """Wait up to `timeout` seconds for the end; the exit status, or None if it still runs."""
+        """Wait up to `timeout` seconds for the end; the exit status, or None if it still runs.
+
+        Asks now and then, unless its kind knows better.
+        """
+        deadline = time.monotonic() + timeout
+        while (status := self.poll()) is None and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        return status
 
     @abstractmethod
     def signal(self, number: Signals) -> None:

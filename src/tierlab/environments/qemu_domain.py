@@ -24,7 +24,7 @@ from tierlab.environments.cgroup import Group
 from tierlab.environments.guest_agent import AgentSilentError, GuestAgent
 from tierlab.environments.guest_disk import STAGE, DiskFolders, make_disk
 from tierlab.environments.guest_process import GROUPS, GuestProcess
-from tierlab.environments.host_domain import Ground, HostDomain
+from tierlab.environments.host_domain import CAPABILITIES, Ground, HostDomain
 from tierlab.environments.image import Image
 from tierlab.environments.ledger import Entry
 from tierlab.environments.libvirt_daemon import LibvirtDaemon
@@ -54,6 +54,8 @@ class Hypervisor:
 
 class QemuDomain(HostDomain):
     """One guest."""
+
+    given_up = (*HostDomain.given_up, *CAPABILITIES)
 
     def __init__(self, ground: Ground, spec: DomainSpec, hypervisor: Hypervisor) -> None:
         super().__init__(ground, spec)
@@ -189,14 +191,6 @@ class QemuDomain(HostDomain):
         if log is not None:
             self._processes.append(process)
         return process
-
-    def _unprivileged(self) -> list[str]:
-        user = self._ground.user
-        assert user is not None
-        return [
-            *("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}"),
-            *(*self.given_up, "--bounding-set=-all", "--inh-caps=-all", "--"),
-        ]
 
     def put(self, source: Path, name: str) -> Path:
         """Copy a file or a tree into the folder, or onto the guest's disk."""
