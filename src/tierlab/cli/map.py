@@ -42,7 +42,7 @@ def show_map(
     machine: Annotated[
         str,
         typer.Option(
-            help="Another machine: an XML file of lstopo, or a description such as"
+            help="Another machine: ssh://HOST, an XML file of lstopo, or a description such as"
             ' "pack:2 numa:1 core:4 pu:1".',
         ),
     ] = HOST,

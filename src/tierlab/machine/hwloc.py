@@ -2,9 +2,10 @@
 
 There is no kept Python binding of hwloc among the packages, so its own programs are asked:
 `lstopo` (hwloc's manual page lstopo(1)) for the shape and `hwloc-calc` (hwloc-calc(1)) for
-locations such as `package:0.core:0-3`. A source is what hwloc's programs take with `-i`:
+locations such as `package:0.core:0-3`. A source is one of:
 
 - `HOST`, this machine;
+- `ssh://[user@]host[:port]`, another machine that has hwloc too;
 - the path of a file that `lstopo --of xml` wrote, here or on another machine;
 - a synthetic description such as `pack:2 numa:1 core:4 pu:1`.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tierlab.errors import UserError
+from tierlab.machine import remote
 
 HOST = "host"
 PACKAGE = "hwloc-nox"
@@ -30,11 +32,12 @@ def export(source: str = HOST) -> ElementTree.Element:
 
     A file goes through lstopo too, so that what is parsed here is always hwloc's own output.
     """
-    done = _ask("lstopo-no-graphics", ["--of", "xml", *_input(source)])
+    done = _ask("lstopo-no-graphics", source, ["--of", "xml"])
     if done.returncode != 0 or not done.stdout:
         raise UserError(
             f"machine '{source}': hwloc cannot read it ({_first_line(done.stderr)}); give an XML"
-            ' file of lstopo, or a synthetic description such as "pack:2 numa:1 core:4 pu:1".'
+            " file of lstopo, ssh://HOST, or a synthetic description such as"
+            ' "pack:2 numa:1 core:4 pu:1".'
         )
     return ElementTree.fromstring(done.stdout)
 
@@ -48,8 +51,8 @@ def pus_at(location: str, source: str = HOST) -> tuple[int, ...]:
     """
     if location.startswith("-"):
         raise _nowhere(location, source, "that is an option")
-    asked = [*_input(source), "--physical-output", "--intersect", "PU", location]
-    done = _ask("hwloc-calc", asked)
+    asked = ["--physical-output", "--intersect", "PU", location]
+    done = _ask("hwloc-calc", source, asked)
     # hwloc-calc leaves out what it does not know, says so and ends well. That it adds a NUMA node
     # to a description that has none ("Inserting ...") is no complaint.
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("Inserting")]
@@ -69,6 +72,8 @@ def _nowhere(location: str, source: str, why: str) -> UserError:
 def _input(source: str) -> list[str]:
     if source == HOST:
         return []
+    if source.startswith(remote.SCHEME):
+        return ["-i", "-", "--if", "xml"]
     if source.startswith("-"):
         raise UserError(f"machine '{source}': is an option; give a file or a description.")
     if source.endswith(".xml") and not Path(source).is_file():
@@ -76,13 +81,19 @@ def _input(source: str) -> list[str]:
     return ["-i", source]
 
 
-def _ask(program: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+def _ask(program: str, source: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     path = shutil.which(program)
     if path is None:
         raise UserError(f"{program} is missing; install the package {PACKAGE}.")
+    told = remote.export(source) if source.startswith(remote.SCHEME) else None
     try:
         return subprocess.run(
-            [path, *arguments], capture_output=True, text=True, check=False, timeout=SECONDS
+            [path, *_input(source), *arguments],
+            input=told,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
         )
     except subprocess.TimeoutExpired as error:
         raise UserError(f"{program} gave no answer within {SECONDS:.0f} s.") from error
