@@ -71,9 +71,15 @@ impl Http1 {
         self.uncertain = self.exchanges.len();
     }
 
-    /// A reply begins after some were lost. It is not the one whose beginning was seen.
+    /// A reply begins after some were lost. It is not the one whose beginning was seen. If the last
+    /// request was lost too, it is that one's: the replies of those before were among the lost.
     fn resume_replies(&mut self, cx: &mut Context<'_>) {
         self.replies.state = State::Head;
+        if self.requests.state == State::Lost {
+            for _ in 0..self.uncertain {
+                self.exchanges.replied(None, cx);
+            }
+        }
         self.uncertain = 0;
         if self.exchanges.first().is_some_and(|it| it.reply_start_ns.is_some()) {
             self.exchanges.replied(None, cx);

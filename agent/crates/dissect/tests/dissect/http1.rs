@@ -214,6 +214,27 @@ fn what_was_lost_after_an_unseen_head_is_not_its_content() {
     assert_eq!(ends, [end]);
 }
 
+/// Taken for that of the request before, it would have content, and end somewhere in another reply.
+#[test]
+fn the_reply_to_a_lost_head_is_not_that_of_a_request_whose_reply_was_lost() {
+    let mut it = Conversation::open(&web(), 50_000, 0);
+    it.say(Client, GET);
+    it.lose(ServerSide, OK);
+    it.ack(Client);
+    it.lose(Client, b"HEAD /page HTTP/1.1\r\n\r\n");
+    it.say(ServerSide, b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n");
+    it.say(Client, b"GET /next HTTP/1.1\r\n\r\n");
+    it.lose(ServerSide, &[b'x'; 60]);
+    it.ack(Client);
+    it.say(Client, b"GET /last HTTP/1.1\r\n\r\n");
+    let long = [&b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n"[..], &[b'y'; 50]].concat();
+    let end = it.say(ServerSide, &long);
+    let results = results(&it);
+    assert_eq!(results.labels(), ["GET /a/{id}", "GET /next", "GET /last"]);
+    let departures: Vec<_> = results.visits.iter().map(|visit| visit.departure_ns).collect();
+    assert_eq!(departures, [None, None, Some(end)]);
+}
+
 #[test]
 fn a_conversation_is_taken_up_in_the_middle() {
     let mut it = Conversation::silent(&web(), 50_000, 0);
