@@ -1,5 +1,6 @@
-"""Captures of the real four tiers at about 200 requests under way, their raw visits kept: once
-where requests queue for Tomcat's threads and pool, once where they crowd into the database."""
+"""Captures of the real four tiers, their raw visits kept: at about 200 requests under way with
+Tomcat's threads and pool as shipped and with few threads and a small pool, and at nearly twice as
+many with them as shipped."""
 
 from __future__ import annotations
 
@@ -34,14 +35,16 @@ think = "0s"
 connection = "keep-alive"
 images = false
 mix = "read-write"
-phases = {{ ramp_up = "14s", runtime = "14s", ramp_down = "1s" }}
+phases = {{ ramp_up = "12s", runtime = "10s", ramp_down = "1s" }}
 """
 
 BEDS = {
-    "narrow": {"threads": 60, "pool": 10, "users": 420},
-    "wide": {"threads": 200, "pool": 64, "users": 420},
+    "narrow": {"threads": 60, "pool": 10, "users": 225},
+    "wide": {"threads": 200, "pool": 64, "users": 225},
+    "crowded": {"threads": 200, "pool": 64, "users": 420},
 }
-"""By name: the soft resources of the application server, and the users."""
+"""By name: the soft resources of the application server, and the users, who never think: nearly all
+have a request under way, on a slow machine as on a quick one."""
 
 KEEPING_AGENT = """#!/bin/sh
 # The agent, but raw visits stay: a trial removes them once they are linked.

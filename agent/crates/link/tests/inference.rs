@@ -141,6 +141,15 @@ fn without_literals_it_says_how_unsure_it_is() {
     assert!((stated / lb.0.len() as f64 - lb.right()).abs() < 0.1);
 }
 
+/// Where requests wait for connections, one is used again just when its holder replies: that tells
+/// identical requests apart.
+#[test]
+fn a_connection_lent_again_tells_whose_it_was() {
+    let setting = Setting { literals: false, keeps: true, pool: 30, ..Setting::default() };
+    let (_, lb) = judge("lent again", setting);
+    assert!(lb.right() >= 0.97 && lb.wrong() <= 0.03);
+}
+
 /// Nothing but one page: its statements' order cannot be told from their repetition. It is silent
 /// rather than wrong.
 #[test]

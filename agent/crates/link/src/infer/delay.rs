@@ -11,7 +11,24 @@ const UNIT_NS: f64 = 1_000.0;
 /// Weight of what is not known: a delay as likely in one bucket as in another.
 const PRIOR: f64 = 1.0;
 
-/// How often which delay was seen; a negative one is the reply's start before the last child's end.
+/// A delay, ready to be looked up.
+#[derive(Clone, Copy, Debug)]
+pub struct Delay {
+    /// Its [`bucket`].
+    pub bucket: u16,
+    /// The natural logarithm of its seconds; none when it is not positive.
+    pub log: Option<f64>,
+}
+
+impl Delay {
+    /// A delay in nanoseconds.
+    pub fn new(delay_ns: i64) -> Self {
+        let log = (delay_ns > 0).then(|| (delay_ns as f64 * 1e-9).ln());
+        Self { bucket: bucket(delay_ns) as u16, log }
+    }
+}
+
+/// How often which delay was seen; a negative one is the second moment before the first.
 #[derive(Clone, Debug)]
 pub struct Delays {
     counts: Box<[f64; BUCKETS]>,

@@ -1,8 +1,9 @@
 //! What is usual: how long what takes, and how large replies are, on one page and on all.
 
-use crate::infer::delay::{BUCKETS, Delays, bucket};
+use crate::infer::delay::{BUCKETS, Delay, Delays, bucket};
 use crate::infer::ratio::{RatioScale, Ratios};
 use crate::infer::replies::Replies;
+use crate::infer::reuse::{Reuse, ReuseScale};
 use crate::names::Name;
 use rustc_hash::FxHashMap;
 
@@ -41,6 +42,8 @@ pub struct Habits {
     pages: FxHashMap<Name, Habit>,
     before: Ratios,
     after: Ratios,
+    /// The next uses of connections.
+    pub reuse: Reuse,
     /// The sizes of replies.
     pub replies: Replies,
 }
@@ -52,22 +55,8 @@ pub struct Place {
     pub before: Delay,
     /// From the lease's last reply to the parent's reply.
     pub after: Delay,
-}
-
-/// A delay, ready to be looked up.
-#[derive(Clone, Copy, Debug)]
-pub struct Delay {
-    bucket: u16,
-    /// The natural logarithm of its seconds; none when it is not positive.
-    pub log: Option<f64>,
-}
-
-impl Delay {
-    /// A delay in nanoseconds.
-    pub fn new(delay_ns: i64) -> Self {
-        let log = (delay_ns > 0).then(|| (delay_ns as f64 * 1e-9).ln());
-        Self { bucket: bucket(delay_ns) as u16, log }
-    }
+    /// From the parent's reply to the next use of the lease's connection; none where there was none.
+    pub again: Option<Delay>,
 }
 
 /// Logarithms of the delays that are usual at a lease's first and last moment.
@@ -79,10 +68,12 @@ pub struct Reference {
     pub after: Option<f64>,
 }
 
-/// How far delays are from their references, on all pages, ready to be looked up.
+/// What holds for all pages, ready to be looked up: how far delays are from their references, and
+/// when connections are used again.
 pub struct Followed {
     before: RatioScale,
     after: RatioScale,
+    reuse: ReuseScale,
 }
 
 /// What one page's habits say of a lease, worked out for every place.
@@ -95,7 +86,8 @@ pub struct Scale<'a> {
 }
 
 impl Scale<'_> {
-    /// The logarithm of the density of a lease at this place, per second squared.
+    /// The logarithm of the density of a lease at this place, per second squared, and of the next
+    /// use of its connection, if there was one.
     pub fn place(&self, place: Place, reference: Reference) -> f64 {
         let of = |table: &[f64], delay: Delay, reference, ratios: &RatioScale| {
             let usual = table[delay.bucket as usize];
@@ -106,6 +98,7 @@ impl Scale<'_> {
         };
         of(&self.before, place.before, reference.before, &self.followed.before)
             + of(&self.after, place.after, reference.after, &self.followed.after)
+            + place.again.map_or(0.0, |again| self.followed.reuse.log_density(again))
     }
 
     /// How much likelier a lease and a parent that share a literal (`rarity` times rarer than
@@ -124,6 +117,7 @@ impl Habits {
             pages: FxHashMap::default(),
             before: Ratios::new(),
             after: Ratios::new(),
+            reuse: Reuse::new(),
             replies: Replies::default(),
         }
     }
@@ -137,6 +131,7 @@ impl Habits {
         }
         self.before.fade(FADE);
         self.after.fade(FADE);
+        self.reuse.fade(FADE);
         self.replies.fade(FADE);
     }
 
@@ -167,9 +162,10 @@ impl Habits {
         }
     }
 
-    /// How far delays are from their references.
+    /// What holds for all pages, worked out.
     pub fn followed(&self) -> Followed {
-        Followed { before: self.before.scale(), after: self.after.scale() }
+        let (before, after) = (self.before.scale(), self.after.scale());
+        Followed { before, after, reuse: self.reuse.scale() }
     }
 
     /// One page's habits, worked out.

@@ -15,9 +15,15 @@ const SILENCE_NS: i64 = 2_000_000_000;
 pub struct Lease {
     /// At least one.
     pub children: Vec<Visit>,
+    /// When its connection was used next; none when it fell silent, or is not lent.
+    pub next_ns: Option<i64>,
 }
 
 impl Lease {
+    fn beginning(visit: Visit) -> Self {
+        Self { children: vec![visit], next_ns: None }
+    }
+
     /// From the first child's arrival to the last one's departure.
     pub fn span(&self) -> Span {
         let first = &self.children[0];
@@ -64,7 +70,7 @@ impl Leases {
     /// connection that is not lent is a lease of its own.
     pub fn push(&mut self, visit: Visit, lesson: &Lesson) -> Option<Lease> {
         if !visit.lent {
-            return Some(Lease { children: vec![visit] });
+            return Some(Lease::beginning(visit));
         }
         let key = (visit.server, visit.connection);
         match self.open.get_mut(&key) {
@@ -72,7 +78,11 @@ impl Leases {
                 lease.children.push(visit);
                 None
             }
-            _ => self.open.insert(key, Lease { children: vec![visit] }),
+            _ => {
+                let next_ns = visit.span.arrival_ns;
+                let ended = self.open.insert(key, Lease::beginning(visit));
+                ended.map(|lease| Lease { next_ns: Some(next_ns), ..lease })
+            }
         }
     }
 
@@ -127,6 +137,16 @@ mod tests {
         let rest = leases.silent(i64::MAX);
         assert_eq!(rest.len(), 1);
         assert_eq!(rest[0].children[0].visit, 3);
+    }
+
+    #[test]
+    fn a_lease_knows_when_its_connection_was_used_again() {
+        let (lesson, mut leases) = (lesson(), Leases::default());
+        leases.push(statement(1, 1), &lesson);
+        leases.push(statement(2, 2), &lesson);
+        let ended = leases.push(statement(3, 1), &lesson).unwrap();
+        assert_eq!(ended.next_ns, Some(3_000_000));
+        assert_eq!(leases.silent(i64::MAX)[0].next_ns, None);
     }
 
     #[test]

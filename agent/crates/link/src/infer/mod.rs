@@ -9,6 +9,7 @@ mod lesson;
 mod marginals;
 mod ratio;
 mod replies;
+mod reuse;
 mod sample;
 mod sayings;
 mod scene;

@@ -1,7 +1,8 @@
 //! One window's leases and parents, and who may be whose.
 
+use crate::infer::delay::Delay;
 use crate::infer::grammar::Grammar;
-use crate::infer::habits::{Delay, Habits, Place, Reference, Scale};
+use crate::infer::habits::{Habits, Place, Reference, Scale};
 use crate::infer::lease::Lease;
 use crate::infer::marginals::{Edges, marginals};
 use crate::infer::ratio::Anchors;
@@ -142,7 +143,7 @@ impl<'a> Scene<'a> {
         let mut known = (Vec::new(), Vec::new());
         for (at, seeker) in self.seekers.iter().enumerate() {
             for candidate in seeker.candidates.iter().filter(|it| it.belief > SURE) {
-                let Place { before, after } = candidate.place;
+                let Place { before, after, .. } = candidate.place;
                 known.0.extend(before.log.map(|log| (seeker.start_ns, log, at as u32)));
                 known.1.extend(after.log.map(|log| (seeker.answered_ns, log, at as u32)));
             }
@@ -164,6 +165,8 @@ impl<'a> Scene<'a> {
             childless[candidate.parent as usize] -= candidate.belief;
         }
         for seeker in &self.seekers[..due] {
+            let sure = seeker.candidates.iter().find(|it| it.belief > SURE);
+            habits.reuse.see(sure.and_then(|it| it.place.again));
             for it in seeker.candidates.iter().filter(|it| it.belief > FAINT) {
                 let parent = &self.parents[it.parent as usize];
                 habits.see_lease(parent.page, it.place, it.rarity > 0.0, it.belief);
@@ -246,6 +249,7 @@ fn seeker(
         let place = Place {
             before: Delay::new(span.arrival_ns - parent.request_end_ns),
             after: Delay::new(parent.reply_start_ns.saturating_sub(answered_ns)),
+            again: lease.next_ns.map(|next| Delay::new(next.saturating_sub(parent.reply_start_ns))),
         };
         let hopeless = says < saying.best - UNHEARD && rarity == 0.0;
         (!hopeless).then_some(Candidate { parent: at, belief: 0.0, place, says, rarity })

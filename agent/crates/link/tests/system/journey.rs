@@ -178,7 +178,9 @@ impl System {
         self.keep(back, Some(lb));
         self.keep(front, Some(app));
         if over {
-            self.give_back(connection);
+            if !self.setting.keeps {
+                self.give_back(connection);
+            }
             self.render(user);
         } else {
             self.of(user).stage = Stage::Between;
@@ -203,15 +205,20 @@ impl System {
 
     fn leave_app(&mut self, user: usize) {
         let now = self.now_ns();
+        let keeps = self.setting.keeps;
         let request = self.of(user);
         let (app, web, id, page, ajp) =
             (request.app, request.web, request.id, request.page, request.ajp);
         let literals: Vec<u64> = request.parameter.into_iter().collect();
+        let kept = (keeps && request.at > 0).then_some(request.connection);
         let start = request.app_ns;
         (request.stage, request.reply_ns) = (Stage::WebOut, now);
         let label = self.pages[page].label;
         let served = visit(app, APP, ajp, (start, now), label, id, &literals);
         self.keep(served, Some(web));
+        if let Some(connection) = kept {
+            self.give_back(connection);
+        }
         self.ajp_idle.push(ajp);
         match self.for_thread.pop_front() {
             Some(next) => self.work(next, 150.0),

@@ -25,6 +25,8 @@ pub struct Setting {
     pub pool: usize,
     /// Idle connections are handed out again last in, first out.
     pub lifo: bool,
+    /// A page is made before its connection is given back.
+    pub keeps: bool,
     pub literals: bool,
     pub only_page: Option<usize>,
     pub seconds: f64,
@@ -39,6 +41,7 @@ impl Default for Setting {
             threads: 150,
             pool: 40,
             lifo: true,
+            keeps: false,
             literals: true,
             only_page: None,
             seconds: 6.0,
