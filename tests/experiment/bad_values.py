@@ -147,7 +147,7 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.workload",
         "rubis",
-        'system.workload must be "rubbos", not "rubis" (did you mean rubbos?)',
+        'system.workload must be "rubbos" or "static", not "rubis" (did you mean rubbos?)',
     ),
     ("system.db.server", "mysql", 'system.db.server must be "mariadb", not "mysql"'),
     ("system.web.mpm", "worker", 'system.web.mpm must be "event" or "prefork", not "worker"'),

@@ -10,10 +10,10 @@ from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 
 
-def trial(*changes: dict[str, Any]) -> Any:
+def trial(*changes: dict[str, Any], **system: Any) -> Any:
     document = {
         "experiment": {"name": "changed"},
-        "system": {"workload": "rubbos"},
+        "system": {"workload": "rubbos"} | system,
         "load": {"users": 1},
         "change": list(changes),
     }
@@ -53,3 +53,45 @@ def test_changes_come_in_order_of_time_and_are_kept_in_the_plan() -> None:
 def test_a_mistake_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         trial(change)
+
+
+def test_neighbours_rest_and_compute_again() -> None:
+    rest = {"at": "10s", "on": "neighbours", "vcpus": 1}
+
+    plan = trial(rest, neighbours={"count": 1, "vcpus": 2})
+
+    assert plan.change[0].vcpus == 1
+    assert plan.as_file()["change"] == [rest]
+
+
+@pytest.mark.parametrize(
+    ("change", "system", "sentence"),
+    [
+        ({"on": "neighbours", "vcpus": 1}, {}, r"change\[1\]\.on goes with system\.neighbours"),
+        (
+            {"on": "neighbours", "vcpus": 3},
+            {"neighbours": {"count": 2, "vcpus": 2}},
+            r"change\[1\]\.vcpus must be at most 2",
+        ),
+        (
+            {"on": "neighbours", "weight": 30},
+            {"neighbours": {"count": 2}},
+            r"change\[1\]\.weight is nothing that is changed of neighbours",
+        ),
+        (
+            {"on": "web.1", "vcpus": 1},
+            {},
+            r"change\[1\]\.vcpus is nothing that is changed of web\.1",
+        ),
+        (
+            {"on": "db.1", "weight": 30},
+            {"workload": "static"},
+            r'change\[1\]\.on must be a server of workload "static"',
+        ),
+    ],
+)
+def test_what_cannot_be_changed_of_neighbours_or_without_them_is_one_sentence(
+    change: dict[str, Any], system: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        trial({"at": "1s"} | change, **system)

@@ -47,7 +47,12 @@ def test_the_last_lines_are_those_that_say_something(tmp_path: Path) -> None:
 
 def test_an_application_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     application = Application(
-        "rubbos", tmp_path / "rubbos.jar", tmp_path, tmp_path, "/servlet/", "/servlet/Ready"
+        documents=tmp_path,
+        ready_path="/servlet/Ready",
+        name="rubbos",
+        jar=tmp_path / "rubbos.jar",
+        libraries=tmp_path,
+        dynamic_prefix="/servlet/",
     )
     with pytest.raises(UserError, match=r"rubbos\.jar is missing; build .*'make setup'"):
         application.check()

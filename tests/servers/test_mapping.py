@@ -78,3 +78,16 @@ def test_a_machine_that_is_too_small_is_a_sentence_with_the_key(
 ) -> None:
     with pytest.raises(UserError, match=sentence):
         plan(shape(**keys), MACHINE)
+
+
+def test_neighbours_take_one_pu_of_their_place_after_the_other() -> None:
+    asked = {"count": 2, "vcpus": 3, "place": "package:0.core:0-1", "weight": 256}
+
+    found = plan(shape(neighbours=asked), MACHINE)
+
+    assert found == {f"neighbour.{n}": Seats((0, 2, 0), weight=256) for n in (1, 2)}
+
+
+def test_neighbours_that_are_nowhere_are_named_by_their_key() -> None:
+    with pytest.raises(UserError, match=r"system\.neighbours\.place: 'core:99' is no place"):
+        plan(shape(neighbours={"count": 1, "place": "core:99"}), MACHINE)

@@ -11,7 +11,7 @@ import pytest
 from tierlab import experiment
 from tierlab.environments.base import Domain, DomainSpec, Environment
 from tierlab.environments.files import copy_tree
-from tierlab.servers.application import Application
+from tierlab.servers.application import Application, Pages
 from tierlab.servers.base import Endpoint, Site
 from tierlab.servers.database import Credentials
 from tierlab.servers.haproxy import HAProxy
@@ -49,7 +49,12 @@ def system(**tiers: Any) -> experiment.System:
 
 def application(folder: Path) -> Application:
     return Application(
-        "rubbos", folder / "a.jar", folder, folder, "/rubbos/servlet/", "/rubbos/servlet/Ready"
+        documents=folder,
+        ready_path="/rubbos/servlet/Ready",
+        name="rubbos",
+        jar=folder / "a.jar",
+        libraries=folder,
+        dynamic_prefix="/rubbos/servlet/",
     )
 
 
@@ -74,6 +79,24 @@ def test_httpd_accepts_its_configuration(tmp_path: Path, mpm: str, protocol: str
     command = [find_program("apache2"), "-t", "-f", str(tmp_path / "httpd.conf")]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.stderr.strip() == "Syntax OK"
+
+
+def test_httpd_alone_accepts_its_configuration_and_hands_nothing_on(tmp_path: Path) -> None:
+    for name in ("htdocs", "logs", "run"):
+        (tmp_path / name).mkdir()
+    tier = system(web={"mpm": "prefork"}).web
+    alone = Httpd(
+        site(tmp_path, "web.1", Endpoint("127.0.1.1", 8080, "http")),
+        tier.soft,
+        mpm=tier.mpm,
+        application=Pages(tmp_path, "/page.html"),
+    )
+    text = alone.render()["httpd.conf"]
+    (tmp_path / "httpd.conf").write_text(text)
+    command = [find_program("apache2"), "-t", "-f", str(tmp_path / "httpd.conf")]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.stderr.strip() == "Syntax OK"
+    assert "Proxy" not in text
 
 
 def test_httpds_threads_are_whole_processes_all_there_from_the_start(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every claim of both studies against made runs whose truth is known, and against lacking ones."""
+"""Every claim about one run against made runs whose truth is known, and against lacking ones."""
 
 from __future__ import annotations
 
@@ -33,14 +33,23 @@ def value(comparison: Comparison, how: str) -> float | None:
     return row.measured.value
 
 
-def test_there_are_the_two_studies() -> None:
-    assert NAMES == ["thrashing-modes", "transient-events"]
+def test_there_are_these_studies() -> None:
+    assert NAMES == [
+        "native-container-vm",
+        "thrashing-modes",
+        "transient-events",
+        "vcpu-mapping-dynamic",
+        "vcpu-mapping-static",
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_studys_experiment_is_one_trial_of_its_name(name: str) -> None:
-    (plan,) = experiment.load(find(name)).trials()
-    assert plan.experiment == name
+def test_a_studys_experiment_has_its_name_and_a_trial_for_each_case(name: str) -> None:
+    plans = experiment.load(find(name)).trials()
+    cases = load(beside(find(name))).cases
+    assert {plan.experiment for plan in plans} == {name}
+    assert len(plans) == max(1, len(cases))
+    assert all(case.levels in [plan.levels for plan in plans] for case in cases)
 
 
 @pytest.mark.parametrize("name", NAMES)

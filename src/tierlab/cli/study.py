@@ -13,7 +13,7 @@ from tierlab import experiment
 from tierlab.cli.run import Json, Runs, print_answer, run_trials
 from tierlab.errors import UserError
 from tierlab.report import Report, build
-from tierlab.report.study import NAME, build_study, show
+from tierlab.report.study import NAME, build_cases, build_study, show
 from tierlab.servers.rubbos import PROJECT
 from tierlab.studies.published import SUFFIX, Published, beside, load
 from tierlab.trial.finish import is_unfinished, recover
@@ -29,15 +29,23 @@ def study(
     runs: Runs = Path("runs"),
     json: Json = False,
     of: Annotated[
-        Path | None, typer.Option(help="Compare this run folder; run nothing.", metavar="RUN")
+        Path | None,
+        typer.Option(
+            help="Compare this run folder (or a study's, with its trials); run nothing.",
+            metavar="RUN",
+        ),
     ] = None,
 ) -> None:
     """Run a study: what a paper published and what is measured here, side by side.
 
-    Each trial ends in study.html in its run folder. That a claim differs is an answer, status 0.
+    Each trial ends in study.html in its run folder; a study of several cases ends in one for all of
+    its trials there, earlier ones too. That a claim differs is an answer, status 0.
     """
     file = find(name)
     published = load(beside(file))
+    if published.cases:
+        _study_cases(file, published, runs, of, json)
+        return
     shown = _printing(published, json)
     if of is None:
         run_trials(experiment.load(file), runs, shown)
@@ -57,6 +65,25 @@ def _printing(published: Published, json: bool) -> Callable[[Report], None]:
         show(comparison, Console(), str(made.page.with_name(NAME)))
 
     return shown
+
+
+def _study_cases(file: Path, published: Published, runs: Path, of: Path | None, json: bool) -> None:
+    if of is None:
+        asked = experiment.load(file)
+        run_trials(asked, runs, _say_nothing if json else print_answer)
+        of = runs / asked.about.name
+    for folder in sorted(of.glob("*/")):
+        if is_unfinished(trial := RunFolder(folder)):
+            recover(trial)
+    comparison = build_cases(of, published)
+    if json:
+        typer.echo(comparison.model_dump_json())
+        return
+    show(comparison, Console(), str(of / NAME))
+
+
+def _say_nothing(_made: Report) -> None:
+    """Every trial's figures are in the comparison."""
 
 
 def find(name: str) -> Path:

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tierlab.experiment.disturb import Anyone
 from tierlab.experiment.kinds import Duration, Numbers, Size, Whole
 from tierlab.experiment.load import Phases
+from tierlab.experiment.neighbours import Neighbours
+from tierlab.experiment.place import PLACE
 from tierlab.experiment.problem import problem
 from tierlab.experiment.quantities import format_duration
 from tierlab.experiment.section import Section
-from tierlab.experiment.system import PLACE, System
+from tierlab.experiment.system import System
 
 SOFT: Mapping[str, tuple[str, ...]] = {"app": ("threads", "pool")}
 """The soft resources that a tier's servers resize while they run."""
 
 
+NEIGHBOURS = "neighbours"
+
+
 class Change(Section):
-    """A change of one server's placement, limits or soft resources, read back once it is made."""
+    """A change of one server's placement, limits or soft resources, or of what the neighbours do,
+    read back once it is made."""
 
     at_ns: Annotated[int, Duration("0s", "24h")] = Field(alias="at", examples=["20s"])
     """When, from the start of the runtime."""
 
-    on: Anyone = Field(examples=["db.1"])
-    """The server."""
+    on: Literal[Anyone, "neighbours"] = Field(examples=["db.1"])
+    """The server, or the neighbours."""
 
     pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
     """PUs that it may run on from then, by Linux's CPU numbers."""
@@ -49,9 +55,12 @@ class Change(Section):
     pool: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, examples=[20])
     """Tomcat's connections to the database."""
 
+    vcpus: Annotated[int | None, Whole(0, 4096)] = Field(default=None, examples=[1])
+    """Of the neighbours: how many virtual CPUs of each compute; the others rest."""
+
     @property
     def tier(self) -> str:
-        """The server's tier."""
+        """The server's tier; the neighbours have none."""
         return self.on.partition(".")[0]
 
     @property
@@ -67,6 +76,9 @@ class Change(Section):
         if not self.model_fields_set - {"at_ns", "on"}:
             names = [name for name in type(self).model_fields if name not in ("at_ns", "on")]
             raise problem(f"changes nothing; give it one of {', '.join(names)}")
+        given = self.model_fields_set - {"at_ns", "on"}
+        for name in given & {"vcpus"} if self.on != NEIGHBOURS else given - {"vcpus"}:
+            raise problem(f"is nothing that is changed of {self.on}", name)
         for name in self.soft:
             if name not in SOFT.get(self.tier, ()):
                 raise problem(f"is no soft resource that {self.on} resizes while it runs", name)
@@ -76,10 +88,17 @@ class Change(Section):
 def check_changes(changes: Sequence[Change], system: System, phases: Phases) -> None:
     """Raise the first problem of changes that this trial has no server or no time for."""
     for number, change in enumerate(changes, start=1):
-        at, count = f"change[{number}]", system.tiers[change.tier].count
+        at = f"change[{number}]"
         if change.at_ns >= phases.runtime_ns:
             runtime = format_duration(phases.runtime_ns)
             raise problem(f"must be within the runtime of {runtime}", at, "at")
+        if change.on == NEIGHBOURS:
+            _check_neighbours(change, system.neighbours, at)
+            continue
+        tier = system.tiers.get(change.tier)
+        if tier is None:
+            raise problem(f'must be a server of workload "{system.workload}"', at, "on")
+        count = tier.count
         if int(change.on.partition(".")[2]) > count:
             raise problem(
                 f"must be a server of this system, not {change.on}: system.{change.tier}.count is"
@@ -87,3 +106,11 @@ def check_changes(changes: Sequence[Change], system: System, phases: Phases) -> 
                 at,
                 "on",
             )
+
+
+def _check_neighbours(change: Change, neighbours: Neighbours, at: str) -> None:
+    if not neighbours.count:
+        raise problem("goes with system.neighbours, of which there are none", at, "on")
+    if change.vcpus is not None and change.vcpus > neighbours.vcpus:
+        most = neighbours.vcpus
+        raise problem(f"must be at most {most}, as many as each neighbour has", at, "vcpus")

@@ -92,6 +92,8 @@ def check_disturbances(tables: Sequence[Timed], system: System, phases: Phases) 
 
 
 def _check_subject(name: str, table: Timed, system: System) -> None:
+    if system.workload == "static":
+        raise problem('goes with workload "rubbos", whose pages it delays', name, "class")
     there = existing(system)
     if isinstance(table, Disturbance) and table.on not in there:
         raise problem(

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_serializer, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    model_serializer,
+    model_validator,
+)
 
-from tierlab.experiment.kinds import Numbers, Real, Size, Text, Whole
+from tierlab.experiment.kinds import Numbers, Real, Size, Whole
+from tierlab.experiment.neighbours import Neighbours
+from tierlab.experiment.place import PLACE
 from tierlab.experiment.problem import problem
 from tierlab.experiment.quantities import MIB
 from tierlab.experiment.section import Section
 from tierlab.experiment.soft import checked_soft, completed_soft, written_soft
 
-PLACE = Text("a place in hwloc's words; {n} is the instance, from 0", r"[A-Za-z0-9:.,+{}-]+")
 NamedMapping = Literal["one-package", "two-packages", "one-l3", "own-cores", "one-apart"]
 
 
@@ -143,8 +150,9 @@ class DbTier(Tier):
 class System(Section):
     """The system under test."""
 
-    workload: Literal["rubbos"]
-    """The application, its data and its users."""
+    workload: Literal["rubbos", "static"]
+    """The application, its data and its users; static is one page of the web server's own, with no
+    tier behind and no mix."""
 
     environment: Literal["native", "podman", "lxc", "qemu"] = "native"
     """How the servers are isolated from one another; native is bare processes, podman and lxc are a
@@ -167,10 +175,17 @@ class System(Section):
     """When a connection request without an answer is repeated: as this kernel does, or after 3, 9
     and 21 s, as kernels did until 2011 (RFC 1122)."""
 
+    neighbours: Neighbours = Field(default_factory=Neighbours)
     web: WebTier = Field(default_factory=WebTier)
     app: AppTier = Field(default_factory=AppTier)
     lb: LbTier = Field(default_factory=LbTier)
     db: DbTier = Field(default_factory=DbTier)
+
+    @model_validator(mode="after")
+    def _only_its_tiers(self) -> Self:
+        for name in self._unused() & self.model_fields_set:
+            raise problem(f'is no tier of workload "{self.workload}"; remove it', name)
+        return self
 
     @model_validator(mode="after")
     def _mapped_once(self) -> Self:
@@ -183,4 +198,14 @@ class System(Section):
     @property
     def tiers(self) -> dict[str, Tier]:
         """The tiers by name, in a request's order."""
+        if self.workload == "static":
+            return {"web": self.web}
         return {"web": self.web, "app": self.app, "lb": self.lb, "db": self.db}
+
+    def _unused(self) -> set[str]:
+        """The tiers that the workload has not."""
+        return {"app", "lb", "db"} - self.tiers.keys()
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in write(self).items() if key not in self._unused()}

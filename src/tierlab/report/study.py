@@ -1,4 +1,9 @@
-"""A study's table of what was published and what is measured: one page, and on the terminal."""
+"""A study's table of what was published and what is measured: one page, and on the terminal.
+
+The page is one trial's, or that of all trials of a study with cases.
+"""
+
+from pathlib import Path
 
 from markupsafe import Markup
 from rich.console import Console
@@ -7,12 +12,13 @@ from rich.text import Text
 
 from tierlab.analysis.observed import observe
 from tierlab.report.build import Report
-from tierlab.report.figures import number, printable
+from tierlab.report.figures import number, printable, seconds
 from tierlab.report.frame import environment, part, policy, scripts_of
 from tierlab.report.panels import panels
 from tierlab.report.payload import charts, embed
 from tierlab.report.replace import replace
-from tierlab.studies import Comparison, Published, compare
+from tierlab.studies import Comparison, Published, compare, compare_cases
+from tierlab.studies.gather import gather
 from tierlab.studies.published import Bounds
 from tierlab.tables.run import Run
 
@@ -46,8 +52,41 @@ def build_study(made: Report, published: Published) -> Comparison:
     return comparison
 
 
+def build_cases(folder: Path, published: Published) -> Comparison:
+    """Compare the trials in an experiment's folder with what was published, and write
+    ``study.html`` there.
+
+    Raises :class:`UserError` when there is no trial, or the page cannot be written.
+    """
+    cases = gather(folder, published)
+    comparison = compare_cases(folder.resolve().name, cases, published)
+    manifests = [trial.manifest for case in cases.cases for trial in case.trials]
+    text = (
+        environment()
+        .get_template("cases.html.j2")
+        .render(
+            title=_title(comparison),
+            comparison=comparison,
+            environments=sorted({each.environment for each in manifests}),
+            trials=sorted(each.trial for each in manifests),
+            style=Markup(part("style.css")),
+            policy=policy([]),
+            bounds=bounds,
+            figure=_figure,
+        )
+    )
+    replace(folder / NAME, text)
+    return comparison
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else number(value)
+
+
 def _title(comparison: Comparison) -> str:
-    return f"{comparison.experiment}/{comparison.trial}: published and measured"
+    name = comparison.experiment
+    whole = name if comparison.trial is None else f"{name}/{comparison.trial}"
+    return f"{whole}: published and measured"
 
 
 def bounds(agree: Bounds) -> str:
@@ -77,8 +116,27 @@ def show(comparison: Comparison, console: Console, where: str) -> None:
             Text(row.verdict, style=STYLES[row.verdict]),
         )
     console.print(table)
+    if comparison.cases:
+        console.print(_cases(comparison))
     agree, differ, rest = (
         comparison.count(verdict) for verdict in ("agrees", "differs", "not measured")
     )
     console.print(Text(f"  {agree} agree, {differ} differ, {rest} not measured"))
     console.print(Text(f"  {printable(where)}", style="dim"), soft_wrap=True)
+
+
+def _cases(comparison: Comparison) -> Table:
+    table = Table(title="case by case", title_justify="left")
+    for name in ("case", "printed", "runs", "DNU", "requests/s", "ADIN", "MMR", "response"):
+        table.add_column(name, overflow="fold")
+    for case in comparison.cases:
+        printed = ", ".join(f"{name} {value}" for name, value in case.printed.items())
+        figures = (case.dnu, case.throughput, case.adin, case.mmr)
+        table.add_row(
+            printable(case.name),
+            printable(printed),
+            str(len(case.runs)),
+            *map(_figure, figures),
+            seconds(case.response_s),
+        )
+    return table

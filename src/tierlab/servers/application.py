@@ -9,18 +9,24 @@ from tierlab.errors import UserError
 
 
 @dataclass(frozen=True)
-class Application:
-    """A built application."""
+class Pages:
+    """What the web tier answers, by itself or through the tiers behind."""
+
+    documents: Path
+    """The web tier's document root."""
+    ready_path: str
+    """A page that every tier behind has a part in."""
+
+
+@dataclass(frozen=True)
+class Application(Pages):
+    """A built application, with the pages that are not its own."""
 
     name: str
     jar: Path
     libraries: Path
-    documents: Path
-    """The web tier's document root."""
     dynamic_prefix: str
     """Paths that the application answers; the web tier answers all others."""
-    ready_path: str
-    """A page that every tier behind has a part in."""
 
     def check(self) -> None:
         """Raise `UserError` if it is not built."""

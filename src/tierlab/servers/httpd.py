@@ -1,4 +1,6 @@
-"""Apache httpd as the web tier: static pages from a document root, the rest to the app tier."""
+"""Apache httpd as the web tier: static pages from a document root, the rest to the app tier, if
+there is one.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from tierlab.servers.application import Application
-from tierlab.servers.base import Server, Site
+from tierlab.servers.application import Application, Pages
+from tierlab.servers.base import Endpoint, Server, Site
 from tierlab.servers.greetings import http_get
 
 NS_PER_SECOND = 1_000_000_000
@@ -22,7 +24,7 @@ client address and port, requests before on this connection, request line."""
 
 
 class Httpd(Server):
-    """One httpd, event or prefork, AJP or HTTP to the application server."""
+    """One httpd, event or prefork; alone, or with AJP or HTTP to the application server."""
 
     kind = "httpd"
     programs: ClassVar[Mapping[str, str]] = {"apache2": "apache2-bin"}
@@ -36,7 +38,7 @@ class Httpd(Server):
         soft: Mapping[str, int],
         *,
         mpm: Literal["event", "prefork"],
-        application: Application,
+        application: Pages,
     ) -> None:
         super().__init__(site, soft)
         self._mpm = mpm
@@ -45,7 +47,6 @@ class Httpd(Server):
     def render(self) -> dict[str, str]:
         """httpd.conf: the modules it needs and nothing from the system's configuration."""
         folder, endpoint = self.site.folder, self.site.endpoint
-        app, dynamic = self.site.upstreams[0], self._application.dynamic_prefix
         lines = [
             f"ServerRoot {folder}",
             f"DefaultRuntimeDir {folder}/run",
@@ -53,7 +54,7 @@ class Httpd(Server):
             f"ServerName {endpoint.address}",
             f"Listen {endpoint}",
             f"ListenBacklog {self.soft['backlog']}",
-            *self._modules(app.protocol),
+            *self._modules(),
             *self._workers(),
             "Timeout 300",
             "GracefulShutdownTimeout 10",
@@ -70,10 +71,7 @@ class Httpd(Server):
             "    AllowOverride None",
             "    Require all granted",
             "</Directory>",
-            # Tiers are told apart on the wire by their addresses.
-            f"ProxySourceAddress {endpoint.address}",
-            # retry=0: a refused connection must not shut the app tier out for a minute.
-            f"ProxyPass {dynamic} {app.protocol}://{app}{dynamic} max={self.soft['pool']} retry=0",
+            *(line for app in self.site.upstreams for line in self._gateway(app)),
             "ErrorLog logs/error.log",
             "LogLevel warn",
             f'LogFormat "{ACCESS_LOG_FORMAT}" requests',
@@ -82,8 +80,21 @@ class Httpd(Server):
         ]
         return {"httpd.conf": "\n".join(lines) + "\n"}
 
-    def _modules(self, protocol: str) -> list[str]:
-        names = [f"mpm_{self._mpm}", "authz_core", "mime", "proxy", f"proxy_{protocol}"]
+    def _gateway(self, app: Endpoint) -> list[str]:
+        assert isinstance(self._application, Application)  # nothing else has an application tier
+        dynamic = self._application.dynamic_prefix
+        return [
+            # Tiers are told apart on the wire by their addresses.
+            f"ProxySourceAddress {self.site.endpoint.address}",
+            # retry=0: a refused connection must not shut the app tier out for a minute.
+            f"ProxyPass {dynamic} {app.protocol}://{app}{dynamic} max={self.soft['pool']} retry=0",
+        ]
+
+    def _modules(self) -> list[str]:
+        proxies = [
+            name for app in self.site.upstreams for name in ("proxy", f"proxy_{app.protocol}")
+        ]
+        names = [f"mpm_{self._mpm}", "authz_core", "mime", *proxies]
         load = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in names]
         return [*load, "TypesConfig /dev/null"]
 

@@ -13,16 +13,17 @@ from tierlab.machine.named_mappings import seat
 
 
 def plan(shape: experiment.System, source: str = HOST) -> Plan:
-    """Seat the servers that are placed on the machine of `source`; the others are not in it.
+    """Seat the servers that are placed on the machine of `source`, and the neighbours; the other
+    servers are not in it.
 
     UserError that names the key when a PU, a place or a node is not on that machine.
     """
-    machine = topology.read(source)
-    seated = asked_pus(shape, source)
     found = {}
+    seated = asked_pus(shape, source)
     for name, tier in servers(shape):
         if name not in seated:
             continue
+        machine = topology.read(source)
         node = tier.mapping.memory_node
         key = f"system.{name.partition('.')[0]}.mapping"
         _check_there(f"{key}.pus", "PU", seated[name], machine.by_number, source)
@@ -33,7 +34,21 @@ def plan(shape: experiment.System, source: str = HOST) -> Plan:
             tier.mapping.weight or USUAL_WEIGHT,
             None if node is None else frozenset({node}),
         )
-    return found
+    return found | neighbour_seats(shape, source)
+
+
+def neighbour_seats(shape: experiment.System, source: str = HOST) -> dict[str, Seats]:
+    """The seats of each neighbour by its name, such as `neighbour.1`."""
+    asked = shape.neighbours
+    if not asked.count:
+        return {}
+    machine = topology.read(source)
+    try:
+        pus = machine.by_number if asked.place is None else pus_at(asked.place, source)
+    except UserError as error:
+        raise UserError(f"system.neighbours.place: {error}") from None
+    seats = Seats(in_turn(machine.cores_first(pus), asked.vcpus), asked.weight)
+    return {f"neighbour.{number}": seats for number in range(1, asked.count + 1)}
 
 
 def _check_there(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from tierlab import experiment
 from tierlab.environments.base import Probe
-from tierlab.servers.application import Application
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.mariadb import check_galera
 from tierlab.servers.placement import check_placements
 from tierlab.servers.programs import check_programs
 
 
-def check_needs(shape: experiment.System, application: Application, probe: Probe) -> None:
-    """Raise `UserError` if the application, a program or what a placement asks for is missing."""
-    application.check()
+def check_needs(shape: experiment.System, probe: Probe) -> None:
+    """Raise `UserError` if a program or what a placement asks for is missing."""
     check_programs(
         {
             program: package

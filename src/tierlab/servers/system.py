@@ -9,7 +9,7 @@ from pathlib import Path
 from tierlab import experiment
 from tierlab.environments.base import Domain, DomainSpec, Environment, Placement
 from tierlab.errors import UserError
-from tierlab.servers.application import Application
+from tierlab.servers.application import Application, Pages
 from tierlab.servers.base import Endpoint, Server, Site
 from tierlab.servers.database import Credentials, Loader
 from tierlab.servers.haproxy import HAProxy
@@ -29,10 +29,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Workload:
-    """What is deployed on the tiers."""
+    """What is deployed on the tiers; without a loader nothing is behind the web tier."""
 
-    application: Application
-    loader: Loader
+    application: Pages
+    loader: Loader | None
     credentials: Credentials
 
 
@@ -64,7 +64,7 @@ class Subject:
 
 
 class System:
-    """httpd, Tomcat, HAProxy and MariaDB as an experiment's `[system]` shapes them."""
+    """httpd, with Tomcat, HAProxy and MariaDB behind it, as an experiment's `[system]` has them."""
 
     def __init__(
         self,
@@ -104,28 +104,36 @@ class System:
         Whatever happens, `stop` takes down what came up.
         """
         shape, workload = self._shape, self._workload
-        check_needs(shape, workload.application, self._environment.probe())
+        check_needs(shape, self._environment.probe())
         self._domains = {name: self._environment.create(self._spec(name)) for name in self._places}
         for domain in self._domains.values():
             domain.boot()
-        progress("database: seed data")
-        seed = seed_folder(self._environment, workload.loader, workload.credentials.database)
-        servers = self._databases(seed)
-        for server in servers:
-            self._bring_up(server, progress)
-        databases = [server.site.endpoint for server in servers]
-        balancer = HAProxy(
-            self._site("lb.1", databases), shape.lb.soft, credentials=workload.credentials
-        )
-        self._bring_up(balancer, progress)
-        self._bring_up(self._application(balancer.site.endpoint), progress)
+        behind = []
+        if workload.loader is not None:
+            self._bring_up_backend(workload.loader, progress)
+            behind = [self._places["app.1"].endpoint]
         web = Httpd(
-            self._site("web.1", [self._places["app.1"].endpoint]),
+            self._site("web.1", behind),
             shape.web.soft,
             mpm=shape.web.mpm,
             application=workload.application,
         )
         self._bring_up(web, progress)
+
+    def _bring_up_backend(self, loader: Loader, progress: Progress) -> None:
+        """All that is behind the web tier, the last tier first."""
+        credentials = self._workload.credentials
+        progress("database: seed data")
+        seed = seed_folder(self._environment, loader, credentials.database)
+        servers = self._databases(seed)
+        for server in servers:
+            self._bring_up(server, progress)
+        databases = [server.site.endpoint for server in servers]
+        balancer = HAProxy(
+            self._site("lb.1", databases), self._shape.lb.soft, credentials=credentials
+        )
+        self._bring_up(balancer, progress)
+        self._bring_up(self._application(balancer.site.endpoint), progress)
 
     def check(self) -> None:
         """Raise `UserError` if a server has ended, or a placement is no longer as asked."""
@@ -202,10 +210,12 @@ class System:
         ]
 
     def _application(self, database: Endpoint) -> Tomcat:
+        application = self._workload.application
+        assert isinstance(application, Application)  # a workload with a loader has one
         return Tomcat(
             self._site("app.1", [database]),
             self._shape.app.soft,
-            application=self._workload.application,
+            application=application,
             credentials=self._workload.credentials,
             heap=self._shape.app.heap,
             fidelity=self._shape.fidelity,

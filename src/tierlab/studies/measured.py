@@ -1,12 +1,13 @@
-"""A measure, and what it found in a run."""
+"""A measure, and what it found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tierlab.analysis.result import Result
+from tierlab.studies.cases import Cases
 from tierlab.studies.seen import Seen
 
 
@@ -19,18 +20,27 @@ class Measured(Result):
     words: str
 
 
+Of = TypeVar("Of")
+
+
 @dataclass(frozen=True)
-class Measure:
+class MeasureOf(Generic[Of]):
     """``how`` says what is measured, ``by`` are the functions that do it."""
 
     how: str
     by: tuple[Callable[..., Any], ...]
-    take: Callable[[Seen], Measured]
+    take: Callable[[Of], Measured]
 
     @property
     def functions(self) -> list[str]:
         """The functions' names, as they are imported."""
         return [f"{each.__module__}.{each.__name__}" for each in self.by]
+
+
+Measure = MeasureOf[Seen]
+"""Of one run."""
+CaseMeasure = MeasureOf[Cases]
+"""Of all trials of a study."""
 
 
 def missing(why: str) -> Measured:

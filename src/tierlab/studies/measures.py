@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from tierlab.studies import load, queues, slow_clusters, stalls, two_parts
-from tierlab.studies.measured import Measure
+from tierlab.studies import (
+    environments,
+    load,
+    mappings,
+    queues,
+    slow_clusters,
+    stalls,
+    two_parts,
+)
+from tierlab.studies.measured import CaseMeasure, Measure
 
 MEASURES: Final[dict[str, Measure]] = {
     "highest mean cpu": load.HIGHEST_MEAN_CPU,
@@ -32,3 +40,19 @@ MEASURES: Final[dict[str, Measure]] = {
     "faults with iowait": two_parts.FAULTS_WITH_IOWAIT,
     "faults congested": two_parts.FAULTS_CONGESTED,
 }
+"""Of one run."""
+
+OVER_CASES: Final[dict[str, CaseMeasure]] = {
+    "instability follows dnu": mappings.INSTABILITY_FOLLOWS_DNU,
+    "uneven less stable": mappings.UNEVEN_LESS_STABLE,
+    "highest mmr uniform": mappings.UNIFORM_MMR,
+    "highest mmr uneven": mappings.UNEVEN_MMR,
+    "unstable turns": mappings.UNSTABLE_TURNS,
+    "heavier less stable": mappings.HEAVIER_LESS_STABLE,
+    "least throughput": environments.ALIKE_THROUGHPUT,
+    "container response": environments.CONTAINER_RESPONSE,
+    "machine response": environments.MACHINE_RESPONSE,
+    "container cpu": environments.CONTAINER_CPU,
+    "machine cpu": environments.MACHINE_CPU,
+}
+"""Of all trials of a study."""

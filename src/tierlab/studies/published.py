@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from tierlab.errors import UserError
-from tierlab.studies.measures import MEASURES
+from tierlab.studies.measures import MEASURES, OVER_CASES
 
 SUFFIX = ".published.toml"
 WRONG = "published"
@@ -65,20 +65,48 @@ class Claim(_Part):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.measure not in MEASURES:
+        known = sorted(MEASURES | OVER_CASES)
+        if self.measure not in known:
             raise PydanticCustomError(
                 WRONG,
                 "has no measure `{measure}`: there are {known}",
-                {"measure": self.measure, "known": ", ".join(sorted(MEASURES))},
+                {"measure": self.measure, "known": ", ".join(known)},
             )
         return self
 
 
+class Printed(_Part):
+    """One of the paper's cases: its name there, what is printed of it, and the levels of the trials
+    that repeat it.
+    """
+
+    name: Words
+    printed: dict[Words, Words] = Field(default_factory=dict)
+    levels: dict[str, Any]
+
+
 class Published(_Part):
-    """The whole file."""
+    """The whole file. With ``cases`` the claims are about all trials of the study together, and
+    ``run_s`` is how many seconds of a trial are one run of the paper's; without, a trial is one.
+    """
 
     paper: Paper
     claims: Annotated[list[Claim], Field(min_length=1)]
+    cases: list[Printed] = Field(default_factory=list)
+    run_s: Annotated[float, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        there = OVER_CASES if self.cases else MEASURES
+        for claim in self.claims:
+            if claim.measure not in there:
+                what = "is of one run, and this study has" if self.cases else "needs"
+                raise PydanticCustomError(
+                    WRONG,
+                    "measure `{measure}` {what} `cases`",
+                    {"measure": claim.measure, "what": what},
+                )
+        return self
 
 
 def beside(experiment: Path) -> Path:

@@ -43,6 +43,13 @@ class ServerPart(_Part):
     pass_through: bool = False
 
 
+class Degree(_Part):
+    """A server's degree of non-uniformity from so long after the start of the runtime."""
+
+    from_ns: int
+    dnu: float
+
+
 class Observation(_Part):
     """How the trial was watched and what that cost.
 
@@ -76,7 +83,8 @@ class Manifest(_Part):
     """The whole file.
 
     ``clocks`` has the servers whose domain has a kernel, and so a clock, of its own: how it stood
-    to the host's each time it was read; none if it could not be.
+    to the host's each time it was read; none if it could not be. ``dnu`` has the servers that are
+    placed: how unevenly the mapping asked for shares out the PUs of each, if all want to run.
     """
 
     format: int = 1
@@ -92,6 +100,7 @@ class Manifest(_Part):
     host: dict[str, Any] = Field(default_factory=dict)
     servers: dict[str, ServerPart] = Field(default_factory=dict)
     mapping: dict[str, Any] = Field(default_factory=dict)
+    dnu: dict[str, list[Degree]] = Field(default_factory=dict)
     load: dict[str, Any] = Field(default_factory=dict)
     plan: dict[str, Any] = Field(default_factory=dict)
     phases: list[Phase] = Field(default_factory=list)

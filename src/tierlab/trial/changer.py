@@ -12,6 +12,7 @@ from typing import Any
 from tierlab.environments.base import Placement
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change
+from tierlab.servers.neighbours import Neighbours
 from tierlab.servers.placement import changed_placement
 from tierlab.servers.system import System
 
@@ -19,13 +20,21 @@ LOG = "changes.jsonl"
 
 
 class Changer:
-    """Changes `system` from `runtime_ns` on; each change is a line of its log once it is made."""
+    """Changes `system`, or its neighbours, from `runtime_ns` on; each change is a line of its log
+    once it is made.
+    """
 
     def __init__(
-        self, changes: Sequence[Change], system: System, runtime_ns: int, logs: Path
+        self,
+        changes: Sequence[Change],
+        system: System,
+        neighbours: Neighbours,
+        runtime_ns: int,
+        logs: Path,
     ) -> None:
         self._left = list(changes)
         self._system = system
+        self._neighbours = neighbours
         self._runtime_ns = runtime_ns
         self._log = logs / LOG
 
@@ -47,21 +56,29 @@ class Changer:
             raise UserError(f"change of {change.on}: the trial ended before its time came.")
 
     def _make(self, change: Change) -> None:
-        asked = changed_placement(change)
         start_ns = time.time_ns()
         try:
-            found = self._system.change(change.on, asked, change.soft)
+            asked, found = self._made(change)
         except UserError as error:
             raise UserError(f"change of {change.on}: {error}") from error
         line = {
             "t_ns": start_ns,
             "duration_ns": time.time_ns() - start_ns,
             "subject": change.on,
-            "asked": _plain(asked) | change.soft,
-            "found": {name: _plain(found)[name] for name in _plain(asked)} | change.soft,
+            "asked": asked,
+            "found": found,
         }
         with self._log.open("a") as log:
             log.write(f"{json.dumps(line)}\n")
+
+    def _made(self, change: Change) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Make it; what was asked, and what of that was read back."""
+        if change.vcpus is not None:
+            return {"vcpus": change.vcpus}, {"vcpus": self._neighbours.occupy(change.vcpus)}
+        asked = changed_placement(change)
+        found = _plain(self._system.change(change.on, asked, change.soft))
+        wanted = _plain(asked)
+        return wanted | change.soft, {name: found[name] for name in wanted} | change.soft
 
 
 def _plain(placement: Placement) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from tierlab.environments.base import Placement
 from tierlab.environments.process import identify
 from tierlab.experiment import TrialPlan
 from tierlab.machine.fingerprint import fingerprint
+from tierlab.servers.degrees import degrees
 from tierlab.servers.system import Subject
-from tierlab.tables.manifest import Manifest, Observation, Owner, ServerPart
+from tierlab.tables.manifest import Degree, Manifest, Observation, Owner, ServerPart
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.versions import programs, versions
 
@@ -35,7 +36,7 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         load={
             "users": load.users,
             "rate": load.rate,
-            "mix": load.mix,
+            "mix": load.mix if plan.system.workload == "rubbos" else None,
             "think_ns": load.think_ns if load.users is not None else None,
             "connection": load.connection,
             "fidelity": plan.system.fidelity,
@@ -49,6 +50,10 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
 def add_system(manifest: Manifest, plan: TrialPlan, subjects: Sequence[Subject]) -> None:
     """Write down the servers that stand and where they were placed, asked and found."""
     tiers = plan.system.tiers
+    manifest.dnu = {
+        name: [Degree(from_ns=from_ns, dnu=dnu) for from_ns, dnu in course]
+        for name, course in degrees(plan.system, plan.change).items()
+    }
     for subject in subjects:
         tier = subject.name.partition(".")[0]
         manifest.servers[subject.name] = ServerPart(

@@ -21,8 +21,9 @@ from tierlab.environments.qemu import Qemu
 from tierlab.environments.tcp import BEHAVIOURS
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
-from tierlab.servers.rubbos import rubbos
+from tierlab.servers.neighbours import Neighbours
 from tierlab.servers.system import System
+from tierlab.servers.workloads import workload
 from tierlab.tables.manifest import Manifest
 from tierlab.trial import plans
 from tierlab.trial.agent import Child, Spawn, Verb
@@ -38,8 +39,9 @@ from tierlab.trial.observers import Observers
 from tierlab.trial.outcome import record_driver, record_inside, record_observers
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
+from tierlab.workloads.rubbos import users as rubbos_users
 from tierlab.workloads.rubbos.population import Population
-from tierlab.workloads.rubbos.users import users
+from tierlab.workloads.static import page as static_page
 
 ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
     kind.name: kind for kind in (Native, Podman, Lxc, Qemu)
@@ -116,13 +118,14 @@ class _Trial:
         observers = self._observers(environment)
         self._capture(environment, system, observers)
         self._start(system)
+        neighbours = self._neighbours(environment)
         self._sample(system, observers)
         inside = self._look_inside(environment, system)
         self.manifest.write(self.folder.path)
         driver = self._drive(environment, system)
         disturber = self._disturb(environment, system, driver)
-        changer = self._change(system, driver)
-        self._watch(driver, (system, observers, inside, disturber), changer)
+        changer = self._change(system, neighbours, driver)
+        self._watch(driver, (system, neighbours, observers, inside, disturber), changer)
         disturber.finish()
         changer.finish()
 
@@ -137,11 +140,9 @@ class _Trial:
         shape = self.plan.system
         # All repetitions work on the same data: only their users differ.
         seed = self.plan.seed if shape.data_seed is None else shape.data_seed
-        workload = rubbos(
-            environment, scale=shape.scale, seed=seed, load_day=self.population.load_day
-        )
+        deployed = workload(shape, environment, seed=seed, load_day=self.population.load_day)
         squeezed = squeezed_by(self.plan.disturb)
-        system = System(shape, workload, environment, self.folder.logs, squeezed)
+        system = System(shape, deployed, environment, self.folder.logs, squeezed)
         self.teardown.callback(system.stop)
         return system
 
@@ -161,6 +162,13 @@ class _Trial:
         began = time.monotonic()
         system.start(lambda doing: self.progress.advance(time.monotonic() - began, doing))
         add_system(self.manifest, self.plan, system.subjects())
+
+    def _neighbours(self, environment: Environment) -> Neighbours:
+        # Once the servers stand: these would only be longer in coming up.
+        neighbours = Neighbours(self.plan.system, environment)
+        self.teardown.callback(neighbours.stop)
+        neighbours.start()
+        return neighbours
 
     def _sample(self, system: System, observers: Observers) -> None:
         observe = self.plan.observe
@@ -186,10 +194,13 @@ class _Trial:
     def _drive(self, environment: Environment, system: System) -> Verb:
         described = self.folder.logs / "workload.json"
         load, shape = self.plan.load, self.plan.system
-        workload = users(load.mix, shape.fidelity, self.population)
+        if shape.workload == "static":
+            users = static_page.users()
+        else:
+            users = rubbos_users.users(load.mix, shape.fidelity, self.population)
         if load.start is not None:
-            workload["rules"]["start"] = load.start.replace(" ", "_")
-        described.write_text(json.dumps(workload))
+            users["rules"]["start"] = load.start.replace(" ", "_")
+        described.write_text(json.dumps(users))
         target = system.subjects()[0].endpoint
         plan = plans.drive(self.plan, target, described, environment.addresses)
         driver = Verb("drive", plan, self.folder.streams, self.folder.logs, _spawner(environment))
@@ -216,9 +227,9 @@ class _Trial:
             disturber.start(plan, _spawner(environment))
         return disturber
 
-    def _change(self, system: System, driver: Verb) -> Changer:
+    def _change(self, system: System, neighbours: Neighbours, driver: Verb) -> Changer:
         runtime_ns = driver.ready_line["start_ns"] + self.plan.load.phases.ramp_up_ns
-        return Changer(self.plan.change, system, runtime_ns, self.folder.logs)
+        return Changer(self.plan.change, system, neighbours, runtime_ns, self.folder.logs)
 
     def _watch(self, driver: Verb, living: Sequence[Living], changer: Changer) -> None:
         """Wait for the driver's end, phase by phase; fail when a server or an agent dies."""

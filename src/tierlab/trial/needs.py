@@ -5,8 +5,9 @@ from __future__ import annotations
 from tierlab.environments.base import Capability, refuse
 from tierlab.experiment import TrialPlan
 from tierlab.servers import needs
+from tierlab.servers.neighbours import check_neighbours
 from tierlab.servers.placement import check_changes
-from tierlab.servers.rubbos import application
+from tierlab.servers.workloads import check_built
 from tierlab.trial import agent
 from tierlab.trial.disturb_needs import check_disturbances
 from tierlab.trial.life import ENVIRONMENTS
@@ -16,7 +17,9 @@ def check_needs(plan: TrialPlan) -> None:
     """Raise :class:`UserError` for what is missing, in one sentence."""
     agent.binary()
     probe = ENVIRONMENTS[plan.system.environment].probe()
-    needs.check_needs(plan.system, application(), probe)
+    check_built(plan.system)
+    needs.check_needs(plan.system, probe)
+    check_neighbours(plan.system, probe)
     if plan.system.tcp != "modern" and (reason := probe.cannot.get(Capability.RETRIES)):
         raise refuse("system.tcp", probe.environment, Capability.RETRIES, reason)
     check_changes(plan.change, probe)

@@ -1,0 +1,132 @@
+"""The trials of a study, by the paper's cases: what of them is compared over cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tierlab.analysis.blocks import Blocks
+from tierlab.analysis.instability import Instability, instability
+from tierlab.analysis.query import Floats
+from tierlab.tables.manifest import Manifest
+
+SUBJECT = "web.1"
+"""Whose mapping such studies vary: the server that the users ask."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial, its runtime cut into blocks of about a second."""
+
+    manifest: Manifest
+    blocks: Blocks
+
+    def runs(self, run_s: float) -> Floats:
+        """Throughput of each whole run of so many seconds, one after the other, in requests a
+        second.
+        """
+        return self._by_run(self.blocks.done, run_s) / self._length_s(run_s)
+
+    def dnu(self, run_s: float) -> Floats:
+        """The subject's DNU in the middle of each run; NaN where it is not placed."""
+        count = self._by_run(self.blocks.done, run_s).size
+        middles = (np.arange(count) + 0.5) * self._length_s(run_s) * 1e9
+        found = np.full(count, np.nan)
+        for degree in self.manifest.dnu.get(SUBJECT, ()):
+            found[middles >= degree.from_ns] = degree.dnu
+        return found
+
+    def cpu_s(self, tier: str) -> float | None:
+        """CPU time that a tier's servers took for a request that ended well, or their hypervisors;
+        None where it was not measured.
+        """
+        mine = [
+            self.blocks.cpu_s[name]
+            for name, server in self.manifest.servers.items()
+            if server.tier == tier and name in self.blocks.cpu_s
+        ]
+        done = self.blocks.done.sum()
+        return float(np.sum(mine) / done) if mine and done else None
+
+    @property
+    def response_s(self) -> float:
+        """Mean response time."""
+        return float(self.blocks.time_s.sum() / self.blocks.done.sum())
+
+    @property
+    def throughput(self) -> float:
+        """Requests a second that ended well."""
+        return float(self.blocks.done.sum() / self.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """How long its runtime was, as cut."""
+        return self.blocks.done.size * self.blocks.seconds
+
+    def _per_run(self, run_s: float) -> int:
+        return max(1, round(run_s / self.blocks.seconds))
+
+    def _length_s(self, run_s: float) -> float:
+        return self._per_run(run_s) * self.blocks.seconds
+
+    def _by_run(self, values: Floats, run_s: float) -> Floats:
+        each = self._per_run(run_s)
+        whole = values.size // each
+        sums: Floats = values[: whole * each].reshape(whole, each).sum(axis=1)
+        return sums
+
+
+@dataclass(frozen=True)
+class Case:
+    """The trials at one combination of levels; ``name`` and ``printed`` are the paper's."""
+
+    name: str
+    printed: Mapping[str, str]
+    levels: Mapping[str, Any]
+    trials: Sequence[Trial]
+    run_s: float | None
+    """How long one run lasts; None where a whole trial is one."""
+
+    @cached_property
+    def runs(self) -> Floats:
+        """Throughput of every run."""
+        if self.run_s is None:
+            return np.array([trial.throughput for trial in self.trials])
+        return np.concatenate([trial.runs(self.run_s) for trial in self.trials])
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """The subject's DNU in each of these runs."""
+        if self.run_s is None:
+            return np.array([trial.dnu(trial.seconds)[0] for trial in self.trials])
+        return np.concatenate([trial.dnu(self.run_s) for trial in self.trials])
+
+    @cached_property
+    def instability(self) -> Instability:
+        """ADIN and MMR of the runs."""
+        return instability(self.runs.tolist())
+
+    def mean(self, figures: Sequence[float | None]) -> float | None:
+        """The mean of a figure of each trial; None where one lacks it."""
+        known = [each for each in figures if each is not None]
+        return float(np.mean(known)) if known and len(known) == len(figures) else None
+
+    @property
+    def dnu(self) -> float | None:
+        """The highest DNU of any run; None where the subject is not placed."""
+        return None if np.isnan(self.degrees).all() else float(np.nanmax(self.degrees))
+
+
+@dataclass(frozen=True)
+class Cases:
+    """All cases of a study that have trials, in the paper's order."""
+
+    cases: Sequence[Case]
+
+    def where(self, key: str, level: str) -> Case | None:
+        """The case at a level of one factor."""
+        return next((case for case in self.cases if case.levels.get(key) == level), None)

@@ -1,0 +1,37 @@
+"""From an experiment's run folders to the paper's cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tierlab.analysis.blocks import blocks
+from tierlab.analysis.groups import groups_of
+from tierlab.analysis.observed import observe
+from tierlab.errors import UserError
+from tierlab.studies.cases import Case, Cases, Trial
+from tierlab.studies.published import Published
+from tierlab.tables.run import Run
+
+
+def gather(folder: Path, published: Published) -> Cases:
+    """All trials of an experiment that came to their end, by the paper's cases; trials that are of
+    none are left out. UserError where there are none.
+    """
+    found = []
+    groups = groups_of(folder)
+    for case in published.cases:
+        runs = [r for group in groups for r in group.runs if r.manifest.factors == case.levels]
+        if trials := [trial for run in runs if (trial := _trial(run)) is not None]:
+            found.append(Case(case.name, case.printed, case.levels, trials, published.run_s))
+    if not found:
+        raise UserError(f"{folder}: has no trial of any case of this study; run it first.")
+    return Cases(found)
+
+
+def _trial(run: Run) -> Trial | None:
+    """A trial in which some request ended well."""
+    observed = observe(run)
+    if observed.measured is None or not run.has("requests"):
+        return None
+    cut = blocks(observed.db, observed.measured)
+    return Trial(run.manifest, cut) if cut.done.any() else None

@@ -1,0 +1,133 @@
+"""Does instability follow the degree of non-uniformity? (The paper on non-uniform VCPU-PCPU
+mapping, tables 2 and 3, figures 6, 10 and 11.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from scipy.stats import spearmanr
+
+from tierlab.analysis.instability import instability
+from tierlab.studies.cases import Case, Cases
+from tierlab.studies.measured import CaseMeasure, Measured, missing
+
+FEWEST_CASES = 4
+"""Of fewer, any order has a high correlation by chance."""
+FEWEST_RUNS = 5
+EVEN = 1e-9
+
+
+def _repeated(cases: Cases) -> list[Case]:
+    """Those that are placed and have runs enough."""
+    return [
+        case
+        for case in cases.cases
+        if case.dnu is not None and case.runs.size >= FEWEST_RUNS and case.runs.mean() > 0
+    ]
+
+
+def _split(cases: Cases) -> tuple[list[Case], list[Case]]:
+    """The uniform and the non-uniform cases."""
+    found = _repeated(cases)
+    return [c for c in found if _dnu(c) <= EVEN], [c for c in found if _dnu(c) > EVEN]
+
+
+def _correlation(cases: Cases) -> Measured:
+    found = _repeated(cases)
+    degrees, adin = [_dnu(case) for case in found], [_adin(case) for case in found]
+    if len(found) < FEWEST_CASES or len(set(degrees)) < 2 or len(set(adin)) < 2:
+        return missing(f"{len(found)} cases with {FEWEST_RUNS} runs or more are too few")
+    ranked = spearmanr(degrees, adin)
+    runs = min(case.runs.size for case in found)
+    return Measured(
+        value=float(ranked.statistic),
+        words=f"{ranked.statistic:.2f} over {len(found)} cases of {runs} runs or more"
+        f" (p = {ranked.pvalue:.2g})",
+    )
+
+
+def _pairs(cases: Cases) -> Measured:
+    uniform, uneven = _split(cases)
+    if not uniform or not uneven:
+        return missing("there are not both uniform and non-uniform cases that were repeated")
+    more = sum(_adin(one) > _adin(other) for one, other in product(uneven, uniform))
+    total = len(uniform) * len(uneven)
+    return Measured(value=more / total, words=f"{more} of {total} pairs")
+
+
+def _dnu(case: Case) -> float:
+    return case.dnu or 0.0
+
+
+def _adin(case: Case) -> float:
+    return case.instability.adin or 0.0
+
+
+def _highest_mmr(cases: Sequence[Case]) -> Measured:
+    found = [
+        (case.instability.mmr, case.name) for case in cases if case.instability.mmr is not None
+    ]
+    if not found:
+        return missing("no such case was repeated often enough")
+    most, name = max(found)
+    return Measured(value=most, words=f"{most:.2f}/1, at {name}")
+
+
+def _turns(cases: Cases) -> Measured:
+    """ADIN of the runs on an uneven mapping over that on an even one, in trials that have both."""
+    ratios = []
+    for case in _repeated(cases):
+        even = case.degrees <= EVEN
+        if even.all() or not even.any():
+            continue
+        one, other = (instability(case.runs[part].tolist()).adin for part in (~even, even))
+        if one is not None and other:
+            ratios.append((one / other, case.name, one, other))
+    if not ratios:
+        return missing("no case has runs on an even and on an uneven mapping")
+    least = min(ratios)
+    each = "; ".join(f"{name}: {one:.3g} and {other:.3g}" for _, name, one, other in ratios)
+    return Measured(value=least[0], words=f"{least[0]:.1f} times at least ({each})")
+
+
+def _heavier(cases: Cases) -> Measured:
+    found = sorted(_repeated(cases), key=_dnu)
+    if len(found) < 2 or not _adin(found[0]):
+        return missing("there are not two cases that were repeated")
+    ratio = _adin(found[-1]) / _adin(found[0])
+    words = ", ".join(f"{_adin(case):.3g} at DNU {_dnu(case):.2f}" for case in found)
+    return Measured(value=ratio, words=f"{ratio:.2f} times: {words}")
+
+
+INSTABILITY_FOLLOWS_DNU = CaseMeasure(
+    "rank correlation (Spearman) of ADIN with DNU over the cases",
+    (instability, spearmanr),
+    _correlation,
+)
+UNEVEN_LESS_STABLE = CaseMeasure(
+    "of all pairs of a uniform and a non-uniform case, how many have the greater ADIN non-uniform",
+    (instability,),
+    _pairs,
+)
+UNIFORM_MMR = CaseMeasure(
+    "highest MMR of the throughput in any uniform case",
+    (instability,),
+    lambda cases: _highest_mmr(_split(cases)[0]),
+)
+UNEVEN_MMR = CaseMeasure(
+    "highest MMR of the throughput in any non-uniform case",
+    (instability,),
+    lambda cases: _highest_mmr(_split(cases)[1]),
+)
+UNSTABLE_TURNS = CaseMeasure(
+    "ADIN while the mapping is non-uniform over ADIN while it is uniform, the lower of the cases",
+    (instability,),
+    _turns,
+)
+HEAVIER_LESS_STABLE = CaseMeasure(
+    "ADIN of all runs of the case with the highest DNU over that with the lowest",
+    (instability,),
+    _heavier,
+)

@@ -1,0 +1,1 @@
+"""One static page: what a web server does alone."""

@@ -1,0 +1,39 @@
+"""Workload `static`: the web server alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tierlab.errors import UserError
+from tierlab.experiment import Experiment
+
+
+def experiment(system: dict[str, Any], **tables: Any) -> Experiment:
+    document = {
+        "experiment": {"name": "page"},
+        "system": {"workload": "static"} | system,
+        "load": {"users": 1},
+    }
+    return Experiment.from_tables(document | tables, "f.toml")
+
+
+def test_it_has_one_tier_and_its_plan_is_a_file_that_runs_again() -> None:
+    (plan,) = experiment({"web": {"mpm": "prefork"}}).trials()
+
+    (again,) = Experiment.from_tables(plan.as_file()).trials()
+
+    assert list(plan.system.tiers) == ["web"]
+    assert again.system == plan.system
+
+
+def test_a_tier_that_it_has_not_is_refused() -> None:
+    with pytest.raises(UserError, match=r'system\.db is no tier of workload "static"; remove it'):
+        experiment({"db": {"count": 2}})
+
+
+@pytest.mark.parametrize("kind", ["burst", "memory", "random"])
+def test_nothing_disturbs_what_it_has_not(kind: str) -> None:
+    with pytest.raises(UserError, match=r"disturb\[1\]\.class .*workload"):
+        experiment({}, disturb=[{"class": kind}])

@@ -1,0 +1,125 @@
+"""A study of several cases: from its run folders to one table and one page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.studies.made_studies import calm
+from tierlab.cli.main import app
+from tierlab.errors import UserError
+from tierlab.studies.gather import gather
+from tierlab.studies.published import load
+from tierlab.tables.manifest import Degree, read
+
+TABLE = """
+run_s = 2
+
+[paper]
+title = "T"
+author = "A"
+where = "W"
+testbed = "there"
+here = "here"
+
+[[claims]]
+figure = "1"
+seen = "Uneven is less stable."
+value = "<b>all</b>"
+measure = "{measure}"
+agrees = {{ least = 0.8 }}
+
+[[cases]]
+name = "even"
+levels = {{ k = 1 }}
+printed = {{ ADIN = "0.1" }}
+
+[[cases]]
+name = "uneven"
+levels = {{ k = 2 }}
+
+[[cases]]
+name = "never run"
+levels = {{ k = 3 }}
+"""
+DNU = {1: 0.0, 2: 0.45}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two trials of each of two cases, and one of none."""
+    folder = tmp_path_factory.mktemp("study") / "x"
+    for number, level in enumerate((1, 2, 1, 2, 9), start=1):
+        trial = calm(folder / f"{number:03}")
+        manifest = read(trial)
+        manifest.trial, manifest.factors = trial.name, {"k": level}
+        if level in DNU:
+            manifest.dnu = {"web.1": [Degree(from_ns=0, dnu=DNU[level])]}
+        manifest.write(trial)
+    table(folder.parent)
+    return folder
+
+
+def table(folder: Path, measure: str = "uneven less stable") -> Path:
+    (folder / "x.published.toml").write_text(TABLE.format(measure=measure), encoding="utf-8")
+    return folder / "x.toml"
+
+
+def invoke(*arguments: str | Path) -> str:
+    done = CliRunner().invoke(app, ["study", *map(str, arguments)])
+    if done.exception is not None:
+        raise done.exception
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_trials_are_gathered_by_the_cases_that_have_any(study: Path) -> None:
+    found = gather(study, load(study.parent / "x.published.toml")).cases
+    assert [(case.name, len(case.trials), case.dnu) for case in found] == [
+        ("even", 2, 0.0),
+        ("uneven", 2, 0.45),
+    ]
+    assert found[0].runs.size == 2 * len(found[0].trials[0].runs(2))
+
+
+def test_one_table_and_one_page_are_made_of_them_all(study: Path) -> None:
+    shown = invoke(study.parent / "x.toml", "--of", study)
+    assert "case by case" in shown
+    assert str(study / "study.html") in shown.replace("\n", "")
+    page = (study / "study.html").read_text(encoding="utf-8")
+    said = html.unescape(page)
+    assert "&lt;b&gt;all&lt;/b&gt;" in page
+    assert "<b>all" not in page
+    assert not re.search(r"(src|href)=\"(http|//)", page)
+    assert "default-src 'none'; script-src 'none'" in said
+    for number in range(1, 5):
+        assert f'href="{number:03}/report.html"' in page
+    assert "005/report.html" not in page
+    assert "ADIN 0.1" in page
+    assert "never run" not in page
+
+
+def test_the_json_has_the_cases(study: Path) -> None:
+    found = json.loads(invoke(study.parent / "x.toml", "--of", study, "--json"))
+    assert found["trial"] is None
+    assert [case["name"] for case in found["cases"]] == ["even", "uneven"]
+    assert found["cases"][0]["printed"] == {"ADIN": "0.1"}
+    assert found["cases"][0]["trials"] == 2
+    (row,) = found["rows"]
+    assert row["functions"] == ["tierlab.analysis.instability.instability"]
+
+
+def test_a_claim_about_one_run_has_no_place_among_cases(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="measure `clusters` is of one run, and this study has"):
+        invoke(table(tmp_path, "clusters"), "--of", study)
+
+
+def test_a_folder_without_a_trial_of_any_case_is_said_so(tmp_path: Path) -> None:
+    trial = calm(tmp_path / "other" / "001")
+    with pytest.raises(UserError, match=r"other: has no trial of any case of this study"):
+        invoke(table(tmp_path), "--of", trial.parent)
