@@ -224,6 +224,12 @@ def test_memory_nodes_that_differ_are_a_difference() -> None:
     )
 
 
+def test_another_host_is_a_difference() -> None:
+    asked = Placement(host="second", weight=512)
+    assert asked.difference(replace(asked)) is None
+    assert asked.difference(replace(asked, host="first")) == "host second asked, first found"
+
+
 def test_rounding_is_no_difference_but_a_step_is() -> None:
     asked = Placement(frozenset({0}), 1000, (64 << 20) + 1)
     assert asked.difference(Placement(frozenset({0}), 1004, 64 << 20)) is None

@@ -80,6 +80,8 @@ class Placement:
     """Read operations a second from that disk."""
     nodes: frozenset[int] | None = None
     """NUMA nodes that its memory is on, by the operating system's numbers."""
+    host: str | None = None
+    """The host that it runs on, where an environment has several."""
 
     def changed(self, other: Placement) -> Placement:
         """This placement with all that `other` asks for."""
@@ -92,10 +94,12 @@ class Placement:
         The kernel keeps memory limits in whole pages and, in version 2 of the control groups,
         weights in steps of 1 % of the usual; what is lost in rounding is no difference.
         """
-        if self.pus is not None and self.pus != found.pus:
-            return f"PUs {listed(self.pus)} asked, {listed(found.pus)} found"
-        if self.nodes is not None and self.nodes != found.nodes:
-            return f"memory nodes {listed(self.nodes)} asked, {listed(found.nodes)} found"
+        if self.host is not None and self.host != found.host:
+            return f"host {self.host} asked, {found.host} found"
+        sets = {"PUs": (self.pus, found.pus), "memory nodes": (self.nodes, found.nodes)}
+        for what, (asked, got) in sets.items():
+            if asked is not None and asked != got:
+                return f"{what} {listed(asked)} asked, {listed(got)} found"
         if self.weight is not None and (
             found.weight is None or abs(self.weight - found.weight) > WEIGHT_STEP / 2
         ):
@@ -139,6 +143,8 @@ class DomainSpec:
     """Its own on the trial's network, where it has one; None for what nobody connects to."""
     disk: tuple[str, ...] = ()
     """Folders in its folder that are to lie on a disk of its own, where it has one."""
+    moves: bool = False
+    """Whether it is to move to another host while it runs."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,18 @@ class DomainStats:
     cpu_ns: int | None
     memory_bytes: int | None
     processes: int | None
+
+
+@dataclass(frozen=True)
+class Move:
+    """How a domain moved to another host, by its hypervisor; None for what that does not tell."""
+
+    downtime_ns: int | None
+    """How long its programs stood still."""
+    copied_bytes: int | None
+    """Of its memory and its devices' state."""
+    rounds: int | None
+    """How often its memory was gone through for what had been written to meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +234,14 @@ class Domain(ABC):
         """Copy a file or a tree out of the folder."""
 
     @abstractmethod
+    def has(self, name: str) -> bool:
+        """Whether there is such a file or folder in the folder."""
+
+    @abstractmethod
+    def text(self, name: str) -> str | None:
+        """Read a text file in the folder as it is now; None if there is none."""
+
+    @abstractmethod
     def pin(self, pus: frozenset[int]) -> None:
         """Let the domain run on these PUs only."""
 
@@ -236,8 +262,8 @@ class Domain(ABC):
         """Limit bytes written and read operations, each a second; None leaves one alone."""
 
     @abstractmethod
-    def migrate(self, host: str) -> None:
-        """Move the running domain to another host."""
+    def migrate(self, host: str) -> Move:
+        """Move the running domain to another host, where it is placed as its spec says."""
 
     @abstractmethod
     def stats(self) -> DomainStats:

@@ -50,8 +50,7 @@ class GuestAgent:
 
     def __init__(self, path: Path) -> None:
         """`path`: the socket, at which the hypervisor listens."""
-        self._link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._link.connect(str(path))
+        self._link = _call(path)
         self._lock = threading.Lock()
         self._received = b""
         self._in_step = False
@@ -60,6 +59,13 @@ class GuestAgent:
     def close(self) -> None:
         """Hang up."""
         self._link.close()
+
+    def call_again(self, path: Path) -> None:
+        """Talk to the same agent where its guest is now: programs that were started stay known."""
+        with self._lock:
+            self._link.close()
+            self._link = _call(path)
+            self._received, self._in_step = b"", False
 
     def answers(self, timeout: float) -> bool:
         """Whether the guest takes commands, at the latest after so many seconds."""
@@ -148,6 +154,12 @@ class GuestAgent:
             self._received += more
         line, _, self._received = self._received.partition(b"\n")
         return line
+
+
+def _call(path: Path) -> socket.socket:
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    link.connect(str(path))
+    return link
 
 
 def _text(encoded: str | None) -> str:

@@ -1,7 +1,7 @@
 """The disk of a guest's own: an ext4 file system in a sparse file.
 
-Some folders of a domain's folder lie on it. What this host brings there, or takes from there, goes
-by way of the share.
+Some folders of a domain's folder lie on it, or the folder as a whole. What this host brings there,
+or takes from there, goes by way of a share, in which it waits.
 """
 
 from __future__ import annotations
@@ -35,17 +35,21 @@ def make_disk(path: Path) -> None:
 
 STAGE = ".stage"
 """In the domain's folder: where files wait that go to the disk, or come from it."""
+WHOLE = "."
+"""Stands for the domain's folder as a whole."""
+
+AsRoot = Callable[[Sequence[str]], None]
+"""Runs a command as root of the guest; `UserError` if it fails."""
 
 
 @dataclass(frozen=True)
 class DiskFolders:
-    """The folders of a domain's folder that lie on its guest's disk."""
+    """The folders of a domain's folder that lie on its guest's disk, beside what is shared."""
 
     folder: Path
     """The domain's."""
     names: Sequence[str]
-    as_root: Callable[[Sequence[str]], None]
-    """Runs a command as root of the guest."""
+    as_root: AsRoot
 
     def hold(self, name: str) -> bool:
         """Whether a name in the domain's folder is on the disk."""
@@ -69,3 +73,60 @@ class DiskFolders:
             yield stage / Path(name).name
         finally:
             shutil.rmtree(stage)
+
+
+_COPY = """\
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=none "$1" "$2" || exit
+mkdir -p "${4%/*}" && cp -a "$3" "$4" && chown --reference="$4" "${4%/*}"
+status=$?
+umount "$2" && exit $status
+"""
+"""Mounts share $1 at $2 while it copies $3 to $4, whose folder belongs to whom that belongs to."""
+
+
+@dataclass(frozen=True)
+class WholeDisk(DiskFolders):
+    """A domain's folder that lies on its guest's disk as a whole.
+
+    The share is but the stage, and the guest has it mounted only while something is copied: QEMU
+    moves no guest that has one mounted.
+    """
+
+    tag: str
+    """The share's."""
+
+    def hold(self, name: str) -> bool:  # noqa: ARG002 - whatever the name
+        """All is there."""
+        return True
+
+    def bring_in(self, staged: Path, name: str) -> Path:
+        """Move what waits in the share to its place on the disk."""
+        target = self.folder / name
+        with self._stage():
+            self._copy(staged, target)
+        return target
+
+    @contextmanager
+    def brought_out(self, name: str) -> Iterator[Path]:
+        """A copy in the share of what is on the disk."""
+        with self._stage() as stage:
+            copy = stage / Path(name).name
+            self._copy(self.folder / name, copy)
+            yield copy
+
+    @contextmanager
+    def _stage(self) -> Iterator[Path]:
+        """The stage, which is empty afterwards; it is the share's root, and stays."""
+        stage = self.folder / STAGE
+        try:
+            yield stage
+        finally:
+            for left in stage.iterdir():
+                if left.is_dir():
+                    shutil.rmtree(left)
+                else:
+                    left.unlink()
+
+    def _copy(self, source: Path, target: Path) -> None:
+        stage = self.folder / STAGE
+        self.as_root(["sh", "-c", _COPY, "copy", self.tag, *map(str, (stage, source, target))])

@@ -43,11 +43,17 @@ if [ -n "$guest_address" ]; then
     ip route add default via "$guest_gateway"
 fi
 
-mkdir -p "/root$guest_folder"
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=mmap folder "/root$guest_folder"
-mkdir /root/disk
-if [ -b /root/dev/vdb ]; then
-    mount -t ext4 /root/dev/vdb /root/disk
+mkdir -p "/root$guest_folder" /root/disk
+if [ -b /root/dev/vdb ]; then mount -t ext4 /root/dev/vdb /root/disk; fi
+if [ "$guest_disk" = . ]; then
+    # All of the folder: nothing of the host's stays mounted, since that could not move with it.
+    mkdir -p /root/disk/folder/.stage
+    chown "$guest_user" /root/disk/folder
+    chmod 750 /root/disk/folder
+    mount --bind /root/disk/folder "/root$guest_folder"
+else
+    mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=mmap folder \
+        "/root$guest_folder"
     for name in $(echo "$guest_disk" | tr , ' '); do
         mkdir "/root/disk/$name"
         chown "$guest_user" "/root/disk/$name"

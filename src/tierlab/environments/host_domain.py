@@ -19,6 +19,7 @@ from tierlab.environments.base import (
     Domain,
     DomainSpec,
     DomainStats,
+    Move,
     Placement,
     refuse,
 )
@@ -156,6 +157,17 @@ class HostDomain(Domain):
         """Copy a file or a tree out of the folder."""
         copy_tree(self.folder / name, target)
 
+    def has(self, name: str) -> bool:
+        """Look."""
+        return (self.folder / name).exists()
+
+    def text(self, name: str) -> str | None:
+        """Read it."""
+        try:
+            return (self.folder / name).read_text(errors="replace")
+        except OSError:
+            return None
+
     def own(self, path: Path) -> None:
         """Give a file or a tree to the servers' user."""
         user = self._ground.user
@@ -191,7 +203,7 @@ class HostDomain(Domain):
         hierarchy, group = self._controlled(Capability.DISK)
         hierarchy.set_disk(group, device_of(self.folder), writes, reads)
 
-    def migrate(self, host: str) -> None:  # noqa: ARG002 - refused whatever the host
+    def migrate(self, host: str) -> Move:  # noqa: ARG002 - refused whatever the host
         """Refused: see `probe`."""
         raise self._refusal(Capability.MIGRATE)
 

@@ -109,14 +109,19 @@ class LibvirtDaemon:
         """Where a client of libvirt finds it."""
         return f"{self.driver}:///system?socket={self.folder}/run/libvirt/libvirt-sock"
 
-    def virsh(self, *arguments: str, subject: str = "system.environment") -> str:
+    def virsh(
+        self,
+        *arguments: str,
+        subject: str = "system.environment",
+        seconds: float = COMMAND_SECONDS,
+    ) -> str:
         """Run a command of virsh(1) to its end; what it said, or `UserError` about `subject`."""
         ledger = self._ground.ledger
         argv = ["virsh", "--quiet", "--connect", self.uri, *arguments]
         launch = Launch(argv, ledger.token, env={"PATH": SYSTEM_PATH, "LC_ALL": "C"})
-        done = run_to_end(ledger, launch, COMMAND_SECONDS)
+        done = run_to_end(ledger, launch, seconds)
         if done is None:
-            raise _failure(subject, arguments[0], f"no end within {COMMAND_SECONDS:g} seconds")
+            raise _failure(subject, arguments[0], f"no end within {seconds:g} seconds")
         if done.status != 0:
             raise _failure(subject, arguments[0], last_words(done.stderr))
         return done.stdout

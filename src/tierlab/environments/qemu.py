@@ -16,8 +16,8 @@ from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.files import make_folder
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.host_probe import probe_host
-from tierlab.environments.libvirt_daemon import LibvirtDaemon
 from tierlab.environments.qemu_domain import Hypervisor, QemuDomain
+from tierlab.environments.qemu_hosts import Hosts
 from tierlab.errors import UserError
 from tierlab.machine.programs import locate
 
@@ -34,7 +34,6 @@ NEEDED = (
 """A guest has these here or cannot be made."""
 
 NEVER = {
-    Capability.MIGRATE: "its guests are not moved to another host yet",
     Capability.DISK: "a guest's disk is a file of this host's that its hypervisor reads and writes",
     Capability.RETRIES: "each guest's kernel has its own TCP",
     Capability.PROCESSES: "each server runs on a kernel of its own",
@@ -76,15 +75,15 @@ class Qemu(BridgedEnvironment):
 
     def create(self, spec: DomainSpec) -> QemuDomain:
         """Make a domain: a folder now, a guest when it starts."""
+        if spec.moves:
+            self._hypervisor.hosts.open()
         return QemuDomain(self._ground, spec, self._hypervisor)
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
         ground = super()._prepare(sysctls)
         folder = self.work / ".guests"
         make_folder(self._ledger, folder, mode=0o700)
-        self._hypervisor = Hypervisor(
-            LibvirtDaemon(ground, "qemu"), image.find(), kvm.serves(), sysctls, folder
-        )
+        self._hypervisor = Hypervisor(Hosts(ground), image.find(), kvm.serves(), sysctls, folder)
         return ground
 
 

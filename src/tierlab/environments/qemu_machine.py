@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tierlab.environments.base import listed
+from tierlab.environments.base import Move, listed
 from tierlab.environments.cgroup import Group
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.libvirt_daemon import LibvirtDaemon
 from tierlab.environments.process import Identity, identify, is_alive
+from tierlab.environments.qemu_hosts import Hosts
+from tierlab.environments.qemu_migration import last_move, move, state_file
 from tierlab.environments.qemu_xml import Guest, document
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list
+from tierlab.machine.mapping import HOSTS
 
 KIB = 1 << 10
 BALLOON_SECONDS = 30.0
@@ -32,9 +34,12 @@ THREAD = re.compile(r"CPU (\d+)/")
 class Machine:
     """The virtual machine of one guest."""
 
-    def __init__(self, daemon: LibvirtDaemon, ledger: Ledger, guest: Guest) -> None:
+    def __init__(self, hosts: Hosts, ledger: Ledger, guest: Guest) -> None:
         self.guest = guest
-        self._daemon = daemon
+        self.host: str = HOSTS[0]
+        """Where it is."""
+        self._hosts = hosts
+        self._daemon = hosts.daemon(self.host)
         self._ledger = ledger
         self._process: Identity | None = None
 
@@ -45,10 +50,34 @@ class Machine:
         described.write_text(document(self.guest))
         self._ledger.add("guest", name=name)
         self._daemon.virsh("create", str(described), "--paused")
-        self._process = identify(int(self._state(".pid").read_text()))
-        for folder in group.entrances():
-            (folder / "cgroup.procs").write_text(str(self._process.pid))
+        pid = int(self._state(".pid").read_text())
+        self._process = identify(pid)
+        _enter(group, pid)
         self._daemon.virsh("resume", name)
+
+    def move(self, host: str, group: Group) -> Move:
+        """Have it go on at another host, in the domain's control group there as well."""
+        target = self._hosts.daemon(host)
+        # Two ports of one bridge need two names.
+        port = self.guest.name if host == HOSTS[0] else f"{self.guest.name}-{HOSTS.index(host)}"
+        move(self.guest, self._daemon, target, port, lambda pid: _enter(group, pid))
+        self.wait_forgotten()
+        self.host, self._daemon = host, target
+        try:
+            self._process = identify(int(self._state(".pid").read_text()))
+            if pins := self.pins():
+                self.pin(pins)  # libvirt had, but a control group entered later undoes it
+            return last_move(self.guest, target)
+        except (UserError, OSError) as error:
+            raise UserError(
+                f"{self.guest.name}: its guest moved to host {host} and is not well there"
+                f" ({error}); what its kernel said last: {self.last_words()}"
+            ) from error
+
+    @property
+    def socket(self) -> Path:
+        """Where the guest's agent is talked to: the daemon has a `/run` of its own."""
+        return Path(f"{self._daemon.folder}{self.guest.socket}")
 
     @property
     def runs(self) -> bool:
@@ -128,7 +157,12 @@ class Machine:
         return found
 
     def _state(self, suffix: str) -> Path:
-        return self._daemon.folder / "run/libvirt/qemu" / f"{self.guest.identity}{suffix}"
+        return state_file(self._daemon, self.guest, suffix)
+
+
+def _enter(group: Group, pid: int) -> None:
+    for folder in group.entrances():
+        (folder / "cgroup.procs").write_text(str(pid))
 
 
 def _allowed(task: Path) -> frozenset[int]:

@@ -26,6 +26,8 @@ NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 SHARE = "folder"
 """Tag of the 9p share."""
 
+ET.register_namespace("qemu", NAMESPACE)
+
 KERNEL_WORDS = (
     *("console=ttyS0", "quiet", "panic=-1"),
     *("random.trust_cpu=on", "mitigations=off", "ipv6.disable=1"),
@@ -68,10 +70,12 @@ class Guest:
     """By KVM; otherwise emulated."""
     memory: int
     """Bytes."""
+    shared: Path
+    """A folder that the guest may mount: its own, or where files wait that go there."""
     folder: Path
-    """Shared with the guest, at the same path."""
+    """Its own, at the same path in the guest."""
     socket: Path
-    """Where the hypervisor is to listen for who talks to the guest's agent."""
+    """Where the hypervisor is to listen for who talks to the guest's agent, as libvirt sees it."""
     console: Path
     """The file for what the kernel says."""
     user: int
@@ -107,6 +111,14 @@ def document(guest: Guest) -> str:
         _text(domain, event, "destroy")
     _add_devices(domain, guest)
     _add_token(domain, guest)
+    return ET.tostring(domain, encoding="unicode")
+
+
+def elsewhere(document: str, port: str) -> str:
+    """The description of a running guest as another host is to have it, with that port's name."""
+    domain = ET.fromstring(document)
+    for target in domain.iterfind("devices/interface/target"):
+        target.set("dev", port)
     return ET.tostring(domain, encoding="unicode")
 
 
@@ -154,7 +166,7 @@ def _add_devices(domain: ET.Element, guest: Guest) -> None:
     if guest.disk is not None:
         _disk(devices, guest.disk, "vdb", {"cache": "none", "io": "native"})
     share = ET.SubElement(devices, "filesystem", type="mount", accessmode="passthrough")
-    ET.SubElement(share, "source", dir=str(guest.folder))
+    ET.SubElement(share, "source", dir=str(guest.shared))
     ET.SubElement(share, "target", dir=SHARE)
     if guest.link is not None:
         network = ET.SubElement(devices, "interface", type="bridge")
@@ -167,14 +179,13 @@ def _add_devices(domain: ET.Element, guest: Guest) -> None:
     ET.SubElement(channel, "source", mode="bind", path=str(guest.socket))
     ET.SubElement(channel, "target", type="virtio", name=CHANNEL)
     console = ET.SubElement(devices, "serial", type="file")
-    ET.SubElement(console, "source", path=str(guest.console))
+    ET.SubElement(console, "source", path=str(guest.console), append="on")
     random = ET.SubElement(devices, "rng", model="virtio")
     _text(random, "backend", "/dev/urandom", model="random")
     ET.SubElement(devices, "memballoon", model="virtio")
 
 
 def _add_token(domain: ET.Element, guest: Guest) -> None:
-    ET.register_namespace("qemu", NAMESPACE)
     command = ET.SubElement(domain, f"{{{NAMESPACE}}}commandline")
     ET.SubElement(command, f"{{{NAMESPACE}}}env", name=TOKEN, value=guest.token)
 

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 USUAL_WEIGHT = 1024
+
+Host = Literal["first", "second"]
+HOSTS: tuple[Host, ...] = get_args(Host)
+"""Between which domains move; all start on the first."""
 
 
 @dataclass(frozen=True)

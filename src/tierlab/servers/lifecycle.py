@@ -91,9 +91,8 @@ class Instance:
         folder = target / self.subject
         folder.mkdir(parents=True, exist_ok=True)
         for name in (*self.server.render(), "logs"):
-            if not (domain.folder / name).exists():
-                continue
-            domain.get(name, folder)
+            if domain.has(name):
+                domain.get(name, folder)
 
     def _check_port(self) -> None:
         endpoint = self.server.site.endpoint
@@ -126,7 +125,8 @@ class Instance:
             time.sleep(POLL_SECONDS)
 
     def _why(self) -> str:
-        return why(self.server.site.folder, self.server.own_logs)
+        domain = self.server.site.domain
+        return why(domain.folder, [domain.text(name) or "" for name in self.server.own_logs])
 
 
 def _ended(status: int) -> str:

@@ -106,17 +106,21 @@ def _build(domain: Domain, loader: Loader, database: str) -> None:
     )
     if installed.status != 0:
         domain.write(CONSOLE, installed.stdout + installed.stderr)
-        raise UserError(f"mariadb-install-db failed{why(folder, LOGS)}")
+        raise UserError(f"mariadb-install-db failed{_why(domain)}")
     server = domain.spawn(
         [find_program("mariadbd"), f"--defaults-file={folder}/my.cnf"], log=CONSOLE
     )
-    _load(server, folder, loader, database)
+    _load(server, domain, loader, database)
     if not server.stop(STOP_SECONDS):
         raise UserError("the seed's mariadbd did not stop; its data is thrown away, try again.")
 
 
-def _load(server: Process, folder: Path, loader: Loader, database: str) -> None:
-    connection = _connect(server, folder)
+def _why(domain: Domain) -> str:
+    return why(domain.folder, [domain.text(name) or "" for name in LOGS])
+
+
+def _load(server: Process, domain: Domain, loader: Loader, database: str) -> None:
+    connection = _connect(server, domain)
     try:
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE `{database}` CHARACTER SET utf8mb4")
@@ -125,9 +129,7 @@ def _load(server: Process, folder: Path, loader: Loader, database: str) -> None:
         connection.commit()
         _drop_accounts(connection)
     except (pymysql.MySQLError, OSError) as error:
-        raise UserError(
-            f"loading {loader.key} failed ({error.args[-1]}){why(folder, LOGS)}"
-        ) from error
+        raise UserError(f"loading {loader.key} failed ({error.args[-1]}){_why(domain)}") from error
     finally:
         connection.close()
 
@@ -141,13 +143,13 @@ def _drop_accounts(connection: pymysql.connections.Connection[pymysql.cursors.Cu
 
 
 def _connect(
-    server: Process, folder: Path
+    server: Process, domain: Domain
 ) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:
             return pymysql.connect(
-                unix_socket=str(folder / DATA / SOCKET),
+                unix_socket=str(domain.folder / DATA / SOCKET),
                 user="root",
                 local_infile=True,
                 read_timeout=STATEMENT_SECONDS,
@@ -157,7 +159,7 @@ def _connect(
                 time.sleep(0.02)
                 continue
             raise UserError(
-                f"the seed's mariadbd did not start ({error.args[-1]}){why(folder, LOGS)}"
+                f"the seed's mariadbd did not start ({error.args[-1]}){_why(domain)}"
             ) from error
 
 

@@ -8,7 +8,6 @@ it over the trial's network, so that its tables can be put on the host's time ax
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -40,14 +39,18 @@ class _Agent:
 
     def __init__(self, domain: Domain, inside: Inside, verb: str, *arguments: str) -> None:
         self.verb, self.subject = verb, domain.spec.name
-        self.log = domain.folder / HOME / f"{verb}.log"
+        self.log = f"{HOME}/{verb}.log"
+        self._domain = domain
         argv = [str(domain.folder / PROGRAM), verb, *arguments]
-        self.process: Process = inside.spawn(argv, log=f"{HOME}/{verb}.log")
+        self.process: Process = inside.spawn(argv, log=self.log)
+
+    def words(self) -> str:
+        """Its log so far."""
+        return self._domain.text(self.log) or ""
 
     def said(self) -> Iterator[dict[str, Any]]:
         """The JSON lines of its log so far."""
-        text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        for line in text.splitlines():
+        for line in self.words().splitlines():
             if line.startswith("{"):
                 try:
                     yield json.loads(line)
@@ -69,8 +72,8 @@ class _Agent:
 
     def failure(self) -> UserError:
         """Describe its end with the last line of its log."""
-        lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
-        last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+        lines = reversed(self.words().split("\n"))
+        last = next((line for line in lines if line.strip()), "it said nothing")
         return UserError(
             f"{self.subject}: `tierlab-agent {self.verb}` inside ended:"
             f" {last.removeprefix('tierlab-agent: ')}"
@@ -92,6 +95,8 @@ class InsideObserver:
         self._address = subject.endpoint.address
         self._domain, self._inside, self._environment = domain, inside, environment
         self._agents: list[_Agent] = []
+        self._words: dict[str, str] = {}
+        """The logs of agents that have stopped."""
 
     def start(self, plan: Mapping[str, Any]) -> None:
         """Bring the agent in, read the clock and start sampling; `UserError` if it cannot be."""
@@ -134,6 +139,7 @@ class InsideObserver:
             each = self._agents.pop()
             each.process.stop(STOP_S * self._environment.slowness, signal.SIGINT)
             summary = summary or each.summary()
+            self._words[each.verb] = each.words()
         return summary
 
     def collect(self, folder: RunFolder) -> None:
@@ -141,8 +147,8 @@ class InsideObserver:
         target = streams_of(folder) / self.name
         target.parent.mkdir(exist_ok=True)
         self._domain.get(STREAMS, target)
-        for log in sorted((self._domain.folder / HOME).glob("*.log")):
-            shutil.copyfile(log, folder.logs / f"agent.{log.stem}.{self.name}.log")
+        for verb, words in self._words.items():
+            (folder.logs / f"agent.{verb}.{self.name}.log").write_text(words)
 
 
 def streams_of(folder: RunFolder) -> Path:
@@ -175,6 +181,13 @@ class InsideObservers:
         """Raise :class:`UserError` when one has died."""
         for observer in self._observers:
             observer.check()
+
+    def read_clock(self, name: str) -> None:
+        """Read a guest's clock, if it is watched."""
+        for observer in self._observers:
+            if observer.name == name:
+                with self._naming_failure(name, "clock (as it moved)"):
+                    observer.read_clock()
 
     def stop(self) -> None:
         """Read the clocks again, let all finish their tables, and fetch these."""

@@ -6,6 +6,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,10 +209,30 @@ def test_a_placement_that_this_host_cannot_grant_is_one_sentence(
         domain.start()
 
 
-def test_a_domain_that_cannot_migrate_says_so(
-    environment: Environment, entry: Entry, domain: Domain
+def test_a_domain_moves_to_another_host_and_its_programs_take_no_notice(
+    environment: Environment, entry: Entry
 ) -> None:
-    require(environment, entry, Capability.MIGRATE, lambda: domain.migrate("elsewhere"))
+    pus, nodes = frozenset({max(os.sched_getaffinity(0))}), environment.probe().nodes
+    asked = Placement(pus=pus, weight=2048, memory=entry.memory, nodes=nodes)
+    domain = environment.create(DomainSpec("db.1", asked, moves=True))
+    require(environment, entry, Capability.MIGRATE, lambda: domain.migrate("second"))
+    domain.start()
+    count = "i=0; while sleep 0.05; do i=$((i+1)); echo $i; done"
+    process = domain.spawn(["sh", "-c", count], log="count.log")
+    wait_until(lambda: bool(domain.text("count.log")))
+    pids, before = domain.pids(), used(domain)
+    domain.migrate("second")
+    assert domain.verify(replace(asked, host="second")).host == "second"
+    assert process.poll() is None
+    assert set(domain.pids()) >= {process.pid}
+    assert process.pid in pids
+    assert used(domain) > before
+    domain.place(Placement(pus=pus, weight=1024, host="second"))
+    domain.migrate("first")
+    domain.verify(replace(asked, weight=1024, host="first"))
+    process.stop(0.0)
+    counted = (domain.text("count.log") or "").split()
+    assert counted == [str(number) for number in range(1, len(counted) + 1)]
 
 
 def allowed(domain: Domain, entry: Entry, what: str) -> set[str]:
