@@ -9,6 +9,8 @@ import pytest
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 
+HOSTS = ("second", "first")
+
 
 def trial(*changes: dict[str, Any], **system: Any) -> Any:
     document = {
@@ -35,6 +37,14 @@ def test_changes_come_in_order_of_time_and_are_kept_in_the_plan() -> None:
     assert plan.as_file()["change"] == [sooner, later]
 
 
+def test_a_server_that_moves_must_be_elsewhere_before() -> None:
+    there, back = ({"at": f"{at}s", "on": "app.1", "host": host} for at, host in enumerate(HOSTS))
+
+    assert [each.host for each in trial(there, back).change] == list(HOSTS)
+    with pytest.raises(UserError, match=r"change\[3\]\.host .*: by then it is on first"):
+        trial(there, back, back | {"at": "20s"})
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -44,6 +54,11 @@ def test_changes_come_in_order_of_time_and_are_kept_in_the_plan() -> None:
         ({"at": "60s", "on": "web.1", "weight": 30}, r"change\[1\]\.at must be within the runtime"),
         ({"at": "1s", "on": "db.2", "weight": 30}, r"change\[1\]\.on must be a server of this"),
         ({"at": "1s", "on": "db.1", "pool": 3}, r"change\[1\]\.pool is no soft resource that db.1"),
+        ({"at": "1s", "on": "db.1", "host": "third"}, r"change\[1\]\.host must be .*first.*second"),
+        (
+            {"at": "1s", "on": "db.1", "host": "first"},
+            r"change\[1\]\.host must be a host that db.1",
+        ),
         (
             {"at": "1s", "on": "db.1", "pus": [0], "place": "core:0"},
             r"change\[1\]\.place says the PUs twice",

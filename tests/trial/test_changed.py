@@ -72,12 +72,19 @@ def test_changes_come_to_pass_at_their_time_and_what_they_did_is_said(
     assert "app.1 got threads 20, pool 1" in said[1]
 
 
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("pus = [4095]", "change of db.1: pus: this machine has no PU 4095"),
+        ('host = "second"', "change of db.1: host: the native environment cannot move a server"),
+    ],
+)
 def test_a_change_that_cannot_be_made_here_is_refused_before_anything_starts(
-    tierlab: Start, experiment: Write, tmp_path: Path
+    asked: str, sentence: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
-    change = '[[change]]\nat = "1s"\non = "db.1"\npus = [4095]\n'
+    change = f'[[change]]\nat = "1s"\non = "db.1"\n{asked}\n'
 
     ended = tierlab("run", experiment(users=5, run=3, more=change)).end()
 
-    assert "change of db.1: pus: this machine has no PU 4095" in ended.sentence
+    assert sentence in ended.sentence
     assert not (tmp_path / "runs").exists()

@@ -9,6 +9,7 @@ from typing import Any
 
 from tierlab.analysis.blocks import Blocks, blocks
 from tierlab.analysis.compare import FEWEST_BLOCKS, Difference, compare
+from tierlab.analysis.migration import Migration, migration
 from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, bounds, rows
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
@@ -20,7 +21,7 @@ SETTLED_NS = 1_000_000_000
 class Change(Result):
     """A change, ``at_s`` from the start of the span. ``asked`` and ``found`` are by what was
     changed. ``before_s`` and ``after_s`` are how long was compared; ``differences`` is None, and
-    ``why`` a sentence, where that is too short.
+    ``why`` a sentence, where that is too short. ``migration`` is None where nobody moved.
     """
 
     at_s: float
@@ -31,6 +32,7 @@ class Change(Result):
     after_s: float
     differences: list[Difference] | None
     why: str | None
+    migration: Migration | None
 
 
 def changes(db: Connection, span: Span) -> list[Change]:
@@ -47,7 +49,7 @@ def changes(db: Connection, span: Span) -> list[Change]:
     cut = [_cut(db, before, after) for before, after in sides]
     found = iter(compare([((each[0],), (each[1],)) for each in cut if not isinstance(each, str)]))
     return [
-        _change(span, event, stretches, each if isinstance(each, str) else next(found))
+        _change(db, span, event, stretches, each if isinstance(each, str) else next(found))
         for event, stretches, each in zip(made, sides, cut, strict=True)
     ]
 
@@ -72,7 +74,11 @@ def _cut(db: Connection, before: Span, after: Span) -> tuple[Blocks, Blocks] | s
 
 
 def _change(
-    span: Span, event: dict[str, Any], sides: tuple[Span, Span], did: list[Difference] | str
+    db: Connection,
+    span: Span,
+    event: dict[str, Any],
+    sides: tuple[Span, Span],
+    did: list[Difference] | str,
 ) -> Change:
     detail = json.loads(event["detail"])
     before, after = sides
@@ -85,6 +91,7 @@ def _change(
         after_s=after.seconds,
         differences=None if isinstance(did, str) else did,
         why=did if isinstance(did, str) else None,
+        migration=migration(db, detail.get("migration")),
     )
 
 

@@ -16,6 +16,7 @@ from tierlab.experiment.problem import problem
 from tierlab.experiment.quantities import format_duration
 from tierlab.experiment.section import Section
 from tierlab.experiment.system import System
+from tierlab.machine.mapping import HOSTS, Host
 
 SOFT: Mapping[str, tuple[str, ...]] = {"app": ("threads", "pool")}
 """The soft resources that a tier's servers resize while they run."""
@@ -48,6 +49,9 @@ class Change(Section):
 
     memory_node: Annotated[int | None, Whole(0, 1023)] = Field(default=None, examples=[0])
     """NUMA node that its memory moves to."""
+
+    host: Host | None = Field(default=None, examples=["second"])
+    """Host that it moves to while it runs; all servers start on the first."""
 
     threads: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, examples=[50])
     """Tomcat's maxThreads."""
@@ -106,6 +110,7 @@ def check_changes(changes: Sequence[Change], system: System, phases: Phases) -> 
                 at,
                 "on",
             )
+    _check_hosts(changes)
 
 
 def _check_neighbours(change: Change, neighbours: Neighbours, at: str) -> None:
@@ -114,3 +119,18 @@ def _check_neighbours(change: Change, neighbours: Neighbours, at: str) -> None:
     if change.vcpus is not None and change.vcpus > neighbours.vcpus:
         most = neighbours.vcpus
         raise problem(f"must be at most {most}, as many as each neighbour has", at, "vcpus")
+
+
+def _check_hosts(changes: Sequence[Change]) -> None:
+    """Who moves must be elsewhere before; `changes` are in order of time."""
+    hosts: dict[str, str] = {}
+    for number, change in enumerate(changes, start=1):
+        if change.host is None:
+            continue
+        if change.host == hosts.get(change.on, HOSTS[0]):
+            raise problem(
+                f"must be a host that {change.on} is not on: by then it is on {change.host}",
+                f"change[{number}]",
+                "host",
+            )
+        hosts[change.on] = change.host

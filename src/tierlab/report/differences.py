@@ -9,6 +9,7 @@ from rich.text import Text
 from tierlab.analysis.changes import Change
 from tierlab.analysis.compare import Difference
 from tierlab.analysis.instability import Instability
+from tierlab.analysis.migration import Migration
 from tierlab.report.figures import amount, number, printable, seconds
 
 ORDER = ("first", "second")
@@ -63,11 +64,30 @@ def change_words(change: Change) -> str:
     """Say what was changed, and what that did."""
     what = ", ".join(f"{name} {_plain(name, value)}" for name, value in change.asked.items())
     said = f"{change.at_s:.1f} s: {change.subject} got {what}"
+    if change.migration is not None:
+        said = f"{said}; {migration_words(change.migration)}"
     if change.differences is None:
         return f"{said}; {change.why}."
     claimed = [each for each in change.differences if each.verdict != "within noise"]
     did = "; ".join(f"{each.measure} {each.verdict} by {_by(each)}" for each in claimed)
     return f"{said}: {did or 'no difference is shown'}."
+
+
+def migration_words(move: Migration) -> str:
+    """Say how long a server was away, and what became of the requests."""
+    stood = "" if move.downtime_s is None else f", stood still for {seconds(move.downtime_s)}"
+    said = (
+        f"it moved within {seconds(move.took_s)}{stood}"
+        f" and answered no echo for {seconds(move.silence_s)}"
+        f" (before, {seconds(move.usual_silence_s)} at most)"
+    )
+    lost = "no request in progress then"
+    if move.slowest_s is not None:
+        lost = (
+            f"{move.lost or 'none'} of {move.in_progress} requests in progress then lost, the"
+            f" slowest took {seconds(move.slowest_s)}"
+        )
+    return f"{said}; {lost}; {move.lost_beyond or 'none'} lost beyond that"
 
 
 def _plain(name: str, value: object) -> str:

@@ -51,6 +51,7 @@ def changed_placement(change: Change) -> Placement:
         weight=change.weight,
         memory=change.memory,
         nodes=None if change.memory_node is None else frozenset({change.memory_node}),
+        host=change.host,
     )
 
 
@@ -91,7 +92,8 @@ def check_changes(changes: Sequence[Change], probe: Probe) -> None:
     for change in changes:
         asked = changed_placement(change)
         pin = "place" if change.place is not None else "pus"
-        own = {"pus": pin, "nodes": "memory_node", "weight": "weight", "memory": "memory"}
+        own = {"pus": pin, "nodes": "memory_node"}
+        own |= {name: name for name in ("weight", "memory", "host")}
         at = f"change of {change.on}"
         if change.soft and (reason := probe.cannot.get(Capability.PROCESSES)):
             raise refuse(f"{at}: soft", probe.environment, Capability.PROCESSES, reason)
@@ -105,6 +107,7 @@ NEEDED: Mapping[str, Capability] = {
     "memory": Capability.MEMORY,
     "disk_writes": Capability.DISK,
     "disk_reads": Capability.DISK,
+    "host": Capability.MIGRATE,
 }
 """What each part of a placement wants of the environment."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tierlab import experiment
-from tierlab.environments.base import Domain, DomainSpec, Environment, Placement
+from tierlab.environments.base import Domain, DomainSpec, Environment, Move, Placement
 from tierlab.errors import UserError
 from tierlab.servers.application import Application, Pages
 from tierlab.servers.base import Endpoint, Server, Site
@@ -72,16 +72,20 @@ class System:
         workload: Workload,
         environment: Environment,
         logs: Path,
+        *,
         squeezed: frozenset[str] = frozenset(),
+        moving: frozenset[str] = frozenset(),
     ) -> None:
         """`logs`: where each instance's logs and configuration go when it stops. `squeezed`: whose
-        memory limit somebody else changes meanwhile, on purpose.
+        memory limit somebody else changes meanwhile, on purpose. `moving`: who will move to another
+        host.
         """
         self._shape = shape
         self._workload = workload
         self._environment = environment
         self._logs = logs
         self._squeezed = squeezed
+        self._moving = moving
         self._places = layout(shape, environment.addresses)
         self._asked = placements(shape)
         self._vcpus = vcpus(shape)
@@ -156,6 +160,14 @@ class System:
             if found != limit:
                 raise UserError(f"{subject}: {resource} {limit} asked, {found} in force.")
         return self._verify(domain)
+
+    def move(self, subject: str, host: str) -> Move:
+        """Move a running server to another host; all else that was asked must be in force there."""
+        domain = self._domains[subject]
+        moved = domain.migrate(host)
+        domain.spec = replace(domain.spec, placement=replace(domain.spec.placement, host=host))
+        self._verify(domain)
+        return moved
 
     def domain(self, subject: str) -> Domain:
         """The domain that a server is in."""
@@ -233,6 +245,7 @@ class System:
             vcpus=self._vcpus[name],
             address=place.endpoint.address,
             disk=KINDS[place.server].disk,
+            moves=name in self._moving,
         )
 
     def _subject(self, instance: Instance) -> Subject:

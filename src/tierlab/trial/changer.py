@@ -15,8 +15,11 @@ from tierlab.experiment.change import Change
 from tierlab.servers.neighbours import Neighbours
 from tierlab.servers.placement import changed_placement
 from tierlab.servers.system import System
+from tierlab.trial.migration import Migrations
 
 LOG = "changes.jsonl"
+DETAIL = ("asked", "found", "migration")
+"""What of a line is the detail of its event."""
 
 
 class Changer:
@@ -29,12 +32,15 @@ class Changer:
         changes: Sequence[Change],
         system: System,
         neighbours: Neighbours,
+        migrations: Migrations,
+        *,
         runtime_ns: int,
         logs: Path,
     ) -> None:
         self._left = list(changes)
         self._system = system
         self._neighbours = neighbours
+        self._migrations = migrations
         self._runtime_ns = runtime_ns
         self._log = logs / LOG
 
@@ -58,27 +64,30 @@ class Changer:
     def _make(self, change: Change) -> None:
         start_ns = time.time_ns()
         try:
-            asked, found = self._made(change)
+            detail = self._made(change)
         except UserError as error:
             raise UserError(f"change of {change.on}: {error}") from error
         line = {
             "t_ns": start_ns,
             "duration_ns": time.time_ns() - start_ns,
             "subject": change.on,
-            "asked": asked,
-            "found": found,
+            **detail,
         }
         with self._log.open("a") as log:
             log.write(f"{json.dumps(line)}\n")
 
-    def _made(self, change: Change) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Make it; what was asked, and what of that was read back."""
+    def _made(self, change: Change) -> dict[str, Any]:
+        """Make it; what was asked, what of that was read back, and how a move went."""
         if change.vcpus is not None:
-            return {"vcpus": change.vcpus}, {"vcpus": self._neighbours.occupy(change.vcpus)}
-        asked = changed_placement(change)
-        found = _plain(self._system.change(change.on, asked, change.soft))
+            found = self._neighbours.occupy(change.vcpus)
+            return {"asked": {"vcpus": change.vcpus}, "found": {"vcpus": found}}
+        asked, moved = changed_placement(change), {}
+        if change.host is not None:
+            moved = {"migration": self._migrations.make(change.on, change.host)}
+        has = _plain(self._system.change(change.on, asked, change.soft))
         wanted = _plain(asked)
-        return wanted | change.soft, {name: found[name] for name in wanted} | change.soft
+        found_of_it = {name: has[name] for name in wanted}
+        return {"asked": wanted | change.soft, "found": found_of_it | change.soft, **moved}
 
 
 def _plain(placement: Placement) -> dict[str, Any]:
@@ -98,5 +107,5 @@ def made(logs: Path) -> Iterator[dict[str, Any]]:
         if not text.endswith("\n"):
             return  # killed while it was written
         line = json.loads(text)
-        detail = {"asked": line.pop("asked"), "found": line.pop("found")}
+        detail = {name: line.pop(name) for name in DETAIL if name in line}
         yield {"kind": "change", "detail": json.dumps(detail), **line}

@@ -35,6 +35,7 @@ from tierlab.trial.finish import finish, write_first
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.inside import InsideObserver, InsideObservers
 from tierlab.trial.interrupt import interruptible, undisturbed
+from tierlab.trial.migration import Migrations
 from tierlab.trial.observers import Observers
 from tierlab.trial.outcome import record_driver, record_inside, record_observers
 from tierlab.trial.progress import Progress
@@ -124,7 +125,8 @@ class _Trial:
         self.manifest.write(self.folder.path)
         driver = self._drive(environment, system)
         disturber = self._disturb(environment, system, driver)
-        changer = self._change(system, neighbours, driver)
+        migrations = Migrations(system, environment, inside, self.folder)
+        changer = self._change(driver, system, neighbours, migrations)
         self._watch(driver, (system, neighbours, observers, inside, disturber), changer)
         disturber.finish()
         changer.finish()
@@ -141,8 +143,14 @@ class _Trial:
         # All repetitions work on the same data: only their users differ.
         seed = self.plan.seed if shape.data_seed is None else shape.data_seed
         deployed = workload(shape, environment, seed=seed, load_day=self.population.load_day)
-        squeezed = squeezed_by(self.plan.disturb)
-        system = System(shape, deployed, environment, self.folder.logs, squeezed)
+        system = System(
+            shape,
+            deployed,
+            environment,
+            self.folder.logs,
+            squeezed=squeezed_by(self.plan.disturb),
+            moving=frozenset(each.on for each in self.plan.change if each.host is not None),
+        )
         self.teardown.callback(system.stop)
         return system
 
@@ -227,9 +235,12 @@ class _Trial:
             disturber.start(plan, _spawner(environment))
         return disturber
 
-    def _change(self, system: System, neighbours: Neighbours, driver: Verb) -> Changer:
+    def _change(
+        self, driver: Verb, system: System, neighbours: Neighbours, migrations: Migrations
+    ) -> Changer:
         runtime_ns = driver.ready_line["start_ns"] + self.plan.load.phases.ramp_up_ns
-        return Changer(self.plan.change, system, neighbours, runtime_ns, self.folder.logs)
+        changes, logs = self.plan.change, self.folder.logs
+        return Changer(changes, system, neighbours, migrations, runtime_ns=runtime_ns, logs=logs)
 
     def _watch(self, driver: Verb, living: Sequence[Living], changer: Changer) -> None:
         """Wait for the driver's end, phase by phase; fail when a server or an agent dies."""

@@ -7,8 +7,9 @@ from tierlab.experiment import TrialPlan
 from tierlab.servers import needs
 from tierlab.servers.neighbours import check_neighbours
 from tierlab.servers.placement import check_changes
+from tierlab.servers.programs import check_programs
 from tierlab.servers.workloads import check_built
-from tierlab.trial import agent
+from tierlab.trial import agent, echoes
 from tierlab.trial.disturb_needs import check_disturbances
 from tierlab.trial.life import ENVIRONMENTS
 
@@ -23,4 +24,6 @@ def check_needs(plan: TrialPlan) -> None:
     if plan.system.tcp != "modern" and (reason := probe.cannot.get(Capability.RETRIES)):
         raise refuse("system.tcp", probe.environment, Capability.RETRIES, reason)
     check_changes(plan.change, probe)
+    if any(change.host is not None for change in plan.change):
+        check_programs(echoes.PROGRAMS)
     check_disturbances(plan, probe)

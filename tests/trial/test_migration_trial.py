@@ -1,0 +1,133 @@
+"""A server moves to another host in the middle of a trial, to the report; and what fails it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tierlab as api
+from tests.command import Command, Start
+from tests.conftest import Traces, host
+from tierlab.environments.base import Capability
+from tierlab.environments.qemu import Qemu
+from tierlab.errors import UserError
+from tierlab.machine.programs import locate
+
+Write = Callable[..., Path]
+MOVE = """
+[system.app]
+memory = "768MiB"
+mapping = { pus = [0, 1], weight = 2048, memory_node = 0 }
+
+[[change]]
+at = "15s"
+on = "app.1"
+host = "second"
+"""
+S = 1_000_000_000
+
+
+def obstacle() -> str | None:
+    """Why nothing moves on this machine; None if it does."""
+    if os.geteuid() != 0:
+        return "needs root"
+    if len(os.sched_getaffinity(0)) < 2:
+        return "needs two PUs"
+    if locate("ping") is None:
+        return "needs ping"
+    try:
+        probe = Qemu.probe()
+    except UserError as refusal:
+        return str(refusal)
+    return probe.cannot.get(Capability.MIGRATE)
+
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.timeout(1500),
+    pytest.mark.skipif(obstacle() is not None, reason=str(obstacle())),
+]
+
+
+def run(tierlab: Start, experiment: Write) -> Command:
+    return tierlab(
+        "run", experiment(users=6, up=10, run=60, down=2, more=MOVE), "--environment=qemu"
+    )
+
+
+def traces_of(command: Command, place: Path) -> Traces:
+    return Traces(f"t-001-{command.process.pid}", place / "state")
+
+
+def test_a_server_moves_and_its_downtime_and_requests_are_reported(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = run(tierlab, experiment)
+    ended = command.end(1200)
+    assert ended.status == 0, ended.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+    trial = api.open(tmp_path / "runs" / "t" / "001")
+    assert not trial.missing
+    with trial.connect() as db:
+        ((at_ns, duration_ns, text),) = db.execute(
+            "SELECT t_ns, duration_ns, detail FROM events WHERE kind = 'change'"
+        ).fetchall()
+        # Its new hypervisor is in its control group, and watched as the old one was.
+        ((vcpus, last_ns),) = db.execute(
+            """SELECT count(DISTINCT thread), max(t_ns) FROM process
+            WHERE subject = 'app.1' AND name LIKE 'CPU%' AND run_ns > 0"""
+        ).fetchall()
+    detail = json.loads(text)
+    assert detail["asked"] == detail["found"] == {"host": "second"}
+    assert vcpus == 2 + 2
+    assert last_ns > at_ns + duration_ns
+    (said,) = (line for line in ended.stdout.splitlines() if "Changed at" in line)
+    assert "app.1 got host second; it moved within" in said
+    (moved,) = json.loads(tierlab("report", trial.path, "--json").end().stdout)["changes"]
+    move = moved["migration"]
+    assert move["lost"] == move["lost_beyond"] == 0, move
+    assert move["downtime_s"] > 0
+    assert move["silence_s"] > move["downtime_s"] - 0.05
+    # Its clock stood still with it, and was read on both sides of that.
+    _, before_it, after_it, _ = trial.manifest.clocks["app.1"]
+    stood = (after_it.offset_ns - before_it.offset_ns) / 1e9
+    assert stood == pytest.approx(move["downtime_s"], rel=0.2, abs=0.1)
+    print(move)
+
+
+def test_a_placement_that_is_another_after_the_move_fails_the_trial(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    command = run(tierlab, experiment)
+    log = tmp_path / "runs/t/001/logs/changes.jsonl"
+    deadline = time.monotonic() + 600
+    while not log.exists():
+        assert command.process.poll() is None, command.end().stderr
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.sched_setaffinity(first_vcpu(command), {1})
+    ended = command.end(600)
+    assert ended.status != 0
+    assert "app.1: the placement read back is not the one asked for" in ended.stderr
+    assert "PUs 0,1 asked, 1 found" in ended.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+
+
+def first_vcpu(command: Command) -> int:
+    """The thread of the application's first virtual CPU."""
+    trial = f"tierlab-t-001-{command.process.pid}.trial"
+    group = next(Path("/sys/fs/cgroup").glob(f"**/{trial}/app.1/cgroup.procs"))
+    (pid,) = group.read_text().split()
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return next(
+        int(task.name) for task in tasks if (task / "comm").read_text().startswith("CPU 0/")
+    )
