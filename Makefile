@@ -60,7 +60,7 @@ setup: ## Install and build what a run needs
 
 setup-test: setup
 	@$(MAKE) -s --no-print-directory $(STAMPS)/packages-test
-	@test "$$(id -u)" -ne 0 || $(BIN)/tierlab image build
+	@test "$$(id -u)" -ne 0 || { $(BIN)/tierlab image build guest && $(BIN)/tierlab image build xen; }
 
 $(STAMPS)/tools: setup/check-tools.sh
 	@setup/check-tools.sh

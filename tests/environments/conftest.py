@@ -14,6 +14,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
+from tierlab.environments.xen import Xen
 from tierlab.errors import UserError
 
 
@@ -63,3 +64,8 @@ def domain(containers: HostEnvironment) -> EnteredDomain:
 @pytest.fixture
 def guests_here() -> None:
     usable(Qemu)
+
+
+@pytest.fixture
+def xen_here() -> None:
+    usable(Xen)

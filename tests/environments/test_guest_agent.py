@@ -25,7 +25,7 @@ class Fake:
 
     def __init__(self, path: Path) -> None:
         self.answer: Answer = lambda _command, _arguments: {}
-        self.heard: list[str] = []
+        self.heard: list[bytes] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
         self._listener.listen()
@@ -38,11 +38,12 @@ class Fake:
             for line in lines:
                 asked = json.loads(line.lstrip(b"\xff"))
                 command, arguments = asked["execute"], asked["arguments"]
-                self.heard.append(command)
-                if command == "guest-sync-delimited":
-                    lines.write(b"\xff" + json.dumps({"return": arguments["id"]}).encode() + b"\n")
-                elif (said := self.answer(command, arguments)) is not None:
-                    lines.write(json.dumps({"return": said}).encode() + b"\n")
+                self.heard.append(line)
+                if line.startswith(b"\xff"):
+                    lines.write(b'{"error": {"desc": "JSON parse error"}}\n')
+                if (said := self.answer(command, arguments)) is not None:
+                    answer = {"return": said, "id": asked["id"]}
+                    lines.write(json.dumps(answer).encode() + b"\n")
                 lines.flush()
 
 
@@ -85,10 +86,20 @@ def test_a_command_that_goes_on_is_given_up(fake: Fake, agent: GuestAgent) -> No
 def test_a_late_answer_is_not_taken_for_the_next_one(fake: Fake, agent: GuestAgent) -> None:
     fake.answer = lambda _command, _arguments: None
     assert not agent.answers(0.1)
-    fake.link.sendall(b'{"return": {"pid": 1}}\n')
+    late = json.loads(fake.heard[0].lstrip(b"\xff"))["id"]
+    fake.link.sendall(json.dumps({"return": {"pid": 1}, "id": late}).encode() + b"\n")
     fake.answer = lambda _command, _arguments: {"pid": 2}
     assert agent.start(["/bin/true"]) == 2
-    assert fake.heard.count("guest-sync-delimited") == 2
+    assert fake.heard[1].startswith(b"\xff"), "half a command may have reached the guest"
+
+
+def test_what_is_no_answer_is_passed_over(fake: Fake, agent: GuestAgent) -> None:
+    """On a console: the kernel's words, and the echo of the command itself."""
+    fake.answer = lambda _command, _arguments: None
+    assert not agent.answers(0.1)
+    fake.link.sendall(b"[    1.0] a kernel says\n" + fake.heard[0] + b"17\n")
+    fake.answer = lambda _command, _arguments: {}
+    assert agent.answers(5)
 
 
 def test_a_guest_that_is_gone_is_silent(fake: Fake, agent: GuestAgent) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tierlab.environments import image
-from tierlab.environments.image import Recipe
+from tierlab.environments.image import RECIPES, Recipe
 from tierlab.errors import UserError
 
 
@@ -27,5 +27,6 @@ def test_an_image_that_is_not_built_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(UserError, match="tierlab image build"):
-        image.find()
+    for name in RECIPES:
+        with pytest.raises(UserError, match=f"tierlab image build {name}"):
+            image.find(name)

@@ -14,7 +14,7 @@ import pytest
 from tests.command import Start, commands
 from tests.conftest import host
 from tierlab.environments import image_build
-from tierlab.environments.image import Image, Recipe
+from tierlab.environments.image import GUEST, Image
 from tierlab.environments.ledger import accounts
 from tierlab.machine.programs import locate
 
@@ -56,12 +56,12 @@ def test_it_is_the_same_each_time_and_holds_no_secret(
 ) -> None:
     before = host()
     began = time.monotonic()
-    first = image_build.build(lambda _: None)
+    first = image_build.build(GUEST, lambda _: None)
     print(f"built in {time.monotonic() - began:.0f} s")
-    assert [path.name for path in cache.iterdir()] == [Recipe().key]
+    assert [path.name for path in cache.iterdir()] == [GUEST.key]
     assert accounts() == []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "again"))
-    second = image_build.build(lambda _: None)
+    second = image_build.build(GUEST, lambda _: None)
     assert digests(first) == digests(second)
     assert host() == before
 
@@ -92,7 +92,7 @@ def test_one_that_was_broken_off_leaves_nothing(
     building.wait_for("image: kernel")
     time.sleep(3)
     building.kill()
-    assert list(cache.iterdir()) == [cache / f".{Recipe().key}"], "a killed one cannot tidy up"
+    assert list(cache.iterdir()) == [cache / f".{GUEST.key}"], "a killed one cannot tidy up"
     cleaned = tierlab("clean").end()
     assert cleaned.status == 0, cleaned.stderr
     assert list(cache.iterdir()) == []

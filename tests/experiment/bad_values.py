@@ -142,7 +142,7 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.environment",
         "kvm",
-        'system.environment must be "native", "podman", "lxc" or "qemu", not "kvm"',
+        'system.environment must be "native", "podman", "lxc", "qemu" or "xen", not "kvm"',
     ),
     (
         "system.workload",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tierlab.experiment import Experiment
+from tierlab.machine.hwloc import HOST
 from tierlab.servers.degrees import degrees
 
 WEB = {"mapping": {"pus": [0], "weight": 1024}}
@@ -22,7 +23,7 @@ def course(neighbours: dict[str, Any], *changes: dict[str, Any], web: Any = WEB)
         "change": list(changes),
     }
     (plan,) = Experiment.from_tables(document).trials()
-    return degrees(plan.system, plan.change)
+    return degrees(plan.system, plan.change, HOST)
 
 
 def test_without_a_place_nothing_is_said() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tierlab import experiment
 from tierlab.environments.base import Capability, Probe
 from tierlab.errors import UserError
+from tierlab.machine.hwloc import HOST
 from tierlab.servers.placement import check_placements, vcpus
 
 CANNOT = {
@@ -86,4 +87,4 @@ def test_guests_have_as_many_vcpus_as_are_asked_or_as_they_have_pus() -> None:
         lb={"mapping": {"place": "pu:0", "vcpus": 2}},
     )
     check_placements(asked, GUESTS)
-    assert vcpus(asked) == {"web.1": 3, "app.1": 2, "lb.1": 2, "db.1": None}
+    assert vcpus(asked, HOST) == {"web.1": 3, "app.1": 2, "lb.1": 2, "db.1": None}

@@ -22,9 +22,12 @@ LOST = {
     "podman": "runs in containers",
     "lxc": "runs in LXC",
     "qemu": "runs in virtual machines",
+    "xen": "runs in domains of Xen's",
 }
 """What cannot be had without an environment."""
-BY_NATURE = frozenset({Capability.MIGRATE, Capability.PROCESSES, Capability.VCPUS})
+BY_NATURE = frozenset(
+    {Capability.MIGRATE, Capability.MOVE_MEMORY, Capability.PROCESSES, Capability.VCPUS}
+)
 """What an environment can do or cannot wherever it is: no news of this machine."""
 PROGRAMS = {
     **{program: package for kind in KINDS.values() for program, package in kind.programs.items()},

@@ -19,6 +19,7 @@ from typing import ClassVar
 from tierlab.environments.addresses import LOOPBACK, Addresses
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
+from tierlab.machine.hwloc import HOST
 from tierlab.machine.mapping import USUAL_WEIGHT
 
 
@@ -41,6 +42,8 @@ class Capability(StrEnum):
     """How long TCP waits before it sends a connection request again."""
     PROCESSES = "processes"
     """Servers' processes are this host's: they are seen and reached from outside their domain."""
+    MOVE_MEMORY = "move-memory"
+    """The memory of a running domain can be moved to other NUMA nodes."""
     VCPUS = "vcpus"
     """A domain has virtual CPUs of its own, as many as asked."""
 
@@ -58,6 +61,8 @@ class Probe:
     """Bytes."""
     nodes: frozenset[int]
     """NUMA nodes, by the operating system's numbers."""
+    machine: str = HOST
+    """Whose PUs and nodes these are, as a source of hwloc's (see `tierlab.machine.hwloc`)."""
 
 
 WEIGHT_STEP = USUAL_WEIGHT / 100
@@ -378,6 +383,7 @@ _DOING: Mapping[Capability, str] = {
     Capability.UNPRIVILEGED: "run servers without rights",
     Capability.RETRIES: "say when TCP repeats a connection request",
     Capability.PROCESSES: "reach into a server's domain from outside",
+    Capability.MOVE_MEMORY: "move a running server's memory to another node",
     Capability.VCPUS: "give a server virtual CPUs of its own",
 }
 

@@ -25,7 +25,7 @@ LEAST_WAIT_SECONDS, MOST_WAIT_SECONDS = 0.005, 0.1
 """Between two looks at a command that runs: few for a long one, since looking costs the guest."""
 
 _FLUSH = b"\xff"
-"""Makes the agent forget half a command, and marks the answer that follows."""
+"""Makes the agent forget half a command."""
 
 
 class AgentSilentError(Exception):
@@ -54,7 +54,7 @@ class GuestAgent:
         self._lock = threading.Lock()
         self._received = b""
         self._in_step = False
-        """Whether the next answer is that to the next command."""
+        """Whether the last command was answered: then there is no half a command."""
 
     def close(self) -> None:
         """Hang up."""
@@ -111,32 +111,34 @@ class GuestAgent:
         self, command: str, arguments: Mapping[str, Any], timeout: float = ANSWER_SECONDS
     ) -> Any:
         """The answer to a command; `RuntimeError` if the agent refuses it."""
-        deadline = time.monotonic() + timeout
+        deadline, number = time.monotonic() + timeout, secrets.randbits(31)
         with self._lock:
-            if not self._in_step:
-                self._fall_into_step(deadline)
+            before = b"" if self._in_step else _FLUSH
             self._in_step = False
-            self._send(b"", command, arguments)
-            answer = json.loads(self._line(deadline))
+            self._send(before, {"execute": command, "arguments": arguments, "id": number})
+            answer = self._answer(number, deadline)
             self._in_step = True
         if "return" not in answer:
             raise RuntimeError(f"{command}: {answer['error']['desc']}")
         return answer["return"]
 
-    def _fall_into_step(self, deadline: float) -> None:
-        """Pass over answers to commands that were given up."""
-        number = secrets.randbits(31)
-        self._send(_FLUSH, "guest-sync-delimited", {"id": number})
-        while True:
-            line = self._line(deadline)
-            _, flush, after = line.rpartition(_FLUSH)
-            if flush and json.loads(after).get("return") == number:
-                return
+    def _answer(self, number: int, deadline: float) -> dict[str, Any]:
+        """The answer to a command, by its number; passes over what else is said.
 
-    def _send(self, before: bytes, command: str, arguments: Mapping[str, Any]) -> None:
-        words = json.dumps({"execute": command, "arguments": arguments})
+        That may be answers to commands that were given up, complaints about half a command, or,
+        on a console, what the guest's kernel says and echoes before the agent is there.
+        """
+        while True:
+            try:
+                found = json.loads(self._line(deadline))
+            except ValueError:
+                continue
+            if isinstance(found, dict) and found.get("id") == number and "execute" not in found:
+                return found
+
+    def _send(self, before: bytes, words: Mapping[str, Any]) -> None:
         try:
-            self._link.sendall(before + words.encode() + b"\n")
+            self._link.sendall(before + json.dumps(words).encode() + b"\n")
         except OSError as error:
             raise AgentGoneError(f"it hung up ({error.strerror})") from error
 

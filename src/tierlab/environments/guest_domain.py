@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tierlab.environments import guest_process
-from tierlab.environments.base import Completed, DomainSpec, Inside
+from tierlab.environments.base import Completed, DomainSpec, Inside, listed
 from tierlab.environments.guest_agent import AgentSilentError, GuestAgent
 from tierlab.environments.guest_disk import STAGE, DiskFolders
 from tierlab.environments.guest_process import COMMAND_SECONDS, GROUPS, GuestProcess
@@ -20,6 +20,8 @@ from tierlab.environments.process import Process
 from tierlab.environments.removal import GRACE
 from tierlab.errors import UserError
 
+USUAL_MEMORY = 1 << 30
+"""Bytes of a guest for which none are asked."""
 COPY_SECONDS = 600.0
 
 
@@ -47,6 +49,15 @@ class GuestDomain(HostDomain):
         for process in self._processes:
             process.stop(GRACE)
         self._processes.clear()
+
+    def destroy(self) -> None:
+        """Stop, and remove guest, folder and all that `start` made."""
+        try:
+            super().destroy()
+        finally:
+            if self._agent is not None:
+                self._agent.close()
+            self._agent = None
 
     def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
         """Run a command to its end, as the servers' user."""
@@ -169,3 +180,28 @@ class _Inside(Inside):
 
     def spawn(self, argv: Sequence[str], *, log: str) -> Process:
         return self._domain.start_program(argv, log=log)
+
+
+def seats(vcpus: int, pus: frozenset[int]) -> list[frozenset[int]]:
+    """Where each vCPU is to run: on a PU of its own while they last, or, where there are more PUs
+    than vCPUs, on any.
+    """
+    order = sorted(pus)
+    if vcpus < len(order):
+        return [pus] * vcpus
+    return [frozenset({order[number % len(order)]}) for number in range(vcpus)]
+
+
+def check_seats(
+    name: str, who: str, has: Sequence[frozenset[int]], asked: Sequence[frozenset[int]]
+) -> None:
+    """`UserError` if by somebody's word a domain's vCPUs run elsewhere than asked."""
+    if list(has) != list(asked):
+        raise UserError(
+            f"{name}: its vCPUs are asked to run on PUs {_shown(asked)}, and by {who}'s word they"
+            f" run on {_shown(has)}; leave them alone."
+        )
+
+
+def _shown(pus: Sequence[frozenset[int]]) -> str:
+    return " | ".join(map(listed, pus)) or "none"

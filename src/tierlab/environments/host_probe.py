@@ -48,6 +48,8 @@ def probe_host(environment: str, never: Mapping[Capability, str]) -> Probe:
         cannot |= dict.fromkeys(GROUPS, hierarchy)
     else:
         cannot |= hierarchy.missing()
+    if (unpinned := cannot.get(Capability.PIN)) is not None:
+        cannot.setdefault(Capability.MOVE_MEMORY, unpinned)
     retries = cannot.get(Capability.NETWORK) or obstacle(hierarchy)
     if retries is not None:
         cannot[Capability.RETRIES] = retries

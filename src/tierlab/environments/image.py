@@ -1,4 +1,4 @@
-"""The image that guests boot: what is in it, and where a built one lies.
+"""The images that guests boot: what is in them, and where a built one lies.
 
 An image is named by the hash of its recipe, so that another recipe is another image. All guests
 share it: nothing in it is ever written to.
@@ -35,6 +35,9 @@ MODULES = (
 )
 """Modules of the kernel that a guest has, with all that they need; it loads no others."""
 
+BARE_KERNEL, INITRAMFS = "/boot/vmlinux", "/boot/initramfs"
+"""In the root of an image with a hypervisor: what its host starts further domains with."""
+
 MACHINE = "x86_64"
 SUITE = "bookworm"
 """Debian 12, whatever the host runs."""
@@ -51,6 +54,9 @@ class Recipe:
     machine: str = MACHINE
     init: str = resources.files(__package__).joinpath("guest_init.sh").read_text()
     """The guest's first program."""
+    hypervisor: str | None = None
+    """File, in its package, of the hypervisor that boots below the kernel; None for guests of this
+    host's own."""
     layout: int = 2
     """Counts how the builder lays the parts out."""
 
@@ -58,6 +64,30 @@ class Recipe:
     def key(self) -> str:
         """Name of the image."""
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:16]
+
+
+GUEST = Recipe()
+"""For guests of this host's own."""
+
+XEN_VERSION = "4.17"
+XEN = Recipe(
+    packages=(
+        *PACKAGES,
+        *(f"xen-utils-{XEN_VERSION}", "xenstore-utils", "qemu-system-xen", "e2fsprogs"),
+    ),
+    kernel_packages=(*KERNEL_PACKAGES, f"xen-hypervisor-{XEN_VERSION}-amd64"),
+    modules=(
+        *MODULES,
+        *("xen-evtchn", "xen-gntdev", "xen-privcmd", "xenfs"),
+        *("xen-blkback", "xen-netback", "bridge"),
+        *("xen-blkfront", "xen-netfront", "9pnet_xen"),
+    ),
+    hypervisor=f"boot/xen-{XEN_VERSION}-amd64.gz",
+)
+"""For a host that runs Xen, and for the domains on it, which have the same root and kernel."""
+
+RECIPES = {"guest": GUEST, "xen": XEN}
+"""By what boots them."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +112,16 @@ class Image:
         return self.folder / "root.erofs"
 
     @property
+    def hypervisor(self) -> Path:
+        """Xen, unpacked; only where the recipe has it."""
+        return self.folder / "xen"
+
+    @property
+    def bare_kernel(self) -> Path:
+        """Linux unpacked, as Xen loads it; in the root it is `BARE_KERNEL`."""
+        return self.folder / "vmlinux"
+
+    @property
     def record(self) -> Path:
         """What it was made from: the recipe, and each package's version (JSON)."""
         return self.folder / "image.json"
@@ -98,11 +138,13 @@ def place(recipe: Recipe) -> Image:
     return Image(cache_folder() / recipe.key)
 
 
-def find() -> Image:
-    """Find the image that guests boot; `UserError` if it is not built."""
+def find(name: str) -> Image:
+    """Find the image of a recipe (of `RECIPES`); `UserError` if it is not built."""
     if platform.machine() != MACHINE:
         raise UserError(f"guests are {MACHINE} machines, and this is a {platform.machine()}.")
-    image = place(Recipe())
+    image = place(RECIPES[name])
     if not image.folder.exists():
-        raise UserError("the guests' image is not built yet; build it with 'tierlab image build'.")
+        raise UserError(
+            f"its guests' image is not built yet; build it with 'tierlab image build {name}'."
+        )
     return image

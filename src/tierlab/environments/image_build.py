@@ -1,4 +1,4 @@
-"""Building the guests' image: Debian packages of this machine's own archives, and a kernel.
+"""Building a guests' image: Debian packages of this machine's own archives, and a kernel.
 
 The same packages give the same bytes: times are those of the recipe, and what an installation
 draws or notes down (keys, identities, logs, caches) is taken out. It is built in a folder that the
@@ -7,15 +7,16 @@ ledger lists and appears in the cache by a rename: never half an image.
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tierlab.environments import image_sources, initramfs
+from tierlab.environments import image_sources, initramfs, kernel_payload
 from tierlab.environments.files import make_folder
-from tierlab.environments.image import Image, Recipe, place
+from tierlab.environments.image import BARE_KERNEL, INITRAMFS, Image, Recipe, place
 from tierlab.environments.launching import run_to_end
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import Launch
@@ -54,12 +55,11 @@ GONE = ("var/cache/apt", "var/lib/apt")
 """Folders whose owner depends on how apt came to run."""
 
 
-def build(say: Callable[[str], None]) -> Image:
-    """Build the image unless it is there; `say` is told what is being done.
+def build(recipe: Recipe, say: Callable[[str], None]) -> Image:
+    """Build the image of a recipe unless it is there; `say` is told what is being done.
 
     `UserError` if it cannot be built; nothing is left of it then.
     """
-    recipe = Recipe()
     image = place(recipe)
     if image.folder.exists():
         return image
@@ -103,12 +103,21 @@ class _Builder:
         initramfs.pack(image.initramfs, tree, recipe.modules, recipe.init)
         self._say("servers")
         self._debian(root, recipe.packages, ["--variant=minbase", *self._trimmed()])
+        if recipe.hypervisor is not None:
+            self._add_hypervisor(image, tree / recipe.hypervisor, root)
         self._say("file system")
         made_of = {"recipe": asdict(recipe), "versions": _versions(root)}
         image.record.write_text(json.dumps(made_of, indent=1, sort_keys=True) + "\n")
         _sweep(root)
         when = ["-T", str(EPOCH), "-U", UUID]
         self._run(["mkfs.erofs", "--quiet", *when, str(image.root), str(root)])
+
+    def _add_hypervisor(self, image: Image, packed: Path, root: Path) -> None:
+        """Unpack it, and the kernel, which is then also in the root for further domains."""
+        image.hypervisor.write_bytes(gzip.decompress(packed.read_bytes()))
+        image.bare_kernel.write_bytes(kernel_payload.unpacked(image.kernel.read_bytes()))
+        for part, path in ((image.bare_kernel, BARE_KERNEL), (image.initramfs, INITRAMFS)):
+            shutil.copyfile(part, root / path.lstrip("/"))
 
     def _debian(self, target: Path, packages: Sequence[str], options: Sequence[str]) -> None:
         """Put packages, and all that they need, into a folder."""

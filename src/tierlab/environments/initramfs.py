@@ -14,7 +14,7 @@ from tierlab.errors import UserError
 FOLDERS = ("bin", "dev", "modules", "proc", "root", "sys")
 APPLETS = (
     *("cat", "chmod", "chown", "echo", "hostname", "insmod", "ip", "mkdir", "mount", "sh"),
-    *("switch_root", "tr", "["),
+    *("sleep", "switch_root", "tr", "["),
 )
 """Programs of busybox that the first program calls."""
 

@@ -61,7 +61,7 @@ class Qemu(BridgedEnvironment):
             if capability in probe.cannot:
                 raise _refusal(probe.cannot[capability])
         try:
-            image.find()
+            image.find("guest")
         except UserError as error:
             raise _refusal(str(error).rstrip(".")) from error
         cannot = dict(probe.cannot)
@@ -83,7 +83,8 @@ class Qemu(BridgedEnvironment):
         ground = super()._prepare(sysctls)
         folder = self.work / ".guests"
         make_folder(self._ledger, folder, mode=0o700)
-        self._hypervisor = Hypervisor(Hosts(ground), image.find(), kvm.serves(), sysctls, folder)
+        image_here = image.find("guest")
+        self._hypervisor = Hypervisor(Hosts(ground), image_here, kvm.serves(), sysctls, folder)
         return ground
 
 

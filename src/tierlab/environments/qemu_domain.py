@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tierlab.environments.base import DomainSpec, DomainStats, Move, Placement, listed
+from tierlab.environments.base import DomainSpec, DomainStats, Move, Placement
 from tierlab.environments.cgroup import Group
 from tierlab.environments.guest_agent import GuestAgent
 from tierlab.environments.guest_disk import STAGE, WHOLE, WholeDisk, make_disk
-from tierlab.environments.guest_domain import GuestDomain
+from tierlab.environments.guest_domain import USUAL_MEMORY, GuestDomain, check_seats, seats
+from tierlab.environments.guest_words import SHARE, link
 from tierlab.environments.host_domain import Ground, HostDomain
 from tierlab.environments.image import Image
 from tierlab.environments.ledger import Entry
 from tierlab.environments.qemu_hosts import Hosts
 from tierlab.environments.qemu_machine import Machine
-from tierlab.environments.qemu_xml import SHARE, Guest, link
+from tierlab.environments.qemu_xml import Guest
 from tierlab.errors import UserError
 
-USUAL_MEMORY = 1 << 30
-"""Bytes of a guest for which none are asked."""
 BOOT_SECONDS = 120.0
 
 
@@ -108,11 +107,9 @@ class QemuDomain(GuestDomain):
         try:
             super().destroy()
         finally:
-            if self._agent is not None:
-                self._agent.close()
             if self._machine is not None:
                 self._machine.wait_forgotten()
-            self._agent = self._machine = None
+            self._machine = None
 
     def _is_mine(self, entry: Entry) -> bool:
         if entry.kind == "guest":
@@ -127,7 +124,8 @@ class QemuDomain(GuestDomain):
     def pin(self, pus: frozenset[int]) -> None:
         """Pin each vCPU to a PU of its own while they last; fewer vCPUs share all of the PUs."""
         super().pin(pus)
-        self._machine_here().pin(self._machine_here().seats(pus))
+        machine = self._machine_here()
+        machine.pin(seats(machine.guest.vcpus, pus))
 
     def migrate(self, host: str) -> Move:
         """Move to another host; the programs in it, and who knows them, take no notice."""
@@ -164,20 +162,12 @@ class QemuDomain(GuestDomain):
         found = super().verify(placement)
         if placement.pus is not None:
             machine = self._machine_here()
-            asked = machine.seats(placement.pus)
-            for who, has in (("kernel", machine.affinities()), ("libvirt", machine.pins())):
-                if has != asked:
-                    raise UserError(
-                        f"{self.spec.name}: its vCPUs are asked to run on PUs {_shown(asked)}, and"
-                        f" by the {who}'s word they run on {_shown(has)}; leave its threads alone."
-                    )
+            asked = seats(machine.guest.vcpus, placement.pus)
+            for who, has in (("the kernel", machine.affinities()), ("libvirt", machine.pins())):
+                check_seats(self.spec.name, who, has, asked)
         return found
 
     def _machine_here(self) -> Machine:
         if self._machine is None:
             raise UserError(f"{self.spec.name}: a domain can be placed only after its start.")
         return self._machine
-
-
-def _shown(pus: Sequence[frozenset[int]]) -> str:
-    return " | ".join(map(listed, pus)) or "none"

@@ -96,15 +96,6 @@ class Machine:
         said = console.read_text(errors="replace") if console.exists() else ""
         return (said.strip().splitlines() or ["nothing"])[-1]
 
-    def seats(self, pus: frozenset[int]) -> list[frozenset[int]]:
-        """Where each vCPU is to run: on a PU of its own while they last, or, where there are more
-        PUs than vCPUs, on any.
-        """
-        vcpus, order = self.guest.vcpus, sorted(pus)
-        if vcpus < len(order):
-            return [pus] * vcpus
-        return [frozenset({order[number % len(order)]}) for number in range(vcpus)]
-
     def pin(self, pus: Sequence[frozenset[int]]) -> None:
         """Pin each vCPU to its PUs, and the hypervisor's other threads to all of them."""
         name, everywhere = self.guest.identity, frozenset[int]().union(*pus)

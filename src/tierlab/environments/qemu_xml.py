@@ -1,7 +1,6 @@
 """A guest as libvirt wants it described.
 
-Source: https://libvirt.org/formatdomain.html. The kernel is loaded by the hypervisor itself; it
-hands parameters that it does not know to the first program, as environment variables.
+Source: https://libvirt.org/formatdomain.html. The kernel is loaded by the hypervisor itself.
 """
 
 from __future__ import annotations
@@ -11,50 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tierlab.environments.addresses import BRIDGED
 from tierlab.environments.base import Topology
-from tierlab.environments.bridge import gateway
+from tierlab.environments.guest_words import CHANNEL, SHARE, Link, Told
 from tierlab.environments.image import Image
 from tierlab.environments.process import TOKEN
 
 EMULATOR = "/usr/bin/qemu-system-x86_64"
-CHANNEL = "tierlab.agent"
-"""Name of the virtio port of the guest's agent. Under libvirt's own name for one (qemu's), libvirt
-would hold its socket itself."""
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 """Of what only QEMU has."""
-SHARE = "folder"
-"""Tag of the 9p share."""
 
 ET.register_namespace("qemu", NAMESPACE)
-
-KERNEL_WORDS = (
-    *("console=ttyS0", "quiet", "panic=-1"),
-    *("random.trust_cpu=on", "mitigations=off", "ipv6.disable=1"),
-)
-"""Nobody waits for a guest that panicked."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A guest's end of the trial's network."""
-
-    bridge: str
-    address: str
-    """With the length of the network's prefix: ``10.0.4.1/16``."""
-    gateway: str
-    mac: str
-
-
-def link(address: str) -> Link:
-    """A guest's end at an address: its hardware address follows from it."""
-    tier, number = (int(part) for part in address.split(".")[2:])
-    return Link(
-        bridge=BRIDGED.interface,
-        address=f"{address}/{BRIDGED.servers.prefixlen}",
-        gateway=gateway(BRIDGED),
-        mac=f"52:54:00:00:{tier:02x}:{number:02x}",
-    )
 
 
 @dataclass(frozen=True)
@@ -123,17 +88,18 @@ def elsewhere(document: str, port: str) -> str:
 
 
 def _kernel_words(guest: Guest) -> list[str]:
-    words = [
-        *KERNEL_WORDS,
-        *(f"sysctl.{name}={value}" for name, value in guest.sysctls.items()),
-        f"guest_name={guest.name}",
-        f"guest_folder={guest.folder}",
-        f"guest_user={guest.user}",
-        f"guest_disk={','.join(guest.disk_folders)}",
-    ]
-    if guest.link is not None:
-        words += [f"guest_address={guest.link.address}", f"guest_gateway={guest.link.gateway}"]
-    return words
+    told = Told(
+        name=guest.name,
+        console="ttyS0",
+        disks="vd",
+        bus="virtio",
+        folder=guest.folder,
+        user=guest.user,
+        disk_folders=guest.disk_folders,
+        link=guest.link,
+        sysctls=guest.sysctls,
+    )
+    return told.words()
 
 
 def _add_processor(domain: ET.Element, guest: Guest) -> None:

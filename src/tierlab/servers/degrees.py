@@ -14,16 +14,17 @@ from tierlab.servers.placement import changed_placement
 
 
 def degrees(
-    shape: experiment.System, changes: Sequence[Change]
+    shape: experiment.System, changes: Sequence[Change], machine: str
 ) -> dict[str, list[tuple[int, float]]]:
-    """The DNU of each server that is placed, as (nanoseconds from the start of the runtime, DNU)
-    pairs in order: the first at 0, one more wherever a change makes it another.
+    """The DNU of each server that is placed on a machine (a source of hwloc's), as (nanoseconds
+    from the start of the runtime, DNU) pairs in order: the first at 0, one more wherever a change
+    makes it another.
     """
-    seated = plan(shape)
-    neighbours = neighbour_seats(shape)
+    seated = plan(shape, machine)
+    neighbours = neighbour_seats(shape, machine)
     found = {name: [(0, dnu)] for name, dnu in static_dnu(seated).items() if name not in neighbours}
     for change in changes:
-        seated = _changed(seated, neighbours, change)
+        seated = _changed(seated, neighbours, change, machine)
         now = static_dnu(seated)
         for name, before in found.items():
             if now[name] != before[-1][1]:
@@ -31,12 +32,12 @@ def degrees(
     return found
 
 
-def _changed(seated: Plan, neighbours: Plan, change: Change) -> Plan:
+def _changed(seated: Plan, neighbours: Plan, change: Change, machine: str) -> Plan:
     if change.on == NEIGHBOURS:
         return {**seated, **{name: _busy(each, change.vcpus) for name, each in neighbours.items()}}
     if change.on not in seated:
         return seated
-    seats, asked = seated[change.on], changed_placement(change)
+    seats, asked = seated[change.on], changed_placement(change, machine)
     if asked.pus is not None:
         seats = replace(seats, vcpus=in_turn(sorted(asked.pus), len(seats.vcpus)))
     if asked.weight is not None:

@@ -23,6 +23,7 @@ from tierlab.environments.base import (
 )
 from tierlab.environments.process import Process, stat
 from tierlab.errors import UserError
+from tierlab.machine.hwloc import HOST
 from tierlab.machine.mapping import Seats
 from tierlab.servers.mapping import neighbour_seats
 
@@ -124,6 +125,11 @@ def check_neighbours(shape: experiment.System, probe: Probe) -> None:
     """Raise `UserError` if this host cannot hold neighbours to their place."""
     if not shape.neighbours.count:
         return
+    if probe.machine != HOST:
+        raise UserError(
+            f"system.neighbours: they compute on this machine's own PUs, and the servers of the"
+            f" {probe.environment} environment run on others; use another environment."
+        )
     neighbour_seats(shape)
     for wanted in (Capability.PIN, Capability.WEIGHT):
         if wanted in probe.cannot:

@@ -14,18 +14,19 @@ from tierlab.servers.mapping import asked_pus, at_number, servers
 MIB = 1 << 20
 
 
-def placements(shape: experiment.System) -> Mapping[str, Placement]:
-    """What each server is asked to be held to, by its name; UserError for an unknown place.
+def placements(shape: experiment.System, machine: str) -> Mapping[str, Placement]:
+    """What each server is asked to be held to on a machine (a source of hwloc's), by its name;
+    UserError for an unknown place.
 
     A bare process has no vCPUs: it may run on all the PUs that the mapping gives it.
     """
-    seated = asked_pus(shape)
+    seated = asked_pus(shape, machine)
     return {name: _placement(tier, seated.get(name)) for name, tier in servers(shape)}
 
 
-def vcpus(shape: experiment.System) -> Mapping[str, int | None]:
+def vcpus(shape: experiment.System, machine: str) -> Mapping[str, int | None]:
     """How many vCPUs each server is asked to have, by its name, where it has its own."""
-    seated = asked_pus(shape)
+    seated = asked_pus(shape, machine)
     return {
         name: tier.mapping.vcpus or (len(seated[name]) if name in seated else None)
         for name, tier in servers(shape)
@@ -44,10 +45,10 @@ def _placement(tier: experiment.Tier, vcpus: Sequence[int] | None) -> Placement:
     )
 
 
-def changed_placement(change: Change) -> Placement:
-    """What a change asks of its server; UserError for an unknown place."""
+def changed_placement(change: Change, machine: str) -> Placement:
+    """What a change asks of its server on a machine; UserError for an unknown place."""
     return Placement(
-        pus=_asked_pus(change),
+        pus=_asked_pus(change, machine),
         weight=change.weight,
         memory=change.memory,
         nodes=None if change.memory_node is None else frozenset({change.memory_node}),
@@ -55,10 +56,10 @@ def changed_placement(change: Change) -> Placement:
     )
 
 
-def _asked_pus(change: Change) -> frozenset[int] | None:
+def _asked_pus(change: Change, machine: str) -> frozenset[int] | None:
     if change.place is None:
         return None if change.pus is None else frozenset(change.pus)
-    return frozenset(pus_at(at_number(change.place, change.on)))
+    return frozenset(pus_at(at_number(change.place, change.on), machine))
 
 
 def check_placements(shape: experiment.System, probe: Probe) -> None:
@@ -70,7 +71,7 @@ def check_placements(shape: experiment.System, probe: Probe) -> None:
                 f"system.{name}.mapping.vcpus: a server of the {probe.environment} environment has"
                 " no vCPUs of its own; say in `place` whose PUs are counted."
             )
-    for name, asked in placements(shape).items():
+    for name, asked in placements(shape, probe.machine).items():
         tier = name.partition(".")[0]
         table = f"system.{tier}"
         _check(
@@ -90,13 +91,15 @@ def check_placements(shape: experiment.System, probe: Probe) -> None:
 def check_changes(changes: Sequence[Change], probe: Probe) -> None:
     """Raise `UserError` with the first change that the environment cannot make."""
     for change in changes:
-        asked = changed_placement(change)
+        asked = changed_placement(change, probe.machine)
         pin = "place" if change.place is not None else "pus"
         own = {"pus": pin, "nodes": "memory_node"}
         own |= {name: name for name in ("weight", "memory", "host")}
         at = f"change of {change.on}"
         if change.soft and (reason := probe.cannot.get(Capability.PROCESSES)):
             raise refuse(f"{at}: soft", probe.environment, Capability.PROCESSES, reason)
+        if asked.nodes and (reason := probe.cannot.get(Capability.MOVE_MEMORY)):
+            raise refuse(f"{at}: memory_node", probe.environment, Capability.MOVE_MEMORY, reason)
         _check(asked, probe, {name: f"{at}: {key}" for name, key in own.items()})
 
 

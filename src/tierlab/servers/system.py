@@ -87,8 +87,9 @@ class System:
         self._squeezed = squeezed
         self._moving = moving
         self._places = layout(shape, environment.addresses)
-        self._asked = placements(shape)
-        self._vcpus = vcpus(shape)
+        self._probe = environment.probe()
+        self._asked = placements(shape, self._probe.machine)
+        self._vcpus = vcpus(shape, self._probe.machine)
         self._domains: dict[str, Domain] = {}
         self._instances: list[Instance] = []
 
@@ -96,6 +97,11 @@ class System:
     def credentials(self) -> Credentials:
         """What its database lets in."""
         return self._workload.credentials
+
+    @property
+    def machine(self) -> str:
+        """Whose PUs and nodes its servers are placed on, as a source of hwloc's."""
+        return self._probe.machine
 
     @property
     def places(self) -> list[Place]:
@@ -108,7 +114,7 @@ class System:
         Whatever happens, `stop` takes down what came up.
         """
         shape, workload = self._shape, self._workload
-        check_needs(shape, self._environment.probe())
+        check_needs(shape, self._probe)
         self._domains = {name: self._environment.create(self._spec(name)) for name in self._places}
         for domain in self._domains.values():
             domain.boot()

@@ -81,7 +81,7 @@ class Changer:
         if change.vcpus is not None:
             found = self._neighbours.occupy(change.vcpus)
             return {"asked": {"vcpus": change.vcpus}, "found": {"vcpus": found}}
-        asked, moved = changed_placement(change), {}
+        asked, moved = changed_placement(change, self._system.machine), {}
         if change.host is not None:
             moved = {"migration": self._migrations.make(change.on, change.host)}
         has = _plain(self._system.change(change.on, asked, change.soft))

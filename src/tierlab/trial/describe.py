@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from tierlab.environments.base import Placement
@@ -12,7 +11,7 @@ from tierlab.environments.process import identify
 from tierlab.experiment import TrialPlan
 from tierlab.machine.fingerprint import fingerprint
 from tierlab.servers.degrees import degrees
-from tierlab.servers.system import Subject
+from tierlab.servers.system import System
 from tierlab.tables.manifest import Degree, Manifest, Observation, Owner, ServerPart
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.versions import programs, versions
@@ -47,14 +46,14 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
     )
 
 
-def add_system(manifest: Manifest, plan: TrialPlan, subjects: Sequence[Subject]) -> None:
+def add_system(manifest: Manifest, plan: TrialPlan, system: System) -> None:
     """Write down the servers that stand and where they were placed, asked and found."""
     tiers = plan.system.tiers
     manifest.dnu = {
         name: [Degree(from_ns=from_ns, dnu=dnu) for from_ns, dnu in course]
-        for name, course in degrees(plan.system, plan.change).items()
+        for name, course in degrees(plan.system, plan.change, system.machine).items()
     }
-    for subject in subjects:
+    for subject in system.subjects():
         tier = subject.name.partition(".")[0]
         manifest.servers[subject.name] = ServerPart(
             tier=tier,

@@ -19,6 +19,7 @@ from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.tcp import BEHAVIOURS
+from tierlab.environments.xen import Xen
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.servers.neighbours import Neighbours
@@ -45,7 +46,7 @@ from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.static import page as static_page
 
 ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
-    kind.name: kind for kind in (Native, Podman, Lxc, Qemu)
+    kind.name: kind for kind in (Native, Podman, Lxc, Qemu, Xen)
 }
 STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
 CHECK_S = 0.5
@@ -169,7 +170,7 @@ class _Trial:
     def _start(self, system: System) -> None:
         began = time.monotonic()
         system.start(lambda doing: self.progress.advance(time.monotonic() - began, doing))
-        add_system(self.manifest, self.plan, system.subjects())
+        add_system(self.manifest, self.plan, system)
 
     def _neighbours(self, environment: Environment) -> Neighbours:
         # Once the servers stand: these would only be longer in coming up.

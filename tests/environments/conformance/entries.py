@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from tierlab.environments import qemu
+from tierlab.environments import qemu, xen
 from tierlab.environments.base import Capability, Environment
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
+from tierlab.environments.xen import Xen
 from tierlab.errors import UserError
 
 
@@ -28,6 +29,10 @@ class Entry:
     """Whether a domain has a kernel, and so an address and a memory, of its own."""
     memory: int = 64 << 20
     """A limit, in bytes, that leaves room for small programs."""
+    window: float = 4.0
+    """Seconds over which CPU time is compared: many times what it is counted in."""
+    shared: bool = False
+    """Whether one environment serves all tests, since it takes long to make."""
 
 
 HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS})
@@ -38,6 +43,15 @@ ENVIRONMENTS = {
     "lxc": Entry(Lxc, HOSTS_KERNEL, isolates=True),
     "podman": Entry(Podman, HOSTS_KERNEL, isolates=True),
     "qemu": Entry(Qemu, frozenset(qemu.NEVER), isolates=True, own_kernel=True, memory=256 << 20),
+    "xen": Entry(
+        Xen,
+        frozenset(xen.NEVER),
+        isolates=True,
+        own_kernel=True,
+        memory=256 << 20,
+        window=12.0,
+        shared=True,
+    ),
 }
 
 

@@ -26,6 +26,8 @@ def test_no_server_is_limited_in_its_processes(
 ) -> None:
     """podman's default would be 2048 or 4096, and a comparison with bare processes false."""
     require(environment, entry, Capability.ACCOUNTING, None)
+    if not domain.cgroups():
+        pytest.skip("no control group of this host's holds the domain")
     limits = [folder / "pids.max" for folder in domain.cgroups().values()]
     assert {limit.read_text() for limit in limits if limit.exists()} == {"max\n"}
 

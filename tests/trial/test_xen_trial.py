@@ -1,0 +1,146 @@
+"""RUBBoS with each server in a domain of Xen's: driven, seen, reported, removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tierlab as api
+from tests.command import Command, Start
+from tests.conftest import Traces, host
+from tierlab.environments.xen import Xen
+from tierlab.errors import UserError
+
+Write = Callable[..., Path]
+TIERS = ("web.1", "app.1", "lb.1", "db.1")
+IN_XEN = ("--environment", "xen")
+BOOTING = "start servers"
+
+PLACED = """
+[experiment]
+name = "t"
+question = "Where does it run?"
+
+[system]
+workload = "static"
+environment = "xen"
+
+[system.web]
+memory = "512MiB"
+mapping = { place = "package:1.core:0", memory_node = 1, weight = 512 }
+
+[load]
+users = 2
+phases = { ramp_up = "3s", runtime = "20s", ramp_down = "2s" }
+"""
+
+
+def obstacle() -> str | None:
+    """Why this machine has no Xen; None if it has."""
+    if os.geteuid() != 0:
+        return "needs root"
+    try:
+        Xen.probe()
+    except UserError as refusal:
+        return str(refusal)
+    return None
+
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.timeout(1500),
+    pytest.mark.skipif(obstacle() is not None, reason=str(obstacle())),
+]
+
+
+def traces_of(command: Command, place: Path) -> Traces:
+    return Traces(f"t-001-{command.process.pid}", place / "state")
+
+
+def test_pages_are_served_driven_sampled_traced_reported_and_removed(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(users=4, up=10, run=40, down=5), *IN_XEN)
+    ended = command.end(1400)
+    assert ended.status == 0, ended.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    assert run.manifest.exit.state == "done"
+    assert run.manifest.environment == "xen"
+    assert (run.path / "report.html").exists()
+    assert set(run.manifest.clocks) == set(TIERS)
+    with run.connect() as db:
+        (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
+        assert served > 3
+        traced = dict(db.execute("SELECT server, count(*) FROM visits GROUP BY 1").fetchall())
+        assert set(traced) == set(TIERS)
+        assert traced["web.1"] >= served
+        names = db.execute("SELECT DISTINCT subject FROM inside_process").fetchall()
+        assert {name for (name,) in names} == set(TIERS)
+        # What a domain wrote by its own clock lies within the trial by the host's.
+        start, end = run.manifest.phases[0].start_ns, run.manifest.phases[-1].end_ns
+        seen = db.execute(
+            """SELECT subject, count(*) FROM inside_cpu WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",
+            [start, end],
+        ).fetchall()
+        assert {name for name, ticks in seen if ticks > 10} == {f"{name}/cpu0" for name in TIERS}
+
+
+def test_a_place_on_the_second_socket_is_where_a_server_runs(
+    tierlab: Start, tmp_path: Path
+) -> None:
+    """The whole way, from hwloc's words in a file to what Xen reads back."""
+    file = tmp_path / "t.toml"
+    file.write_text(PLACED)
+    before = host()
+    command = tierlab("run", file)
+    ended = command.end(900)
+    assert ended.status == 0, ended.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    found = run.manifest.mapping["web.1"]["found"]
+    assert (found["pus"], found["nodes"], found["weight"]) == ([2], [1], 512)
+    assert found["memory"] == 512 << 20
+    with run.connect() as db:
+        (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
+        assert served > 3
+
+
+@pytest.mark.parametrize("seconds", [3, 40])
+def test_ctrl_c_while_domains_boot_leaves_nothing(
+    seconds: int, tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=2), *IN_XEN)
+    command.wait_for(BOOTING)
+    time.sleep(seconds)
+    command.signal(signal.SIGINT)
+    ended = command.end()
+    assert ended.status == 130, ended.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
+
+
+def test_kill_9_then_clean_leaves_nothing(
+    tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=5), *IN_XEN)
+    command.wait_for(BOOTING)
+    time.sleep(40)
+    command.kill()
+    assert not traces_of(command, tmp_path).none(), "a killed trial cannot have tidied up"
+    cleaned = tierlab("clean").end()
+    assert cleaned.status == 0, cleaned.stderr
+    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    assert host() == before
