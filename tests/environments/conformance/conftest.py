@@ -16,7 +16,10 @@ from tierlab.errors import UserError
 MARKS = {"qemu": pytest.mark.slow, "xen": pytest.mark.slow}
 
 
-@pytest.fixture(params=[pytest.param(name, marks=MARKS.get(name, ())) for name in ENVIRONMENTS])
+@pytest.fixture(
+    scope="module",  # so that all tests of one come before those of the next
+    params=[pytest.param(name, marks=MARKS.get(name, ())) for name in ENVIRONMENTS],
+)
 def entry(request: pytest.FixtureRequest) -> Entry:
     found = ENVIRONMENTS[request.param]
     try:
@@ -26,7 +29,7 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def xen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Xen]:
     made = Xen(Ledger(f"test{os.getpid()}-xen", tmp_path_factory.mktemp("ledger")))
     yield made
