@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,7 @@ from tierlab.environments.lxc import Lxc
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.xen import Xen
+from tierlab.environments.xen_domain import XenDomain
 from tierlab.errors import UserError
 
 
@@ -69,3 +71,27 @@ def guests_here() -> None:
 @pytest.fixture
 def xen_here() -> None:
     usable(Xen)
+
+
+@pytest.fixture(scope="module")
+def xen_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Xen]:
+    """One serves a module's tests: it takes long to boot."""
+    usable(Xen)
+    made = Xen(Ledger(f"test{os.getpid()}-xen", tmp_path_factory.mktemp("ledger")))
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def xen(xen_host: Xen, monkeypatch: pytest.MonkeyPatch) -> Iterator[Xen]:
+    """The module's host, with no domain before the test nor after it."""
+    create, domains = xen_host.create, list[XenDomain]()
+
+    def recorded(spec: DomainSpec) -> XenDomain:
+        domains.append(create(spec))
+        return domains[-1]
+
+    monkeypatch.setattr(xen_host, "create", recorded)
+    yield xen_host
+    for domain in domains:
+        domain.destroy()

@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from tests.conftest import Traces
 from tests.tries import best_of
 from tierlab.cli.clean import clean
+from tierlab.environments import xen_domain
 from tierlab.environments.base import DomainSpec, Placement
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.xen import Xen
@@ -31,6 +31,7 @@ READY_SECONDS = 60.0
 
 OWNER = """
 import sys
+from tierlab.environments import xen_domain
 from tierlab.environments.base import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.xen import Xen
@@ -43,13 +44,6 @@ domain.spawn(["sleep", "600"], log="out.log")
 print("running", flush=True)
 sys.stdin.read()
 """
-
-
-@pytest.fixture
-def xen(trial: str, traces: Traces) -> Iterator[Xen]:  # noqa: ARG001 - looks for what is left
-    made = Xen(Ledger(trial))
-    yield made
-    made.destroy()
 
 
 def started(xen: Xen, spec: DomainSpec) -> XenDomain:
@@ -104,6 +98,20 @@ def test_a_vcpu_that_somebody_moves_is_found_out(xen: Xen) -> None:
     xen.host.change("xl vcpu-pin db.1 0 3", "a test")
     with pytest.raises(UserError, match=r"db\.1: .* asked"):
         domain.verify(placement)
+
+
+def test_a_domain_that_does_not_come_up_is_made_again(
+    xen: Xen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many emulated ones, one hangs while it boots; here one is paused meanwhile."""
+    monkeypatch.setattr(xen_domain, "BOOT_SECONDS", 40.0)
+    domain = xen.create(DomainSpec("db.1"))
+    domain.boot()
+    xen.host.run("until xl domid db.1 >/dev/null 2>&1; do sleep 0.1; done; xl pause db.1")
+    hangs = xen.host.run("xl domid db.1")
+    domain.start()
+    assert xen.host.run("xl domid db.1") != hangs
+    assert said(domain, "echo here") == "here"
 
 
 def test_memory_beyond_what_it_was_started_with_is_refused(xen: Xen) -> None:

@@ -10,7 +10,6 @@ import pytest
 from tests.environments.conformance.entries import ENVIRONMENTS, Entry
 from tierlab.environments.base import Domain, DomainSpec, Environment
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.xen import Xen
 from tierlab.errors import UserError
 
 MARKS = {"qemu": pytest.mark.slow, "xen": pytest.mark.slow}
@@ -29,20 +28,12 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return found
 
 
-@pytest.fixture(scope="module")
-def xen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Xen]:
-    made = Xen(Ledger(f"test{os.getpid()}-xen", tmp_path_factory.mktemp("ledger")))
-    yield made
-    made.destroy()
-
-
 @pytest.fixture
 def environment(
     entry: Entry,
     trial: str,
     traces: object,  # noqa: ARG001
     request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Environment]:
     if os.geteuid() != 0:
         pytest.skip("needs root")
@@ -51,17 +42,7 @@ def environment(
         yield made
         made.destroy()
         return
-    kept: Environment = request.getfixturevalue(entry.make.name)
-    create, domains = kept.create, list[Domain]()
-
-    def recorded(spec: DomainSpec) -> Domain:
-        domains.append(create(spec))
-        return domains[-1]
-
-    monkeypatch.setattr(kept, "create", recorded)
-    yield kept
-    for domain in domains:
-        domain.destroy()
+    yield request.getfixturevalue(entry.make.name)
 
 
 @pytest.fixture
