@@ -7,6 +7,7 @@ from tierlab.analysis.driver import Driver, driver, recorded_cpu_share
 from tierlab.analysis.facts import Facts, facts
 from tierlab.analysis.happenings import Happening, happenings
 from tierlab.analysis.histogram import Bucket, histogram
+from tierlab.analysis.layers import Layers, layers
 from tierlab.analysis.little import LawCheck, queue_checks, users_check
 from tierlab.analysis.observation import ObservationCost, observation_cost
 from tierlab.analysis.observed import Observed
@@ -41,6 +42,7 @@ class Summary(Result):
     resources: list[Resource]
     busiest: list[Resource]
     cpu: CpuUse | None
+    layers: Layers | None
     happenings: list[Happening]
     changes: list[Change]
     checks: list[LawCheck]
@@ -83,6 +85,7 @@ def summarise(observed: Observed) -> Summary:
         resources=found,
         busiest=busiest(found),
         cpu=use,
+        layers=layers(db, span, found, cores(found)),
         happenings=happenings(db, span),
         changes=changes(db, span),
         checks=queue_checks(visits) + ([law] if law is not None else []),
@@ -139,6 +142,7 @@ def _nothing(run: Run) -> Summary:
         resources=[],
         busiest=[],
         cpu=None,
+        layers=None,
         happenings=[],
         changes=[],
         checks=[],

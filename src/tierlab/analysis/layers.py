@@ -1,0 +1,97 @@
+"""What of the machine's CPUs and disks was used, and what of it virtualisation took.
+
+Source: the paper on the overheads of Xen, section 3.4, equations 1-3 (use of CPUs by a native
+system and by Xen's domains, use of disks); the paper on virtualization for server consolidation,
+section 3.2 (CPU of each container).
+"""
+
+from tierlab.analysis.query import Connection, bounds, rows
+from tierlab.analysis.resources import Resource
+from tierlab.analysis.result import Result
+from tierlab.analysis.span import Span
+
+VCPU = r"^CPU \d+/"
+"""How QEMU names the thread of a virtual CPU."""
+
+
+class DomainCpu(Result):
+    """A server's domain from outside, in cores: ``total`` is all that it took.
+
+    Where a hypervisor's process runs it, ``vcpus`` is what its virtual CPUs ran, ``waiting`` how
+    much longer they were ready to (a mean number of virtual CPUs), and ``host`` the rest of
+    ``total``: device models, network and disk of the host's that worked for it alone.
+    """
+
+    name: str
+    total: float
+    vcpus: float | None
+    waiting: float | None
+    host: float | None
+
+
+class Layers(Result):
+    """Means over the span. ``system`` is equation 1 averaged over the cores: user, system and nice
+    time by the host's kernel. ``of_domains`` is equation 2, the sum over all domains per core.
+    ``disks`` is equation 3, each disk's busy time per time.
+    """
+
+    cores: int | None
+    system: float | None
+    of_domains: float | None
+    domains: list[DomainCpu]
+    disks: dict[str, float]
+
+
+def layers(db: Connection, span: Span, resources: list[Resource], cores: int | None) -> Layers:
+    """Sum up by layer what was sampled on the host, which has so many cores (None: unknown)."""
+    domains = _domains(db, span, resources)
+    return Layers(
+        cores=cores,
+        system=_system(db, span),
+        of_domains=sum(each.total for each in domains) / cores if cores and domains else None,
+        domains=domains,
+        disks={
+            each.subject: each.mean
+            for each in resources
+            if (each.table, each.metric) == ("disk", "busy")
+        },
+    )
+
+
+def _system(db: Connection, span: Span) -> float | None:
+    (found,) = rows(
+        db,
+        """SELECT sum(("user" + system) * dt_ns) / sum(dt_ns) AS mean FROM cpu
+           WHERE t_ns > $start AND t_ns <= $end AND ("user" + system) IS NOT NULL""",
+        bounds(span),
+    )
+    mean: float | None = found["mean"]
+    return mean
+
+
+def _domains(db: Connection, span: Span, resources: list[Resource]) -> list[DomainCpu]:
+    vcpus = _vcpus(db, span)
+    found = []
+    for each in resources:
+        if (each.table, each.metric) == ("domain", "cpu"):
+            run, wait = vcpus.get(each.subject, (None, None))
+            host = None if run is None else max(0.0, each.mean - run)
+            found.append(
+                DomainCpu(name=each.subject, total=each.mean, vcpus=run, waiting=wait, host=host)
+            )
+    return found
+
+
+def _vcpus(db: Connection, span: Span) -> dict[str, tuple[float, float | None]]:
+    """Return what each guest's virtual CPUs ran and waited, in cores."""
+    found = rows(
+        db,
+        f"""SELECT subject, sum(run) AS run, sum(wait) AS wait FROM (
+                SELECT subject, sum(run_ns) / sum(dt_ns) AS run, sum(wait_ns) / sum(dt_ns) AS wait
+                FROM process WHERE regexp_matches(name, '{VCPU}') AND thread IS NOT NULL
+                AND t_ns > $start AND t_ns <= $end AND dt_ns > 0 AND run_ns IS NOT NULL
+                GROUP BY subject, process, thread)
+            GROUP BY subject""",
+        bounds(span),
+    )
+    return {each["subject"]: (each["run"], each["wait"]) for each in found}
