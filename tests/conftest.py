@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.figures import FIGURES
+
 _NUMBERS = itertools.count(1)
 ALONE = (
     *("capture", "disturb", "drive", "environments", "link", "machine", "sample"),
@@ -32,6 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.path.is_relative_to(folder / name) for name in ALONE):
             item.add_marker("alone")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what the tests measured."""
+    if FIGURES:
+        terminalreporter.section("figures")
+    for test, text in FIGURES:
+        terminalreporter.write_line(f"{test}: {text}")
 
 
 @dataclass(frozen=True)

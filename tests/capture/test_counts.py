@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from tracer_bed import Bed, Traced, messages, table
 
+from tests.figures import figure
 from tierlab.servers.greetings import mysql_login
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
@@ -122,7 +123,7 @@ def test_visits_are_as_many_as_the_servers_count(books: Books) -> None:
         "app.1": len(log(books, "app.1")),
         "db.1": books.questions,
     }
-    print(f"traced {seen}, written down {written}, {books.traced.summary}")
+    figure(f"traced {seen}, written down {written}, {books.traced.summary}")
     for server, count in written.items():
         assert count > 2_000
         assert abs(seen[server] - count) <= max(1, MOST_MISSED * count), (server, seen, written)
@@ -166,7 +167,7 @@ def test_a_visit_takes_as_long_as_httpd_says(books: Books) -> None:
             apart.append(message["end_ns"] - started[client] - told)
     in_turn_only = apart[-800:]
     middle = statistics.median(in_turn_only)
-    print(
+    figure(
         f"visit minus %D, one at a time: median {middle / 1e3:.0f} us; under load "
         f"{statistics.median(apart) / 1e3:.0f} us"
     )

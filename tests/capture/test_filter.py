@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tracer_bed import PAGES, Bed, dissect, table
 
+from tests.figures import figure
+
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 
 SITE = "http://127.0.1.1:8080/rubbos/servlet"
@@ -47,7 +49,7 @@ def test_visits_are_the_same_as_those_of_whole_packets(bed: Bed, tmp_path: Path)
     assert traced.summary["drops"] == 0
     kept = traced.summary["bytes"] / whole["bytes"]
     mine, truth = visits(traced.folder), visits(tmp_path / "out")
-    print(f"{kept:.3f} of the bytes kept, {len(mine)} and {len(truth)} visits")
+    figure(f"{kept:.3f} of the bytes kept, {len(mine)} and {len(truth)} visits")
     assert kept < MOST_KEPT
     assert len(truth) > 2_000
     different = Counter(map(content, mine))

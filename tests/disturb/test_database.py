@@ -17,6 +17,7 @@ from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
+from tests.figures import figure
 from tests.tries import best_of
 from tierlab.environments.device import device_of
 
@@ -186,7 +187,7 @@ def commits(database: Database, disturb: Disturb) -> tuple[float, float]:
     client.stop()
     before = statistics.median(client.took(calm, run.start_ns() - 100 * MS))
     during = statistics.median(client.took(truth["start_ns"] + 20 * MS, truth["end_ns"]))
-    print(f"commit: {before / MS:.2f} ms, in the storm {during / MS:.2f} ms")
+    figure(f"commit: {before / MS:.2f} ms, in the storm {during / MS:.2f} ms")
     assert written > 4 * MIB
     return before, during
 
@@ -234,7 +235,7 @@ def test_a_taker_of_memory_makes_the_server_read_its_own_program_again(
     calm = statistics.median(client.took(run.start_ns() - 1_000 * MS, run.start_ns()))
     worst = client.longest(truth["start_ns"], truth["end_ns"])
     faults = after["total_pgmajfault"] - before["total_pgmajfault"]
-    print(f"{faults} major faults, calm {calm / MS:.1f} ms, worst {worst / MS:.0f} ms")
+    figure(f"{faults} major faults, calm {calm / MS:.1f} ms, worst {worst / MS:.0f} ms")
     assert during["total_mapped_file"] < before["total_mapped_file"] / 2
     assert faults > 0
     assert worst > max(10 * calm, 100 * MS)

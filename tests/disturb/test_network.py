@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
+from tests.figures import figure
 from tierlab.trial.agent import binary
 
 KIB = 1024
@@ -87,7 +88,7 @@ def test_only_the_subject_gets_less_and_only_meanwhile(
     calm = rate(got["127.0.4.1"], start - 500 * MS, start)
     assert calm > 128 * KIB
     limited = rate(got["127.0.4.1"], start + 50 * MS, end)
-    print(f"{calm / KIB:.0f} KiB/s, limited {limited / KIB:.0f} KiB/s")
+    figure(f"{calm / KIB:.0f} KiB/s, limited {limited / KIB:.0f} KiB/s")
     # A packet may be as large as 64 KiB; what waits before a full one is not there yet.
     assert limited < 1.3 * 64 * KIB
     # What waited comes at once, and then all is as before.

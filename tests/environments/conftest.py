@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import Traces
+from tests.environments.borrowed import borrowed
 from tierlab.environments.base import DomainSpec
 from tierlab.environments.entered_domain import EnteredDomain
 from tierlab.environments.host import HostEnvironment
@@ -16,7 +17,6 @@ from tierlab.environments.lxc import Lxc
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.xen import Xen
-from tierlab.environments.xen_domain import XenDomain
 from tierlab.errors import UserError
 
 
@@ -83,15 +83,7 @@ def xen_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Xen]:
 
 
 @pytest.fixture
-def xen(xen_host: Xen, monkeypatch: pytest.MonkeyPatch) -> Iterator[Xen]:
+def xen(xen_host: Xen) -> Iterator[Xen]:
     """The module's host, with no domain before the test nor after it."""
-    create, domains = xen_host.create, list[XenDomain]()
-
-    def recorded(spec: DomainSpec) -> XenDomain:
-        domains.append(create(spec))
-        return domains[-1]
-
-    monkeypatch.setattr(xen_host, "create", recorded)
-    yield xen_host
-    for domain in domains:
-        domain.destroy()
+    with borrowed(xen_host):
+        yield xen_host

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
+from tests.figures import figure
 from tierlab.cli.clean import clean
 from tierlab.environments.base import DomainSpec
 from tierlab.environments.entered_domain import EnteredDomain
@@ -50,7 +51,7 @@ def test_a_container_is_ready_within_a_second(containers: HostEnvironment) -> No
         assert domain.run(["true"], timeout=20).status == 0
         took.append(time.monotonic() - began)
         domain.destroy()
-    print(f"ready after {sorted(took)} s")
+    figure(f"ready after {sorted(took)} s")
     assert min(took) <= READY_SECONDS
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.command import Start, commands
 from tests.conftest import host
+from tests.figures import figure
 from tierlab.environments import image_build
 from tierlab.environments.image import GUEST, Image
 from tierlab.environments.ledger import accounts
@@ -57,7 +58,7 @@ def test_it_is_the_same_each_time_and_holds_no_secret(
     before = host()
     began = time.monotonic()
     first = image_build.build(GUEST, lambda _: None)
-    print(f"built in {time.monotonic() - began:.0f} s")
+    figure(f"built in {time.monotonic() - began:.0f} s")
     assert [path.name for path in cache.iterdir()] == [GUEST.key]
     assert accounts() == []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "again"))

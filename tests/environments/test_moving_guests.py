@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
+from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
 from tierlab.environments.base import DomainSpec, Move, Placement
@@ -122,7 +123,7 @@ def test_under_load_the_client_misses_the_downtime_and_loses_nothing(qemu: Qemu)
     client, move = best_of(moved, near, tries=3)
     assert move.downtime_ns is not None
     assert client.gap > move.downtime_ns / 1e9 - EVERY_S
-    print(f"down for {move.downtime_ns / 1e6:.0f} ms, no answer for {client.gap * 1e3:.0f} ms")
+    figure(f"down for {move.downtime_ns / 1e6:.0f} ms, no answer for {client.gap * 1e3:.0f} ms")
 
 
 def _connected(qemu: Qemu, address: str) -> socket.socket:

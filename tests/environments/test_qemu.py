@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
+from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
 from tierlab.environments.base import DomainSpec, Placement, Topology
@@ -73,7 +74,7 @@ def test_a_guest_is_ready_in_time(qemu: Qemu) -> None:
         domain.destroy()
         return took
 
-    print(f"ready after {best_of(ready, lambda took: took <= READY_SECONDS, tries=3):.1f} s")
+    figure(f"ready after {best_of(ready, lambda took: took <= READY_SECONDS, tries=3):.1f} s")
 
 
 def test_a_guest_has_the_sockets_and_nodes_that_are_asked(qemu: Qemu) -> None:

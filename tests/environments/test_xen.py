@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import Traces
+from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
-from tierlab.environments import xen_domain
 from tierlab.environments.base import DomainSpec, Placement
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.xen import Xen
@@ -31,7 +32,6 @@ READY_SECONDS = 60.0
 
 OWNER = """
 import sys
-from tierlab.environments import xen_domain
 from tierlab.environments.base import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.xen import Xen
@@ -71,7 +71,7 @@ def test_a_domain_is_ready_in_time(trial: str, traces: Traces) -> None:  # noqa:
         finally:
             xen.destroy()
 
-    print(f"ready after {best_of(ready, lambda took: took <= READY_SECONDS, tries=3):.1f} s")
+    figure(f"ready after {best_of(ready, lambda took: took <= READY_SECONDS, tries=3):.1f} s")
 
 
 def test_what_hwloc_names_is_where_domains_run(xen: Xen) -> None:
@@ -100,18 +100,20 @@ def test_a_vcpu_that_somebody_moves_is_found_out(xen: Xen) -> None:
         domain.verify(placement)
 
 
-def test_a_domain_that_does_not_come_up_is_made_again(
-    xen: Xen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of many emulated ones, one hangs while it boots; here one is paused meanwhile."""
-    monkeypatch.setattr(xen_domain, "BOOT_SECONDS", 40.0)
-    domain = xen.create(DomainSpec("db.1"))
-    domain.boot()
-    xen.host.run("until xl domid db.1 >/dev/null 2>&1; do sleep 0.1; done; xl pause db.1")
-    hangs = xen.host.run("xl domid db.1")
-    domain.start()
-    assert xen.host.run("xl domid db.1") != hangs
-    assert said(domain, "echo here") == "here"
+def test_domains_keep_their_registers_on_a_shared_pu(xen: Xen, tmp_path: Path) -> None:
+    """The emulated processor once left one domain's vector registers to the next."""
+    source, program = Path(__file__).with_name("registers.c"), tmp_path / "registers"
+    subprocess.run(["cc", "-O1", "-static", "-o", program, source], check=True)
+    shared = Placement(pus=frozenset({3}))
+    domains = [started(xen, DomainSpec(name, shared)) for name in ("db.1", "app.1")]
+    for domain in domains:
+        domain.put(program, "registers")
+    running = [
+        domain.spawn(["./registers", str(number), "10"], log="found.log")
+        for number, domain in enumerate(domains, 100)
+    ]
+    assert [process.wait(120) for process in running] == [0, 0]
+    assert [domain.text("found.log") for domain in domains] == ["0\n", "0\n"]
 
 
 def test_memory_beyond_what_it_was_started_with_is_refused(xen: Xen) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from tests.figures import figure
 from tests.link.conftest import Linked
 
 pytestmark = [
@@ -102,7 +103,7 @@ def test_ids_link_nearly_every_visit(by_ids: Linked) -> None:
         visits = at(by_ids.visits, server)
         linked = visits.filter(visits["parent"].is_valid())
         share = linked.num_rows / visits.num_rows
-        print(f"{pair}: {visits.num_rows} visits, {share:.4%} linked by id")
+        figure(f"{pair}: {visits.num_rows} visits, {share:.4%} linked by id")
         assert share >= 0.99
         # The pool's own upkeep carries no id: it borrows that of its neighbours.
         labels, links = linked["label"].to_pylist(), linked["link"].to_pylist()
@@ -125,7 +126,7 @@ def test_a_linked_visit_lies_within_its_parent(by_ids: Linked) -> None:
 @pytest.mark.parametrize("pair", INFERRED)
 def test_inference_without_ids(bed: str, by_ids: Linked, without_ids: Linked, pair: str) -> None:
     score, _, _ = compare(by_ids, without_ids, PAIRS[pair])
-    print(
+    figure(
         f"{bed}, {pair} at {score.under_way:.0f} requests under way: {score.visits} visits, right "
         f"{score.right:.2%}, false links {score.false:.2%}, unlinked {score.unlinked:.2%}"
     )
@@ -148,7 +149,7 @@ def test_a_false_link_names_another_visit_to_the_same_page(
     truth, guess = at(by_ids.visits, "lb.1"), at(without_ids.visits, "lb.1")
     pairs = zip(truth["parent"].to_pylist(), guess["parent"].to_pylist(), strict=True)
     same = [page[true] == page.get(guessed) for true, guessed in pairs if true in page]
-    print(f"app-lb: {len(same)} links, {np.mean(same):.2%} to the right page")
+    figure(f"app-lb: {len(same)} links, {np.mean(same):.2%} to the right page")
     assert len(same) > 10_000
     assert np.mean(same) >= RIGHT_PAGE
 
@@ -157,7 +158,7 @@ def test_inference_over_all_tiers(by_ids: Linked, without_ids: Linked) -> None:
     scores = [compare(by_ids, without_ids, server)[0] for server in PAIRS.values()]
     visits = sum(score.visits for score in scores)
     right = sum(score.visits * score.right for score in scores) / visits
-    print(f"all tiers: {visits} links, right {right:.2%}")
+    figure(f"all tiers: {visits} links, right {right:.2%}")
     assert right >= 0.95
 
 
@@ -172,10 +173,10 @@ def test_confidence_is_calibrated(by_ids: Linked, without_ids: Linked) -> None:
         if chosen.any():
             stated, found = confidence[chosen].mean(), right[chosen].mean()
             error += abs(stated - found) * chosen.mean()
-            print(
+            figure(
                 f"confidence {low:.2f}-{high:.2f}: {chosen.sum()} links, {stated:.3f} {found:.3f}"
             )
-    print(f"expected calibration error {error:.3f}")
+    figure(f"expected calibration error {error:.3f}")
     assert error <= 0.05
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc
 
+from tests.figures import figure
 from tests.link.conftest import SERVERS
 from tierlab.trial.agent import binary
 
@@ -120,7 +121,7 @@ def test_nine_million_visits(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
     summary = json.loads(printed.splitlines()[-1])["summary"]
     largest = usage.ru_maxrss << 10
-    print(
+    figure(
         f"{summary['visits']} visits in {took:.1f} s ({summary['cpu_ns'] / 1e9:.1f} s of CPU), "
         f"{largest / 2**20:.0f} MiB"
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.figures import figure
 from tests.tries import best_of
 
 from .conftest import INTERVAL, Start
@@ -99,7 +100,7 @@ def compared(start: Start, folder: Path, source: str, seed: int) -> Comparison:
         disturbed=tuple(in_time[kept:].round(1)),
         busy=float(np.nanmean(true)),
     )
-    print(f"{source}: {found}")
+    figure(f"{source}: {found}")
     return found
 
 

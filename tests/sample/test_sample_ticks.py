@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+from tests.figures import figure
 from tests.tries import best_of
 
 from .conftest import INTERVAL, MILLISECOND, Sampling, Start
@@ -28,7 +29,7 @@ def in_time_to_the_end(sampling: Sampling) -> bool:
     tick, and never a drift, which stays."""
     late = sampling.table("memory").t_ns % TEN_MS
     drift = late[-100:].median() - late[:100].median()
-    print(f"late by {late.median() / MILLISECOND:.3f} ms in the median, drift {drift:.0f} ns")
+    figure(f"late by {late.median() / MILLISECOND:.3f} ms in the median, drift {drift:.0f} ns")
     return abs(drift) < 0.5 * MILLISECOND and late.median() < 2 * MILLISECOND
 
 

@@ -14,6 +14,7 @@ import pytest
 import tierlab as api
 from tests.command import Command, Start
 from tests.conftest import Traces, host
+from tests.trial.reach import check_nothing_beyond, sockets
 from tierlab.errors import UserError
 from tierlab.trial.life import ENVIRONMENTS
 
@@ -44,8 +45,10 @@ def traces_of(command: Command, place: Path) -> Traces:
 def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
-    before = host()
+    before, listened = host(), sockets()
     command = tierlab("run", experiment(users=60, run=5), "--environment", environment)
+    command.wait_for("runtime")
+    check_nothing_beyond(f"t-001-{command.process.pid}", listened)
     ended = command.end()
     assert ended.status == 0, ended.stderr
     assert environment in ended.stdout

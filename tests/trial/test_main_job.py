@@ -12,7 +12,9 @@ import pytest
 
 import tierlab as api
 from tests.command import Command, Start
+from tests.figures import figure
 from tests.trial.conftest import EXPERIMENT
+from tests.trial.reach import check_nothing_beyond, sockets
 from tierlab.analysis.observed import observe
 from tierlab.analysis.summary import Summary, summarise
 from tierlab.tables.run import Run
@@ -44,7 +46,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     # Half the usual think time: as many requests as in twice the time.
     text = EXPERIMENT.format(name="main-job", users=1000, up=5, run=20, down=2)
     file.write_text(text + 'think = "3500ms"\n')
-    ended = Command(folder, "run", file).end()
+    listened = sockets()
+    command = Command(folder, "run", file)
+    command.wait_for("runtime")
+    check_nothing_beyond(f"main-job-001-{command.process.pid}", listened)
+    ended = command.end()
     assert ended.status == 0, ended.stderr
     return api.open(folder / "runs" / "main-job" / "001")
 
@@ -98,7 +104,7 @@ def test_visits_are_the_servers_own_log_lines(
         f"""SELECT count(*) FROM visits WHERE server = '{subject}' AND departure_ns IS NOT NULL
             AND arrival_ns >= {first_user}""",
     )
-    print(f"{subject}: {seen} visits, {logged} log lines")
+    figure(f"{subject}: {seen} visits, {logged} log lines")
     assert abs(seen - logged) <= (1 - LEAST_SHARE) * logged
 
 
@@ -112,7 +118,7 @@ def test_statements_are_the_databases_own_counters(run: Run, db: duckdb.DuckDBPy
             f"""SELECT count(*) FROM visits
                 WHERE server = 'db.1' AND upper(label) LIKE '{beginning}%'""",
         )
-        print(f"{counter}: {seen} visits, {counted} counted")
+        figure(f"{counter}: {seen} visits, {counted} counted")
         assert abs(seen - counted) <= (1 - LEAST_SHARE) * counted
 
 
@@ -135,14 +141,14 @@ def test_visit_time_is_the_web_servers_own_duration(
         )
         if abs(arrival_us - began_us) < 5_000:
             differences.append(traced_us - took_us)
-    print(f"{len(differences)} pairs, median difference {statistics.median(differences)} us")
+    figure(f"{len(differences)} pairs, median difference {statistics.median(differences)} us")
     assert len(differences) > 0.9 * len(visits)
     assert abs(statistics.median(differences)) <= 200
 
 
 def test_links_by_id_are_complete(run: Run) -> None:
     for pair in run.manifest.observation.summaries["link"]["pairs"]:
-        print(pair)
+        figure(str(pair))
         # The pool's own statements (SET, PING, LOGIN) belong to no request and carry no id.
         of_requests = pair["visits"] - pair["unlinked"]
         assert pair["by_id"] >= 0.99 * of_requests
@@ -153,7 +159,7 @@ def test_littles_law_holds_at_every_tier_and_for_the_users(summary: Summary) -> 
     checks = {check.subject: check for check in summary.checks}
     assert set(checks) == {"web.1", "app.1", "lb.1", "db.1", "users"}
     for check in checks.values():
-        print(f"{check.subject}: {check.law} within {check.difference:.2%}")
+        figure(f"{check.subject}: {check.law} within {check.difference:.2%}")
         assert abs(check.difference) <= 0.02
 
 

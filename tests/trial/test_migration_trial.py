@@ -13,6 +13,7 @@ import pytest
 import tierlab as api
 from tests.command import Command, Start
 from tests.conftest import Traces, host
+from tests.figures import figure
 from tierlab.environments.base import Capability
 from tierlab.environments.qemu import Qemu
 from tierlab.errors import UserError
@@ -101,7 +102,7 @@ def test_a_server_moves_and_its_downtime_and_requests_are_reported(
     _, before_it, after_it, _ = trial.manifest.clocks["app.1"]
     stood = (after_it.offset_ns - before_it.offset_ns) / 1e9
     assert stood == pytest.approx(move["downtime_s"], rel=0.2, abs=0.1)
-    print(move)
+    figure(str(move))
 
 
 def test_a_placement_that_is_another_after_the_move_fails_the_trial(

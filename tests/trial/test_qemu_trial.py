@@ -13,6 +13,7 @@ import pytest
 import tierlab as api
 from tests.command import Command, Start
 from tests.conftest import Traces, host
+from tests.trial.reach import check_nothing_beyond, sockets
 from tierlab.environments.qemu import Qemu
 from tierlab.errors import UserError
 
@@ -48,9 +49,11 @@ def traces_of(command: Command, place: Path) -> Traces:
 def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
-    before = host()
+    before, listened = host(), sockets()
     file = experiment(users=6, up=10, run=30, down=5)
     command = tierlab("run", file, *IN_QEMU)
+    command.wait_for("runtime")
+    check_nothing_beyond(f"t-001-{command.process.pid}", listened)
     ended = command.end(1200)
     assert ended.status == 0, ended.stderr
     assert "qemu" in ended.stdout

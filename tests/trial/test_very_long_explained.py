@@ -10,6 +10,7 @@ import pytest
 
 import tierlab as api
 from tests.command import Command
+from tests.figures import figure
 from tests.trial.conftest import EXPERIMENT
 from tierlab.analysis.dropped import retransmitted, waiters
 from tierlab.analysis.explain_request import explain
@@ -59,7 +60,7 @@ def test_seconds_are_explained_to_the_request(observed: Observed) -> None:
     found = explain(observed.db, observed.whole, ["web.1"], 2.0)
     assert found is not None
     count = found.end_ns.size
-    print(
+    figure(
         f"{count} requests over 2 s, {found.explained.mean():.4%} explained within 5 ms, "
         f"{np.count_nonzero(found.retransmission_ns)} waited for a SYN sent again, "
         f"rest {np.median(found.rest_ns) / 1e6:.2f} ms in the median"
@@ -75,7 +76,7 @@ def test_every_retransmission_that_the_kernel_counted_has_its_visit(observed: Ob
     dropped = retransmitted(observed.db, observed.whole)
     (counted,) = observed.db.execute("SELECT sum(syn_retransmissions) FROM tcp").fetchone() or (0,)
     again = int(dropped.retransmissions.sum())
-    print(f"{counted} SYNs sent again by the kernel's count, {again} by the tracer's")
+    figure(f"{counted} SYNs sent again by the kernel's count, {again} by the tracer's")
     assert again > 0
     assert again == pytest.approx(float(counted), rel=0.02)
     assert waiters(observed.db, dropped).found.mean() >= 0.95

@@ -51,7 +51,8 @@ class GuestDomain(HostDomain):
         self._processes.clear()
 
     def destroy(self) -> None:
-        """Stop, and remove guest, folder and all that `start` made."""
+        """Remove guest, folder and all that `start` made; its programs end with it."""
+        self._processes.clear()
         try:
             super().destroy()
         finally:

@@ -103,7 +103,7 @@ class QemuDomain(GuestDomain):
         )
 
     def destroy(self) -> None:
-        """Stop, and remove guest, folder and control groups."""
+        """Remove guest, folder and control groups."""
         try:
             super().destroy()
         finally:

@@ -24,10 +24,7 @@ from tierlab.environments.xen_machine import NEAR, PUS, ROOT_DEVICE, Seat
 from tierlab.environments.xen_toolstack import MIB, Description, Seen
 from tierlab.errors import UserError
 
-TRIES = 2
-"""Of some thirty domains on an emulated host, one never comes up; made again, it does."""
-BOOT_SECONDS = 120.0
-"""For one try."""
+BOOT_SECONDS = 180.0
 ASK_SECONDS = 2.0
 """Between two questions whether the agent is there: it throws away what came before it."""
 MEMORY_SECONDS = 30.0
@@ -82,44 +79,29 @@ class XenDomain(GuestDomain):
             HostDomain.make_folder(self, name)  # on this host: there is no guest yet
         self._seat = seat = host.take_seat()
         self._agent = GuestAgent(seat.socket)  # the port is open only while somebody listens
-        (seat.folder / f"{spec.name}.cfg").write_text(self._description(seat).text())
-        self._keeper = self._make(seat)
-
-    def _make(self, seat: Seat) -> GuestProcess:
-        name, file = self.spec.name, str(seat.folder / f"{self.spec.name}.cfg")
-        disk = seat.device if self.spec.disk else ""
-        return self._host.start(_KEEP, [name, file, seat.wire, seat.mac, disk, seat.port])
+        file = seat.folder / f"{spec.name}.cfg"
+        file.write_text(self._description(seat).text())
+        disk = seat.device if spec.disk else ""
+        self._keeper = host.start(
+            _KEEP, [spec.name, str(file), seat.wire, seat.mac, disk, seat.port]
+        )
 
     def start(self) -> None:
         """Boot it if it was not, and place it once it takes commands."""
         self.boot()
-        assert self._keeper is not None  # `boot` starts it
-        assert self._seat is not None  # and takes this
-        tries = 1
-        while not self._comes_up(self._keeper):
-            if tries == TRIES:
+        deadline = time.monotonic() + BOOT_SECONDS
+        while not self._agent_here().answers(ASK_SECONDS):
+            if self._keeper is not None and self._keeper.poll() is not None:
+                said = " | ".join("".join(self._keeper.output).split("\n")[-4:])
+                raise UserError(f"{self.spec.name}: Xen cannot make its domain: {said}")
+            if time.monotonic() > deadline:
                 raise UserError(
-                    f"{self.spec.name}: its domain does not answer after {TRIES} times"
-                    f" {BOOT_SECONDS:g} seconds; use fewer servers, or a machine that is less busy."
+                    f"{self.spec.name}: its domain does not answer after {BOOT_SECONDS:g} seconds;"
+                    " use fewer servers, or a machine that is less busy."
                 )
-            tries += 1
-            self._host.forget(self.spec.name)
-            self._keeper.stop(0.0)
-            self._keeper = self._make(self._seat)
         if self.spec.placement != Placement():
             self.place(replace(self.spec.placement, nodes=None))
             self.verify(self.spec.placement)
-
-    def _comes_up(self, keeper: GuestProcess) -> bool:
-        """Wait for the agent; `UserError` if its toolstack made no domain."""
-        deadline = time.monotonic() + BOOT_SECONDS
-        while not self._agent_here().answers(ASK_SECONDS):
-            if keeper.poll() is not None:
-                said = " | ".join("".join(keeper.output).split("\n")[-4:])
-                raise UserError(f"{self.spec.name}: Xen cannot make its domain: {said}")
-            if time.monotonic() > deadline:
-                return False
-        return True
 
     def _make_group(self) -> None:
         """None: no process of this host's is the domain's alone."""
@@ -162,9 +144,9 @@ class XenDomain(GuestDomain):
         return self.spec.vcpus or 1
 
     def destroy(self) -> None:
-        """Stop, and remove domain and folder."""
+        """Remove domain and folder; its programs end with it."""
+        self._processes.clear()
         try:
-            self.stop()
             if self._keeper is not None:
                 self._host.forget(self.spec.name)
         finally:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.environments.borrowed import borrowed
 from tests.environments.conformance.entries import ENVIRONMENTS, Entry
 from tierlab.environments.base import Domain, DomainSpec, Environment
 from tierlab.environments.ledger import Ledger
@@ -28,25 +29,50 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return found
 
 
+@pytest.fixture(scope="module")
+def kept(
+    entry: Entry, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Environment, Domain] | None]:
+    """An environment and a domain for all tests, where it takes long to boot one."""
+    if not entry.own_kernel or os.geteuid() != 0:
+        yield None
+        return
+    ledger = Ledger(f"test{os.getpid()}-{entry.make.name}", tmp_path_factory.mktemp("ledger"))
+    made = entry.make(ledger)
+    try:
+        yield made, started(made)
+    finally:
+        made.destroy()
+
+
 @pytest.fixture
 def environment(
     entry: Entry,
+    kept: tuple[Environment, Domain] | None,
     trial: str,
     traces: object,  # noqa: ARG001
-    request: pytest.FixtureRequest,
 ) -> Iterator[Environment]:
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    if not entry.shared:
-        made = entry.make(Ledger(trial))
-        yield made
-        made.destroy()
+    if kept is not None:
+        with borrowed(kept[0]):
+            yield kept[0]
         return
-    yield request.getfixturevalue(entry.make.name)
+    made = entry.make(Ledger(trial))
+    yield made
+    made.destroy()
 
 
 @pytest.fixture
-def domain(environment: Environment) -> Domain:
+def domain(environment: Environment, kept: tuple[Environment, Domain] | None) -> Iterator[Domain]:
+    if kept is None:
+        yield started(environment)
+        return
+    yield kept[1]
+    kept[1].stop()
+
+
+def started(environment: Environment) -> Domain:
     made = environment.create(DomainSpec("db.1", address=environment.addresses.server(4, 1)))
     made.start()
     return made

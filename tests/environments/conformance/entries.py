@@ -26,13 +26,12 @@ class Entry:
     isolates: bool
     """Whether a server has files of its own, and no capability that it could get back."""
     own_kernel: bool = False
-    """Whether a domain has a kernel, and so an address and a memory, of its own."""
+    """Whether a domain has a kernel, and so an address and a memory, of its own. It takes long to
+    boot: one serves all tests."""
     memory: int = 64 << 20
     """A limit, in bytes, that leaves room for small programs."""
     window: float = 4.0
     """Seconds over which CPU time is compared: many times what it is counted in."""
-    shared: bool = False
-    """Whether one environment serves all tests, since it takes long to make."""
 
 
 HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS})
@@ -50,7 +49,6 @@ ENVIRONMENTS = {
         own_kernel=True,
         memory=256 << 20,
         window=12.0,
-        shared=True,
     ),
 }
 

@@ -77,7 +77,7 @@ def test_a_spawned_program_lives_in_the_domain_until_it_stops(domain: Domain) ->
 
 def test_a_domain_can_be_made_again_after_it_is_destroyed(environment: Environment) -> None:
     for _ in range(2):
-        domain = environment.create(DomainSpec("db.1"))
+        domain = environment.create(DomainSpec("app.1"))
         domain.start()
         assert domain.run(["true"], timeout=20).status == 0
         domain.destroy()
@@ -148,7 +148,7 @@ def test_a_pin_is_kept(environment: Environment, entry: Entry, domain: Domain) -
 def test_memory_is_on_its_node(environment: Environment, entry: Entry) -> None:
     require(environment, entry, Capability.PIN, None)
     nodes = frozenset({max(environment.probe().nodes)})
-    domain = environment.create(DomainSpec("db.1", Placement(nodes=nodes)))
+    domain = environment.create(DomainSpec("app.1", Placement(nodes=nodes)))
     domain.start()
     assert domain.read_back().nodes == nodes
     if domain.cgroups():
@@ -218,7 +218,7 @@ def test_a_placement_that_this_host_cannot_grant_is_one_sentence(
     environment: Environment, entry: Entry
 ) -> None:
     require(environment, entry, Capability.PIN, None)
-    domain = environment.create(DomainSpec("db.1", Placement(pus=frozenset({4095}))))
+    domain = environment.create(DomainSpec("app.1", Placement(pus=frozenset({4095}))))
     with pytest.raises(UserError, match="4095"):
         domain.start()
 
@@ -228,7 +228,7 @@ def test_a_domain_moves_to_another_host_and_its_programs_take_no_notice(
 ) -> None:
     pus, nodes = frozenset({max(os.sched_getaffinity(0))}), environment.probe().nodes
     asked = Placement(pus=pus, weight=2048, memory=entry.memory, nodes=nodes)
-    domain = environment.create(DomainSpec("db.1", asked, moves=True))
+    domain = environment.create(DomainSpec("app.1", asked, moves=True))
     require(environment, entry, Capability.MIGRATE, lambda: domain.migrate("second"))
     domain.start()
     count = "i=0; while sleep 0.05; do i=$((i+1)); echo $i; done"

@@ -46,7 +46,7 @@ def test_no_server_reads_anothers_files(environment: Environment, entry: Entry) 
     """The root of a container is the host's, with the folders of all domains in it."""
     if not entry.isolates:
         pytest.skip("bare processes share their files")
-    first, second = (environment.create(DomainSpec(name)) for name in ("db.1", "web.1"))
+    first, second = (environment.create(DomainSpec(name)) for name in ("app.1", "web.1"))
     for domain in (first, second):
         domain.start()
     secret = first.write("secret", "known\n")

@@ -1,0 +1,18 @@
+"""Figures that tests measured beside what they hold them against, for the log.
+
+pytest shows nobody what a passing test printed; the root conftest lists these at its end. A worker
+process of xdist's keeps its own to itself.
+"""
+
+from __future__ import annotations
+
+import os
+
+FIGURES: list[tuple[str, str]] = []
+"""Test, and what it measured."""
+
+
+def figure(text: str) -> None:
+    """Have a line in the log, under the name of the test that runs."""
+    print(text)
+    FIGURES.append((os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0], text))
