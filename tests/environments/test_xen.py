@@ -116,6 +116,28 @@ def test_domains_keep_their_registers_on_a_shared_pu(xen: Xen, tmp_path: Path) -
     assert [domain.text("found.log") for domain in domains] == ["0\n", "0\n"]
 
 
+def test_domain_0s_books_agree_with_the_toolstack(xen: Xen) -> None:
+    domain = started(xen, DomainSpec("db.1", Placement(pus=frozenset({3})), disk=("data",)))
+    accounts = xen.accounts()
+    accounts.open()
+    domain.spawn(["sh", "-c", "while :; do :; done"], log="data/loop.log")
+    time.sleep(5)
+    before, began = domain.stats().cpu_ns, time.time_ns()
+    time.sleep(20)
+    used, took = domain.stats().cpu_ns - before, time.time_ns() - began
+    reading = accounts.read_clock()
+    ticks = [
+        row
+        for row in accounts.rows()
+        if row["subject"] == "db.1" and row["t_ns"] - row["dt_ns"] + reading.offset_ns > began
+    ]
+    assert len(ticks) >= 4
+    share = sum(row["cpu_ns"] for row in ticks) / sum(row["dt_ns"] for row in ticks)
+    assert share == pytest.approx(used / took, rel=0.1)
+    assert {row["memory"] for row in ticks} == {domain.stats().memory_bytes}
+    figure(f"clock of domain 0 known to {reading.uncertainty_ns / 1e6:.0f} ms")
+
+
 def test_memory_beyond_what_it_was_started_with_is_refused(xen: Xen) -> None:
     domain = started(xen, DomainSpec("db.1", Placement(memory=512 << 20)))
     assert domain.place(Placement(memory=384 << 20)).memory == 384 << 20

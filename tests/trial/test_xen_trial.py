@@ -77,7 +77,8 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     assert run.manifest.exit.state == "done"
     assert run.manifest.environment == "xen"
     assert (run.path / "report.html").exists()
-    assert set(run.manifest.clocks) == set(TIERS)
+    assert set(run.manifest.clocks) == {*TIERS, "Domain-0"}
+    assert not {"domain", "cpu", "inside_cpu"} & set(run.missing)
     with run.connect() as db:
         (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
         assert served > 3
@@ -86,11 +87,19 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
         assert traced["web.1"] >= served
         names = db.execute("SELECT DISTINCT subject FROM inside_process").fetchall()
         assert {name for (name,) in names} == set(TIERS)
+        # Xen's own account is of the whole trial, and of domain 0 too.
+        first, last = run.manifest.phases[0].start_ns, run.manifest.phases[-1].end_ns
+        taken = db.execute(
+            """SELECT subject, sum(cpu_ns), count(*) FROM domain
+            WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",
+            [first, last],
+        ).fetchall()
+        assert {name for name, _, _ in taken} == {*TIERS, "Domain-0"}
+        assert all(cpu_ns > 0 and looks > 10 for _, cpu_ns, looks in taken), taken
         # What a domain wrote by its own clock lies within the trial by the host's.
-        start, end = run.manifest.phases[0].start_ns, run.manifest.phases[-1].end_ns
         seen = db.execute(
             """SELECT subject, count(*) FROM inside_cpu WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",
-            [start, end],
+            [first, last],
         ).fetchall()
         assert {name for name, ticks in seen if ticks > 10} == {f"{name}/cpu0" for name in TIERS}
 

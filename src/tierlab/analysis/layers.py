@@ -43,7 +43,11 @@ class Layers(Result):
 
 
 def layers(db: Connection, span: Span, resources: list[Resource], cores: int | None) -> Layers:
-    """Sum up by layer what was sampled on the host, which has so many cores (None: unknown)."""
+    """Sum up by layer what was sampled on the host, which has so many cores (None: unknown).
+
+    Where the servers' machine is emulated, ``cores`` is how many it has: what is said of domains is
+    of its time.
+    """
     domains = _domains(db, span, resources)
     return Layers(
         cores=cores,

@@ -72,7 +72,10 @@ def summarise(observed: Observed) -> Summary:
     trial_ns = observed.whole.duration_ns
     all_servers = servers(run.manifest, visits, peaks(observed, span), found, shares)
     costs = run.manifest.observation.costs
-    use = cpu_use(found, all_servers, agents_use(costs, trial_ns, recorded_cpu_share(db, span)))
+    agents = agents_use(costs, trial_ns, recorded_cpu_share(db, span))
+    emulated = run.manifest.emulated_pus
+    # Time on emulated PUs is no share of the host's.
+    use = cpu_use(found, all_servers, agents) if emulated is None else None
     return Summary(
         facts=about,
         responses=all_responses,
@@ -85,7 +88,7 @@ def summarise(observed: Observed) -> Summary:
         resources=found,
         busiest=busiest(found),
         cpu=use,
-        layers=layers(db, span, found, cores(found)),
+        layers=layers(db, span, found, emulated or cores(found)),
         happenings=happenings(db, span),
         changes=changes(db, span),
         checks=queue_checks(visits) + ([law] if law is not None else []),

@@ -16,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
 
+from tierlab.environments.accounts import Accounts
 from tierlab.environments.addresses import LOOPBACK, Addresses
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
@@ -346,6 +347,10 @@ class Environment(ABC):
     def slowness(self) -> float:
         """How many times as long servers may take as on this host's own CPUs."""
         return 1.0
+
+    def accounts(self) -> Accounts | None:
+        """Find the books of a hypervisor that knows more of its domains than this host's kernel."""
+        return None
 
     @abstractmethod
     def spawn(self, argv: Sequence[str], *, log: Path) -> Process:

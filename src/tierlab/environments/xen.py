@@ -16,6 +16,7 @@ from tierlab.environments.base import Capability, DomainSpec, Probe
 from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.host_probe import probe_host
+from tierlab.environments.xen_accounts import XenAccounts
 from tierlab.environments.xen_domain import XenDomain
 from tierlab.environments.xen_host import XenHost
 from tierlab.environments.xen_machine import (
@@ -85,6 +86,10 @@ class Xen(BridgedEnvironment):
     def create(self, spec: DomainSpec) -> XenDomain:
         """Make a domain: a folder now, a guest when it starts."""
         return XenDomain(self._ground, spec, self.host)
+
+    def accounts(self) -> XenAccounts:
+        """Find those of domain 0, which the trial's first domain waits for."""
+        return XenAccounts(self.host, self.host.machine.folder)
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
         ground = super()._prepare(sysctls)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tierlab import experiment
 from tierlab.environments.base import Domain, DomainSpec, Environment, Move, Placement
 from tierlab.errors import UserError
+from tierlab.machine.hwloc import HOST
 from tierlab.servers.application import Application, Pages
 from tierlab.servers.base import Endpoint, Server, Site
 from tierlab.servers.database import Credentials, Loader
@@ -102,6 +103,11 @@ class System:
     def machine(self) -> str:
         """Whose PUs and nodes its servers are placed on, as a source of hwloc's."""
         return self._probe.machine
+
+    @property
+    def emulated_pus(self) -> int | None:
+        """How many PUs that machine has; None if it is this host."""
+        return None if self._probe.machine == HOST else len(self._probe.pus)
 
     @property
     def places(self) -> list[Place]:

@@ -85,6 +85,7 @@ class Manifest(_Part):
     ``clocks`` has the servers whose domain has a kernel, and so a clock, of its own: how it stood
     to the host's each time it was read; none if it could not be. ``dnu`` has the servers that are
     placed: how unevenly the mapping asked for shares out the PUs of each, if all want to run.
+    ``emulated_pus`` is how many PUs the servers' machine has, where that is emulated.
     """
 
     format: int = 1
@@ -101,6 +102,7 @@ class Manifest(_Part):
     servers: dict[str, ServerPart] = Field(default_factory=dict)
     mapping: dict[str, Any] = Field(default_factory=dict)
     dnu: dict[str, list[Degree]] = Field(default_factory=dict)
+    emulated_pus: int | None = None
     load: dict[str, Any] = Field(default_factory=dict)
     plan: dict[str, Any] = Field(default_factory=dict)
     phases: list[Phase] = Field(default_factory=list)

@@ -39,6 +39,7 @@ from tierlab.trial.interrupt import interruptible, undisturbed
 from tierlab.trial.migration import Migrations
 from tierlab.trial.observers import Observers
 from tierlab.trial.outcome import record_driver, record_inside, record_observers
+from tierlab.trial.outside import TABLE, OutsideObserver
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.rubbos import users as rubbos_users
@@ -117,11 +118,13 @@ class _Trial:
         self.progress.stage("start servers")
         environment = self._environment()
         system = self._system(environment)
+        outside = self._outside()
         observers = self._observers(environment)
         self._capture(environment, system, observers)
         self._start(system)
         neighbours = self._neighbours(environment)
         self._sample(system, observers)
+        outside.start(environment.accounts() if TABLE in self.plan.observe.samplers else None)
         inside = self._look_inside(environment, system)
         self.manifest.write(self.folder.path)
         driver = self._drive(environment, system)
@@ -154,6 +157,12 @@ class _Trial:
         )
         self.teardown.callback(system.stop)
         return system
+
+    def _outside(self) -> OutsideObserver:
+        # Made before the samplers, and so ended after they have said what they could not measure.
+        outside = OutsideObserver(self.folder, self.manifest)
+        self.teardown.callback(outside.stop)
+        return outside
 
     def _observers(self, environment: Environment) -> Observers:
         observers = Observers(self.folder.streams, self.folder.logs, _spawner(environment))
