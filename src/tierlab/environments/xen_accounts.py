@@ -13,6 +13,8 @@ from tierlab.tables.schemas import SCHEMAS
 
 SECONDS = 3
 SECTOR = 512
+WORDS = 20
+"""The time, and the 19 columns of xentop."""
 ROUND_TRIPS = 8
 
 _KEEP = """\
@@ -55,14 +57,14 @@ class XenAccounts(Accounts):
 
 
 def rows(said: str) -> list[dict[str, Any]]:
-    """Rows of the table `domain` from what `_KEEP` wrote; a last line that is cut is left out."""
+    """Rows of the table `domain` from what `_KEEP` wrote; lines that are cut are left out."""
     found: list[dict[str, Any]] = []
     before: dict[str, tuple[int, int, int]] = {}
     for line in said.splitlines(keepends=True):
-        if not line.endswith("\n"):
-            break
         # A domain without a limit has "no limit" in place of its most memory.
         words = line.replace("no limit", "none").split()
+        if len(words) != WORDS or not line.endswith("\n"):
+            continue
         t_ns, name, share, memory = int(words[0]), words[1], float(words[4]), int(words[5])
         read, written = int(words[17]) * SECTOR, int(words[18]) * SECTOR
         if name in before:

@@ -43,9 +43,13 @@ class OutsideObserver:
             self._readings.append(accounts.read_clock())
         except UserError as error:
             self._manifest.not_measured[f"clock (at the end) of {accounts.subject}"] = str(error)
-        found = accounts.rows()
+        self._manifest.clocks[accounts.subject] = self._readings
+        if not (found := accounts.rows()):
+            self._manifest.not_measured[TABLE] = (
+                "the trial ended before the hypervisor's first look"
+            )
+            return
         times = on_host(self._readings, np.array([row["t_ns"] for row in found], np.int64))
         moved = [{**row, "t_ns": int(t_ns)} for row, t_ns in zip(found, times, strict=True)]
         write_rows(self._folder.streams / f"outside.{TABLE}.arrows", TABLE, moved)
-        self._manifest.clocks[accounts.subject] = self._readings
         self._manifest.not_measured.pop(TABLE, None)  # this host's samplers had found none
