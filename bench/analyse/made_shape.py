@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tierlab.tables.schemas import SCHEMAS
+from tierlab.tables.schemas import TABLES
 
 Ints = npt.NDArray[np.int64]
 START_NS = 1_790_000_000_000_000_000
@@ -41,7 +41,7 @@ class Shape:
 def write_tables(folder: Path, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
     """Write tables from rows; a column that a row does not name is null or zero."""
     for name, rows in tables.items():
-        schema = SCHEMAS[name]
+        schema = TABLES[name]
         full = [{**blank(schema), **row} for row in rows]
         pq.write_table(pa.Table.from_pylist(full, schema=schema), folder / f"{name}.parquet")
 

@@ -86,8 +86,44 @@ def test_what_a_guest_ran_is_told_from_what_the_host_did_for_it(tiny):
     assert guest.host == pytest.approx(0.2)
 
 
+def disk(subject, t_ms, reads, read_ms, queue):
+    return tick(
+        subject,
+        t_ms,
+        reads=reads,
+        writes=1,
+        read_time_ns=read_ms * MS,
+        write_time_ns=10 * MS,
+        busy=0.1,
+        queue_length=queue,
+    )
+
+
+def test_a_request_takes_longer_in_the_guest_than_at_the_device(tiny):
+    idle = tick("vdb", 500, reads=0, writes=0, busy=0.0, queue_length=0.0)
+    found = of(
+        tiny(
+            {
+                "inside_disk": [
+                    disk("db.1/vdb", 500, 9, 190, 0.4),
+                    disk("db.1/vdb", 1000, 4, 40, 0.1),
+                ],
+                "disk": [disk("vda", 500, 9, 40, 0.1), {**idle, "read_time_ns": 0}],
+            }
+        )
+    ).disk_levels
+    (guest, device, unused) = found
+    assert (guest.level, guest.subject, guest.requests) == ("guest", "db.1/vdb", 15)
+    assert guest.latency_s == pytest.approx(0.25 / 15)
+    assert guest.queue_length == pytest.approx(0.25)
+    assert (device.level, device.subject, device.requests) == ("device", "vda", 10)
+    assert device.latency_s == pytest.approx(0.05 / 10)
+    assert (unused.subject, unused.requests, unused.latency_s) == ("vdb", 0, None)
+
+
 def test_what_was_not_measured_is_none(tiny):
     found = of(tiny({"cpu": [], "domain": [], "disk": [], "process": []}))
     assert (found.cores, found.system, found.of_domains) == (None, None, None)
     assert found.domains == []
     assert found.disks == {}
+    assert found.disk_levels == []

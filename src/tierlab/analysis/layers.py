@@ -2,8 +2,11 @@
 
 Source: the paper on the overheads of Xen, section 3.4, equations 1-3 (use of CPUs by a native
 system and by Xen's domains, use of disks); the paper on virtualization for server consolidation,
-section 3.2 (CPU of each container).
+section 3.2 (CPU of each container); the thesis, figures 18-20 (latency and queue length of requests
+to disks at the levels that they pass).
 """
+
+from typing import Literal
 
 from tierlab.analysis.query import Connection, bounds, rows
 from tierlab.analysis.resources import Resource
@@ -29,6 +32,21 @@ class DomainCpu(Result):
     host: float | None
 
 
+class DiskLevel(Result):
+    """A disk as one level sees it: the kernel in a guest, or the host's.
+
+    ``latency_s`` is the mean time of the requests that ended, queueing included (None: there were
+    none); ``queue_length`` the mean number in flight. What a guest's request takes beyond the
+    device's latency it spent between the two: in the guest's queue or the hypervisor's.
+    """
+
+    level: Literal["guest", "device"]
+    subject: str
+    requests: int
+    latency_s: float | None
+    queue_length: float
+
+
 class Layers(Result):
     """Means over the span. ``system`` is equation 1 averaged over the cores: user, system and nice
     time by the host's kernel. ``of_domains`` is equation 2, the sum over all domains per core.
@@ -40,6 +58,7 @@ class Layers(Result):
     of_domains: float | None
     domains: list[DomainCpu]
     disks: dict[str, float]
+    disk_levels: list[DiskLevel]
 
 
 def layers(db: Connection, span: Span, resources: list[Resource], cores: int | None) -> Layers:
@@ -59,6 +78,8 @@ def layers(db: Connection, span: Span, resources: list[Resource], cores: int | N
             for each in resources
             if (each.table, each.metric) == ("disk", "busy")
         },
+        disk_levels=_disk_levels(db, span, "inside_disk", "guest")
+        + _disk_levels(db, span, "disk", "device"),
     )
 
 
@@ -71,6 +92,21 @@ def _system(db: Connection, span: Span) -> float | None:
     )
     mean: float | None = found["mean"]
     return mean
+
+
+def _disk_levels(
+    db: Connection, span: Span, table: str, level: Literal["guest", "device"]
+) -> list[DiskLevel]:
+    found = rows(
+        db,
+        f"""SELECT subject, sum(reads + writes)::BIGINT AS requests,
+            sum(read_time_ns + write_time_ns) / 1e9 / nullif(sum(reads + writes), 0) AS latency_s,
+            sum(queue_length * dt_ns) / sum(dt_ns) AS queue_length
+            FROM {table} WHERE t_ns > $start AND t_ns <= $end AND dt_ns > 0
+            GROUP BY subject ORDER BY subject""",
+        bounds(span),
+    )
+    return [DiskLevel.model_validate({**each, "level": level}) for each in found]
 
 
 def _domains(db: Connection, span: Span, resources: list[Resource]) -> list[DomainCpu]:
