@@ -34,7 +34,9 @@ def probe_containers(
     if missing:
         names = ", ".join(dict.fromkeys(missing))
         raise _refusal(environment, f"packages are missing: {names}")
-    never = {Capability.MIGRATE: "its containers are not moved to another host yet"}
+    never = {
+        Capability.MIGRATE: "it takes CRIU, and Debian 12's (3.17) fails on kernels as new as 6.18"
+    }
     probe = probe_host(environment, never)
     for fault in (
         *(probe.cannot.get(capability) for capability in NEEDED),
