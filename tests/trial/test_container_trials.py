@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 import tierlab as api
-from tests.command import Command, Start
-from tests.conftest import Traces, host
+from tests.command import Start
+from tests.conftest import host
+from tests.trial.left import check_clean_clears, check_nothing_left
 from tests.trial.reach import check_nothing_beyond, sockets
 from tierlab.errors import UserError
 from tierlab.trial.life import ENVIRONMENTS
@@ -38,10 +39,6 @@ def environment(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def traces_of(command: Command, place: Path) -> Traces:
-    return Traces(f"t-001-{command.process.pid}", place / "state")
-
-
 def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
@@ -52,8 +49,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     ended = command.end()
     assert ended.status == 0, ended.stderr
     assert environment in ended.stdout
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
     run = api.open(tmp_path / "runs" / "t" / "001")
     assert run.manifest.exit.state == "done"
@@ -93,8 +89,7 @@ def test_ctrl_c_leaves_nothing(
     command.signal(signal.SIGINT)
     ended = command.end()
     assert ended.status == 130, ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
 
 def test_a_server_that_dies_fails_the_trial_in_a_sentence_and_leaves_nothing(
@@ -109,8 +104,7 @@ def test_a_server_that_dies_fails_the_trial_in_a_sentence_and_leaves_nothing(
     ended = command.end()
     assert "lb.1" in ended.sentence
     assert "signal 9" in ended.sentence
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
 
 @pytest.mark.parametrize("stage", ["start servers", "runtime"])
@@ -122,8 +116,4 @@ def test_kill_9_then_clean_leaves_nothing(
     command.wait_for(stage)
     time.sleep(1.5)
     command.kill()
-    assert not traces_of(command, tmp_path).none(), "a killed trial cannot have tidied up"
-    cleaned = tierlab("clean").end()
-    assert cleaned.status == 0, cleaned.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_clean_clears(command, tierlab, tmp_path, before)

@@ -12,8 +12,9 @@ import pytest
 
 import tierlab as api
 from tests.command import Command, Start
-from tests.conftest import Traces, host
+from tests.conftest import host
 from tests.figures import figure
+from tests.trial.left import check_nothing_left
 from tierlab.environments.base import Capability
 from tierlab.environments.qemu import Qemu
 from tierlab.errors import UserError
@@ -62,10 +63,6 @@ def run(tierlab: Start, experiment: Write) -> Command:
     )
 
 
-def traces_of(command: Command, place: Path) -> Traces:
-    return Traces(f"t-001-{command.process.pid}", place / "state")
-
-
 def test_a_server_moves_and_its_downtime_and_requests_are_reported(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
@@ -73,8 +70,7 @@ def test_a_server_moves_and_its_downtime_and_requests_are_reported(
     command = run(tierlab, experiment)
     ended = command.end(1200)
     assert ended.status == 0, ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
     trial = api.open(tmp_path / "runs" / "t" / "001")
     assert not trial.missing
@@ -108,6 +104,7 @@ def test_a_server_moves_and_its_downtime_and_requests_are_reported(
 def test_a_placement_that_is_another_after_the_move_fails_the_trial(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
+    before = host()
     command = run(tierlab, experiment)
     log = tmp_path / "runs/t/001/logs/changes.jsonl"
     deadline = time.monotonic() + 600
@@ -120,7 +117,7 @@ def test_a_placement_that_is_another_after_the_move_fails_the_trial(
     assert ended.status != 0
     assert "app.1: the placement read back is not the one asked for" in ended.stderr
     assert "PUs 0,1 asked, 1 found" in ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
+    check_nothing_left(command, tmp_path, before)
 
 
 def first_vcpu(command: Command) -> int:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import tierlab as api
-from tests.command import Command, Start
-from tests.conftest import Traces, host
+from tests.command import Start
+from tests.conftest import host
+from tests.trial.left import check_clean_clears, check_nothing_left
 
 pytestmark = [
     pytest.mark.slow,
@@ -73,10 +74,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "t.toml"
 
 
-def traces_of(command: Command, trial: str, place: Path) -> Traces:
-    return Traces(f"t-{trial}-{command.process.pid}", place / "state")
-
-
 def test_a_study_of_turns_ends_in_a_page_and_leaves_nothing(
     tierlab: Start, file: Path, tmp_path: Path
 ) -> None:
@@ -85,9 +82,7 @@ def test_a_study_of_turns_ends_in_a_page_and_leaves_nothing(
     ended = command.end()
     assert ended.status == 0, ended.stderr
     for trial in ("001", "002"):
-        traces = traces_of(command, trial, tmp_path)
-        assert traces.none(), traces.found()
-    assert host() == before
+        check_nothing_left(command, tmp_path, before, trial)
 
     comparison = json.loads(ended.stdout)
     assert (tmp_path / "runs" / "t" / "study.html").exists()
@@ -114,7 +109,4 @@ def test_a_trial_that_is_killed_while_a_neighbour_rests_can_be_cleaned_up(
         assert command.process.poll() is None
     command.signal(signal.SIGKILL)
     command.end()
-    assert tierlab("clean").end().status == 0
-    traces = traces_of(command, "001", tmp_path)
-    assert traces.none(), traces.found()
-    assert host() == before
+    check_clean_clears(command, tierlab, tmp_path, before)

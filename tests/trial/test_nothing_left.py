@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 import tierlab as api
-from tests.command import SECONDS, Command, Start
-from tests.conftest import Traces, host
+from tests.command import SECONDS, Start
+from tests.conftest import host
+from tests.trial.left import check_nothing_left, traces_of
 from tierlab.tables.manifest import read
 from tierlab.tables.run import Run
 
@@ -24,10 +25,6 @@ pytestmark = [
 ]
 
 Write = Callable[..., Path]
-
-
-def traces_of(command: Command, place: Path) -> Traces:
-    return Traces(f"t-001-{command.process.pid}", place / "state")
 
 
 def trial_of(place: Path) -> Run:
@@ -50,8 +47,7 @@ def test_a_trial_that_succeeds_leaves_only_its_run_folder(
     ended = command.end()
     assert ended.status == 0, ended.stderr
     assert "requests/s" in ended.stdout
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
     run = trial_of(tmp_path)
     assert run.manifest.exit.state == "done"
     assert run.requests.count().execute() > 20
@@ -69,8 +65,7 @@ def test_ctrl_c_while_it_lives_leaves_nothing(
     command.signal(signal.SIGINT)
     ended = command.end()
     assert ended.status == 130, ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
     run = trial_of(tmp_path)
     assert run.manifest.exit.state == "interrupted"
     if stage != "start servers":
@@ -95,8 +90,7 @@ def test_ctrl_c_once_it_has_lived_does_not_disturb_its_tables(
         f"tierlab: interrupted; the trial is complete, and `tierlab report {folder}` writes its"
         " report."
     )
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
     run = trial_of(tmp_path)
     assert run.manifest.exit.state == "done"
     assert run.visits.count().execute() > 100
@@ -118,8 +112,7 @@ def test_a_server_that_dies_fails_the_trial_in_a_sentence(
     ended = command.end()
     assert "lb.1" in ended.sentence
     assert "signal 9" in ended.sentence
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
     assert trial_of(tmp_path).manifest.exit.state == "failed"
 
 
@@ -144,8 +137,7 @@ def test_kill_9_then_clean_leaves_nothing_and_the_data_readable(
     cleaned = tierlab("clean").end()
     assert cleaned.status == 0, cleaned.stderr
     assert "cleaned" in cleaned.stdout
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
     reported = tierlab("report", Path("runs", "t", "001")).end()
     assert reported.status == 0, reported.stderr
@@ -167,8 +159,7 @@ def test_kill_9_once_it_has_lived_loses_nothing(
     wait_until_it_has_lived(tmp_path)
     command.kill()
     assert tierlab("clean").end().status == 0
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
     reported = tierlab("report", Path("runs", "t", "001")).end()
     assert reported.status == 0, reported.stderr

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import tierlab as api
-from tests.command import Command, Start
-from tests.conftest import Traces, host
+from tests.command import Start
+from tests.conftest import host
+from tests.trial.left import check_nothing_left
 from tests.trial.reach import check_nothing_beyond, sockets
 from tierlab.environments.qemu import Qemu
 from tierlab.errors import UserError
@@ -42,10 +41,6 @@ pytestmark = [
 ]
 
 
-def traces_of(command: Command, place: Path) -> Traces:
-    return Traces(f"t-001-{command.process.pid}", place / "state")
-
-
 def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
@@ -57,8 +52,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     ended = command.end(1200)
     assert ended.status == 0, ended.stderr
     assert "qemu" in ended.stdout
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
     run = api.open(tmp_path / "runs" / "t" / "001")
     assert run.manifest.exit.state == "done"
@@ -95,33 +89,3 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     for pair in run.manifest.observation.summaries["link"]["pairs"]:
         linked = pair["by_id"] + pair["inferred"]
         assert linked >= 0.95 * (pair["visits"] - pair["unlinked"])
-
-
-@pytest.mark.parametrize("seconds", [3, 25])
-def test_ctrl_c_while_machines_boot_leaves_nothing(
-    seconds: int, tierlab: Start, experiment: Write, tmp_path: Path
-) -> None:
-    before = host()
-    command = tierlab("run", experiment(run=2), *IN_QEMU)
-    command.wait_for(BOOTING)
-    time.sleep(seconds)
-    command.signal(signal.SIGINT)
-    ended = command.end()
-    assert ended.status == 130, ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
-
-
-def test_kill_9_then_clean_leaves_nothing(
-    tierlab: Start, experiment: Write, tmp_path: Path
-) -> None:
-    before = host()
-    command = tierlab("run", experiment(run=5), *IN_QEMU)
-    command.wait_for(BOOTING)
-    time.sleep(20)
-    command.kill()
-    assert not traces_of(command, tmp_path).none(), "a killed trial cannot have tidied up"
-    cleaned = tierlab("clean").end()
-    assert cleaned.status == 0, cleaned.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before

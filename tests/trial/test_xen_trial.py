@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import tierlab as api
-from tests.command import Command, Start
-from tests.conftest import Traces, host
+from tests.command import Start
+from tests.conftest import host
+from tests.trial.left import check_nothing_left
 from tierlab.environments.xen import Xen
 from tierlab.errors import UserError
 
@@ -59,10 +58,6 @@ pytestmark = [
 ]
 
 
-def traces_of(command: Command, place: Path) -> Traces:
-    return Traces(f"t-001-{command.process.pid}", place / "state")
-
-
 def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
@@ -70,8 +65,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     command = tierlab("run", experiment(users=4, up=10, run=40, down=5), *IN_XEN)
     ended = command.end(1400)
     assert ended.status == 0, ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
 
     run = api.open(tmp_path / "runs" / "t" / "001")
     assert run.manifest.exit.state == "done"
@@ -114,8 +108,7 @@ def test_a_place_on_the_second_socket_is_where_a_server_runs(
     command = tierlab("run", file)
     ended = command.end(900)
     assert ended.status == 0, ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
+    check_nothing_left(command, tmp_path, before)
     run = api.open(tmp_path / "runs" / "t" / "001")
     found = run.manifest.mapping["web.1"]["found"]
     assert (found["pus"], found["nodes"], found["weight"]) == ([2], [1], 512)
@@ -123,33 +116,3 @@ def test_a_place_on_the_second_socket_is_where_a_server_runs(
     with run.connect() as db:
         (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
         assert served > 3
-
-
-@pytest.mark.parametrize("seconds", [3, 40])
-def test_ctrl_c_while_domains_boot_leaves_nothing(
-    seconds: int, tierlab: Start, experiment: Write, tmp_path: Path
-) -> None:
-    before = host()
-    command = tierlab("run", experiment(run=2), *IN_XEN)
-    command.wait_for(BOOTING)
-    time.sleep(seconds)
-    command.signal(signal.SIGINT)
-    ended = command.end()
-    assert ended.status == 130, ended.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before
-
-
-def test_kill_9_then_clean_leaves_nothing(
-    tierlab: Start, experiment: Write, tmp_path: Path
-) -> None:
-    before = host()
-    command = tierlab("run", experiment(run=5), *IN_XEN)
-    command.wait_for(BOOTING)
-    time.sleep(40)
-    command.kill()
-    assert not traces_of(command, tmp_path).none(), "a killed trial cannot have tidied up"
-    cleaned = tierlab("clean").end()
-    assert cleaned.status == 0, cleaned.stderr
-    assert traces_of(command, tmp_path).none(), traces_of(command, tmp_path).found()
-    assert host() == before

@@ -1,0 +1,64 @@
+"""A trial that is broken off while its guests boot leaves nothing on this host."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.command import Start
+from tests.conftest import host
+from tests.trial.left import check_clean_clears, check_nothing_left
+from tierlab.errors import UserError
+from tierlab.trial.life import ENVIRONMENTS
+
+Write = Callable[..., Path]
+BOOTING = "start servers"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+
+@pytest.fixture
+def broken_off(environment: str) -> str:
+    """The environment, where this machine has it."""
+    try:
+        ENVIRONMENTS[environment].probe()
+    except UserError as refusal:
+        pytest.skip(str(refusal))
+    return environment
+
+
+@pytest.mark.parametrize(
+    ("environment", "seconds"), [("qemu", 3), ("qemu", 25), ("xen", 3), ("xen", 40)]
+)
+def test_ctrl_c_leaves_nothing(
+    broken_off: str, seconds: int, tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=2), "--environment", broken_off)
+    command.wait_for(BOOTING)
+    time.sleep(seconds)
+    command.signal(signal.SIGINT)
+    ended = command.end()
+    assert ended.status == 130, ended.stderr
+    check_nothing_left(command, tmp_path, before)
+
+
+@pytest.mark.parametrize(("environment", "seconds"), [("qemu", 20), ("xen", 40)])
+def test_kill_9_then_clean_leaves_nothing(
+    broken_off: str, seconds: int, tierlab: Start, experiment: Write, tmp_path: Path
+) -> None:
+    before = host()
+    command = tierlab("run", experiment(run=5), "--environment", broken_off)
+    command.wait_for(BOOTING)
+    time.sleep(seconds)
+    command.kill()
+    check_clean_clears(command, tierlab, tmp_path, before)
