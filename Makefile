@@ -18,7 +18,7 @@ demo: setup ## Set up, run RUBBoS on four real tiers, open the answer: runs/demo
 
 # The machine is shared: what fails is run again alone, at most twice; what fails three times fails.
 # Two tests at a time, where neither measures time.
-test: setup-test ## Set up and pass every test (about 20 minutes)
+test: setup-test ## Set up and pass every test (about an hour: guests and Xen are emulated)
 	cd agent && cargo test --locked --workspace --quiet
 	cd apps/rubbos && mvn -q -B test
 	$(BIN)/python tests/again.py -m "not alone" --numprocesses 2 --dist worksteal
