@@ -59,9 +59,9 @@ def test_a_description_asks_for_what_is_needed_and_no_more() -> None:
         vcpus=2,
         built_on=frozenset({2, 3}),
         words=("console=hvc0", "quiet"),
-        folder=Path("/work/db.1"),
+        folder=Path("/trial/db.1"),
         root="/dev/vda",
-        hotplug=Path("/work/.xen/hotplug"),
+        hotplug=Path("/trial/.xen/hotplug"),
     )
     text = least.text()
     assert "memory = 512\n" in text

@@ -19,7 +19,6 @@ from tierlab.errors import UserError
 Write = Callable[..., Path]
 TIERS = ("web.1", "app.1", "lb.1", "db.1")
 IN_QEMU = ("--environment", "qemu")
-BOOTING = "start servers"
 
 
 def obstacle() -> str | None:

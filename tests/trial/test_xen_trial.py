@@ -18,7 +18,6 @@ from tierlab.errors import UserError
 Write = Callable[..., Path]
 TIERS = ("web.1", "app.1", "lb.1", "db.1")
 IN_XEN = ("--environment", "xen")
-BOOTING = "start servers"
 
 PLACED = """
 [experiment]

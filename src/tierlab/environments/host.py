@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from tierlab.environments import netns
-from tierlab.environments.base import Capability, Environment, refuse
+from tierlab.environments.base import Capability, Environment
 from tierlab.environments.cgroup import Hierarchy
 from tierlab.environments.cgroup_find import find_hierarchy
 from tierlab.environments.files import make_folder
@@ -25,6 +25,7 @@ from tierlab.environments.host_domain import Ground
 from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import Process
+from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import remove_listed
 from tierlab.environments.tcp import BEHAVIOURS, Tcp, known_sysctls, set_syn_timeout
 from tierlab.errors import UserError

@@ -21,7 +21,6 @@ from tierlab.environments.base import (
     DomainStats,
     Move,
     Placement,
-    refuse,
 )
 from tierlab.environments.cgroup import Group, Hierarchy
 from tierlab.environments.device import device_of
@@ -29,6 +28,7 @@ from tierlab.environments.files import copy_tree
 from tierlab.environments.launching import launch_program, run_to_end
 from tierlab.environments.ledger import Entry, Ledger
 from tierlab.environments.process import Launch, Process, end
+from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import GRACE, remove_listed
 from tierlab.errors import UserError
 

@@ -19,9 +19,9 @@ from tierlab.environments.base import (
     Environment,
     Placement,
     Probe,
-    refuse,
 )
 from tierlab.environments.process import Process, stat
+from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 from tierlab.machine.mapping import Seats

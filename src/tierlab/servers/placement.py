@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierlab import experiment
-from tierlab.environments.base import Capability, Placement, Probe, listed, refuse
+from tierlab.environments.base import Capability, Placement, Probe, listed
+from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change
 from tierlab.machine.hwloc import pus_at

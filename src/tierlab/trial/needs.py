@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tierlab.environments.base import Capability, refuse
+from tierlab.environments.base import Capability
+from tierlab.environments.refusal import refuse
 from tierlab.experiment import TrialPlan
 from tierlab.servers import needs
 from tierlab.servers.neighbours import check_neighbours
