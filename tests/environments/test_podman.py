@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.base import DomainSpec, Placement
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
@@ -70,6 +70,21 @@ def test_no_folder_of_the_runtime_stays_on_the_host(trial: str, traces: Traces) 
     podman.create(DomainSpec("db.1")).start()
     podman.destroy()
     assert [path for path in listing("/run") if path not in before and "runc" in path] == []
+
+
+def test_a_container_out_of_memory_leaves_nothing_where_tierlab_was_called(
+    podman: Podman, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its monitor made a file `oom` there."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    domain = podman.create(DomainSpec("db.1", Placement(memory=64 << 20)))
+    domain.start()
+    hungry = ["dd", "if=/dev/zero", "of=/dev/null", "bs=256M", "count=1"]
+    assert domain.run(hungry, timeout=60).status != 0
+    domain.destroy()
+    assert list(here.iterdir()) == []
 
 
 def test_the_users_own_podman_is_not_touched(trial: str, traces: Traces) -> None:  # noqa: ARG001

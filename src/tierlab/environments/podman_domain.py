@@ -87,7 +87,10 @@ class PodmanDomain(EnteredDomain):
     def _podman(self, *arguments: str) -> str:
         """Run podman to its end, listed in the ledger while it runs; what it said."""
         storage, token = self._storage, self._ground.ledger.token
-        launch = Launch(storage.argv(*arguments), token, env=storage.environment)
+        # Its monitor writes into the working directory when a limit of memory is met.
+        launch = Launch(
+            storage.argv(*arguments), token, env=storage.environment, cwd=storage.folder
+        )
         done = run_to_end(self._ground.ledger, launch, PODMAN_SECONDS)
         if done is None:
             raise self._failure(arguments[0], f"no end within {PODMAN_SECONDS:g} seconds")

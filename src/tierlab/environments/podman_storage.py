@@ -98,6 +98,7 @@ def remove(storage: Storage, name: str) -> str | None:
         done = subprocess.run(
             storage.argv("rm", "--force", "--ignore", "--time", "0", name),
             env={**storage.environment, TOKEN: storage.token},
+            cwd=storage.folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
