@@ -101,6 +101,8 @@ def disk(subject, t_ms, reads, read_ms, queue):
 
 def test_a_request_takes_longer_in_the_guest_than_at_the_device(tiny):
     idle = tick("vdb", 500, reads=0, writes=0, busy=0.0, queue_length=0.0)
+    asked = disk("db.1/vdb", 1000, 9, 90, 0.2)
+    del asked["busy"]  # of all the work for a disk, a hypervisor counts the requests alone
     found = of(
         tiny(
             {
@@ -108,14 +110,17 @@ def test_a_request_takes_longer_in_the_guest_than_at_the_device(tiny):
                     disk("db.1/vdb", 500, 9, 190, 0.4),
                     disk("db.1/vdb", 1000, 4, 40, 0.1),
                 ],
+                "hypervisor_disk": [asked],
                 "disk": [disk("vda", 500, 9, 40, 0.1), {**idle, "read_time_ns": 0}],
             }
         )
     ).disk_levels
-    (guest, device, unused) = found
+    (guest, hypervisor, device, unused) = found
     assert (guest.level, guest.subject, guest.requests) == ("guest", "db.1/vdb", 15)
     assert guest.latency_s == pytest.approx(0.25 / 15)
     assert guest.queue_length == pytest.approx(0.25)
+    assert (hypervisor.level, hypervisor.subject) == ("hypervisor", "db.1/vdb")
+    assert hypervisor.latency_s == pytest.approx(0.1 / 10)
     assert (device.level, device.subject, device.requests) == ("device", "vda", 10)
     assert device.latency_s == pytest.approx(0.05 / 10)
     assert (unused.subject, unused.requests, unused.latency_s) == ("vdb", 0, None)

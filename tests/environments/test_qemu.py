@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
+from tests.environments import disk_books
 from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
@@ -75,6 +76,10 @@ def test_a_guest_is_ready_in_time(qemu: Qemu) -> None:
         return took
 
     figure(f"ready after {best_of(ready, lambda took: took <= READY_SECONDS, tries=3):.1f} s")
+
+
+def test_qemus_counters_of_a_disk_agree_with_the_guests(qemu: Qemu) -> None:
+    disk_books.agree(started(qemu, DomainSpec("db.1", disk=("data",))), qemu.accounts(), "vdb")
 
 
 def test_a_guest_has_the_sockets_and_nodes_that_are_asked(qemu: Qemu) -> None:

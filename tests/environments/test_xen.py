@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
+from tests.environments import disk_books
 from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
@@ -128,7 +129,7 @@ def test_domain_0s_books_agree_with_the_toolstack(xen: Xen) -> None:
     reading = accounts.read_clock()
     ticks = [
         row
-        for row in accounts.rows()
+        for row in accounts.tables()["domain"]
         if row["subject"] == "db.1" and row["t_ns"] - row["dt_ns"] + reading.offset_ns > began
     ]
     assert len(ticks) >= 4
@@ -136,6 +137,10 @@ def test_domain_0s_books_agree_with_the_toolstack(xen: Xen) -> None:
     assert share == pytest.approx(used / took, rel=0.1)
     assert {row["memory"] for row in ticks} == {domain.stats().memory_bytes}
     figure(f"clock of domain 0 known to {reading.uncertainty_ns / 1e6:.0f} ms")
+
+
+def test_domain_0s_counters_of_a_disk_agree_with_the_domains(xen: Xen) -> None:
+    disk_books.agree(started(xen, DomainSpec("db.1", disk=("data",))), xen.accounts(), "xvdb")
 
 
 def test_memory_beyond_what_it_was_started_with_is_refused(xen: Xen) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tierlab.environments.xen_accounts import rows
+from tierlab.environments.disk_counters import DiskCounters
+from tierlab.environments.xen_accounts import disk_looks, rows
 from tierlab.tables.schemas import SCHEMAS
 
 S = 1_000_000_000
@@ -41,3 +42,17 @@ def test_what_was_cut_off_is_left_out() -> None:
 def test_a_domain_that_comes_later_begins_later() -> None:
     late = SAID.replace("db.1", "web.1").replace(f"{10 * S} ", f"{13 * S} ").splitlines()[0]
     assert [row["subject"] for row in rows(f"{SAID}{late}\n")] == ["db.1", "Domain-0"]
+
+
+def test_domain_0s_disks_are_told_by_the_domains_that_have_them() -> None:
+    stat = "252 16 vdb 100 4 800 250 40 9 320 120 0 200 370 0 0 0 0 7 3"
+    said = SAID + f"disk {13 * S} {stat}\ndisk {13 * S} {stat.replace('vdb', 'vda')}\n"
+    looks = list(disk_looks(said, {"vdb": "db.1/xvdb"}))
+    counters = DiskCounters(
+        *(100, 40, 800 * 512, 320 * 512),
+        *(250_000_000, 120_000_000),
+    )
+    assert looks == [(13 * S, "db.1/xvdb", counters)]
+    assert rows(said) == rows(SAID)
+    for end in range(len(said)):
+        assert list(disk_looks(said[:end], {"vdb": "db.1/xvdb"})) in ([], looks)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tierlab.environments.accounts import Accounts
+from tierlab.environments.accounts import Accounts, Rows
 from tierlab.errors import UserError
 from tierlab.tables.clock import ClockReading
 from tierlab.tables.manifest import Manifest
@@ -25,10 +25,13 @@ class Books(Accounts):
     subject = "Domain-0"
 
     def __init__(self, *times_s: int, silent_from: int = 9) -> None:
-        self.times_s, self.silent_from, self.read = times_s, silent_from, 0
+        self.times_s, self.silent_from, self.read, self.closed = times_s, silent_from, 0, 0
 
     def open(self) -> None:
         self.read = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
     def read_clock(self) -> ClockReading:
         self.read += 1
@@ -36,12 +39,20 @@ class Books(Accounts):
             raise UserError("it does not answer")
         return ClockReading(at_ns=self.read * 100 * S, offset_ns=-AHEAD, uncertainty_ns=S // 10)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def tables(self) -> dict[str, Rows]:
         empty = dict.fromkeys(SCHEMAS["domain"].names)
-        return [
+        domain = [
             {**empty, "t_ns": t * S + AHEAD, "dt_ns": 3 * S, "subject": "db.1", "cpu_ns": S}
             for t in self.times_s
         ]
+        return {"domain": domain, "hypervisor_disk": []}
+
+
+class HostsBooks(Books):
+    """They go by this host's clock."""
+
+    def read_clock(self) -> None:
+        return None
 
 
 @pytest.fixture
@@ -64,9 +75,10 @@ def manifest() -> Manifest:
 
 
 def watched(folder: RunFolder, manifest: Manifest, books: Books | None) -> list[dict[str, Any]]:
-    observer = OutsideObserver(folder, manifest)
+    observer = OutsideObserver(folder, manifest, ["domain", "cpu"])
     observer.start(books)
     observer.stop()
+    assert books is None or books.closed == 1
     stream = folder.streams / "outside.domain.arrows"
     if not stream.exists():
         return []
@@ -79,6 +91,22 @@ def test_rows_are_on_the_hosts_clock(folder: RunFolder, manifest: Manifest) -> N
     assert [row["t_ns"] for row in found] == [110 * S, 113 * S]
     assert "domain" not in manifest.not_measured
     assert len(manifest.clocks["Domain-0"]) == 2
+
+
+def test_books_by_this_hosts_clock_stay_as_they_are(folder: RunFolder, manifest: Manifest) -> None:
+    found = watched(folder, manifest, HostsBooks(110))
+    assert [row["t_ns"] for row in found] == [110 * S + AHEAD]
+    assert manifest.clocks == {}
+
+
+def test_what_nobody_asked_for_is_neither_kept_nor_missed(
+    folder: RunFolder, manifest: Manifest
+) -> None:
+    observer = OutsideObserver(folder, manifest, ["cpu"])
+    books = Books(110)
+    observer.start(books)
+    observer.stop()
+    assert (books.read, list(folder.streams.iterdir())) == (0, [])
 
 
 def test_one_reading_of_the_clock_serves(folder: RunFolder, manifest: Manifest) -> None:

@@ -71,6 +71,9 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
         for table in ("domain", "listen", "inside_process"):
             names = db.execute(f"SELECT DISTINCT subject FROM {table}").fetchall()
             assert {name for (name,) in names} == set(TIERS), table
+        for table in ("inside_disk", "hypervisor_disk"):
+            names = db.execute(f"SELECT DISTINCT subject FROM {table}").fetchall()
+            assert ("db.1/vdb",) in names, table
         # A virtual CPU is a thread of the hypervisor's: it ran, and what it waited is known.
         threads = db.execute(
             """SELECT subject, sum(run_ns), sum(wait_ns) FROM process

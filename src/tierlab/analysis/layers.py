@@ -32,15 +32,19 @@ class DomainCpu(Result):
     host: float | None
 
 
+Level = Literal["guest", "hypervisor", "device"]
+
+
 class DiskLevel(Result):
-    """A disk as one level sees it: the kernel in a guest, or the host's.
+    """A disk as one level sees it: the kernel in a guest, its hypervisor, or the host's kernel.
 
     ``latency_s`` is the mean time of the requests that ended, queueing included (None: there were
-    none); ``queue_length`` the mean number in flight. What a guest's request takes beyond the
-    device's latency it spent between the two: in the guest's queue or the hypervisor's.
+    none); ``queue_length`` the mean number in flight. What the hypervisor sees is the guest latency
+    of the thesis, and what of it is beyond the device's is its kernel latency; what the kernel in
+    the guest sees has the wait in its own queue besides.
     """
 
-    level: Literal["guest", "device"]
+    level: Level
     subject: str
     requests: int
     latency_s: float | None
@@ -78,8 +82,11 @@ def layers(db: Connection, span: Span, resources: list[Resource], cores: int | N
             for each in resources
             if (each.table, each.metric) == ("disk", "busy")
         },
-        disk_levels=_disk_levels(db, span, "inside_disk", "guest")
-        + _disk_levels(db, span, "disk", "device"),
+        disk_levels=[
+            *_disk_levels(db, span, "inside_disk", "guest"),
+            *_disk_levels(db, span, "hypervisor_disk", "hypervisor"),
+            *_disk_levels(db, span, "disk", "device"),
+        ],
     )
 
 
@@ -94,9 +101,7 @@ def _system(db: Connection, span: Span) -> float | None:
     return mean
 
 
-def _disk_levels(
-    db: Connection, span: Span, table: str, level: Literal["guest", "device"]
-) -> list[DiskLevel]:
+def _disk_levels(db: Connection, span: Span, table: str, level: Level) -> list[DiskLevel]:
     found = rows(
         db,
         f"""SELECT subject, sum(reads + writes)::BIGINT AS requests,

@@ -136,6 +136,14 @@ class LibvirtDaemon:
             reason = "no end" if done is None else last_words(done.stderr)
             raise UserError(f"system.environment: '{argv[0]}' failed beside libvirtd: {reason}.")
 
+    def keep(self, script: str, *arguments: str, log: Path) -> Process:
+        """Start a client that lives beside the daemon, a shell script; its output goes to `log`."""
+        environment = {"PATH": SYSTEM_PATH, "LC_ALL": "C"}
+        argv = ["sh", "-c", script, "tierlab-libvirt", *arguments]
+        launch = Launch(argv, self._ground.ledger.token, self._groups, env=environment)
+        with log.open("ab") as file:
+            return launch_program(self._ground.ledger, launch, file.fileno(), STDOUT)
+
     def _make_folders(self) -> None:
         ledger = self._ground.ledger
         for shadowed in SHADOWED:

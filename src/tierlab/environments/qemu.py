@@ -16,7 +16,8 @@ from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.files import make_folder
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.host_probe import probe_host
-from tierlab.environments.qemu_domain import Hypervisor, QemuDomain
+from tierlab.environments.qemu_accounts import QemuAccounts
+from tierlab.environments.qemu_domain import Hypervisor, QemuDomain, identity
 from tierlab.environments.qemu_hosts import Hosts
 from tierlab.errors import UserError
 from tierlab.machine.programs import locate
@@ -78,6 +79,10 @@ class Qemu(BridgedEnvironment):
         if spec.moves:
             self._hypervisor.hosts.open()
         return QemuDomain(self._ground, spec, self._hypervisor)
+
+    def accounts(self) -> QemuAccounts:
+        """Find what QEMU counts of its guests' disks."""
+        return QemuAccounts(self._hypervisor.hosts.daemons, identity(self._ledger.trial, ""))
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
         ground = super()._prepare(sysctls)

@@ -35,6 +35,11 @@ class Hypervisor:
     """For their consoles and disks."""
 
 
+def identity(trial: str, name: str) -> str:
+    """What libvirt calls the guest of a trial's server."""
+    return f"tierlab-{trial}-{name}"
+
+
 class QemuDomain(GuestDomain):
     """One guest."""
 
@@ -118,8 +123,7 @@ class QemuDomain(GuestDomain):
 
     @property
     def _identity(self) -> str:
-        """What libvirt calls the guest."""
-        return f"tierlab-{self._ground.ledger.trial}-{self.spec.name}"
+        return identity(self._ground.ledger.trial, self.spec.name)
 
     def pin(self, pus: frozenset[int]) -> None:
         """Pin each vCPU to a PU of its own while they last; fewer vCPUs share all of the PUs."""

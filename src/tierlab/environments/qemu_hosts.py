@@ -6,6 +6,8 @@ have; their folders, sockets and processes are their own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.libvirt_daemon import LibvirtDaemon
 from tierlab.errors import UserError
@@ -24,6 +26,11 @@ class Hosts:
         for name in HOSTS:
             if name not in self._daemons:
                 self._daemons[name] = LibvirtDaemon(self._ground, "qemu", f"libvirt-{name}")
+
+    @property
+    def daemons(self) -> Mapping[str, LibvirtDaemon]:
+        """Those that are there now, by name."""
+        return self._daemons
 
     def daemon(self, name: str) -> LibvirtDaemon:
         """The daemon of a host; `UserError` if there is no such host."""

@@ -77,7 +77,7 @@ class XenDomain(GuestDomain):
         self.own(self.folder)
         for name in spec.disk:
             HostDomain.make_folder(self, name)  # on this host: there is no guest yet
-        self._seat = seat = host.take_seat()
+        self._seat = seat = host.take_seat(spec.name)
         self._agent = GuestAgent(seat.socket)  # the port is open only while somebody listens
         file = seat.folder / f"{spec.name}.cfg"
         file.write_text(self._description(seat).text())

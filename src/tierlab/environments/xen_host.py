@@ -23,7 +23,7 @@ from tierlab.environments.launching import last_words, launch_program
 from tierlab.environments.netns import Namespace
 from tierlab.environments.process import POLL_SECONDS, Launch, Process
 from tierlab.environments.xen_machine import DESCRIPTION, Seat, XenMachine
-from tierlab.environments.xen_toolstack import LOOK, Seen, looked
+from tierlab.environments.xen_toolstack import DISK, LOOK, Seen, looked
 from tierlab.errors import UserError
 from tierlab.machine.xen_numbers import described
 
@@ -62,6 +62,8 @@ class XenHost:
         make_folder(ground.ledger, folder, mode=0o700)
         self.machine = XenMachine(image, ground.work, folder)
         self._free = self.machine.seats
+        self.disks: dict[str, str] = {}
+        """What domain 0 calls the disk behind a domain's, and then the domain and its disk."""
         self._numbers = itertools.count(1)
         self._agent: GuestAgent | None = None
         self._seen: tuple[float, dict[str, Seen]] = (float("-inf"), {})
@@ -124,18 +126,21 @@ class XenHost:
             f" seconds; what it said last: {last_words(''.join(said))}"
         )
 
-    def take_seat(self) -> Seat:
-        """Take a seat for a domain; `UserError` if none is left."""
+    def take_seat(self, name: str) -> Seat:
+        """Take a seat for a domain of that name; `UserError` if none is left."""
         if not self._free:
             most = len(self.machine.seats)
             raise UserError(
                 f"system.environment: the host for Xen has room for {most} servers and no more;"
                 " ask for fewer, or use environment 'qemu'."
             )
-        return self._free.pop(0)
+        seat = self._free.pop(0)
+        self.disks[Path(seat.device).name] = f"{name}/{DISK}"
+        return seat
 
     def give_back(self, seat: Seat) -> None:
         """Have a seat for another domain."""
+        del self.disks[Path(seat.device).name]
         self._free.append(seat)
 
     def start(self, script: str, arguments: Sequence[str]) -> GuestProcess:

@@ -27,6 +27,10 @@ xl dmesg --clear >/dev/null; xl debug-keys u; xl dmesg
 """Says all that `looked` reads."""
 
 
+DISK = "xvdb"
+"""What a domain calls the disk of its own."""
+
+
 @dataclass(frozen=True)
 class Description:
     """A domain to be, as xl.cfg(5) has it."""
@@ -53,7 +57,7 @@ class Description:
         join = f"script={self.hotplug}"
         disks = [f"vdev=xvda,format=raw,access=ro,{join},target={self.root}"]
         if self.disk is not None:
-            disks.append(f"vdev=xvdb,format=raw,access=rw,{join},target={self.disk}")
+            disks.append(f"vdev={DISK},format=raw,access=rw,{join},target={self.disk}")
         lines: dict[str, object] = {
             "name": self.name,
             "type": "pv",

@@ -83,5 +83,13 @@ INSIDE: Final[dict[str, pa.Schema]] = {f"inside_{name}": SCHEMAS[name] for name 
 """The same, as they are seen inside domains that have a kernel of their own; ``subject`` is the
 server for what is about its own processes, else the server, a slash, and whom it is about there."""
 
-TABLES: Final = SCHEMAS | INSIDE
+OUTSIDE: Final[dict[str, pa.Schema]] = {
+    "hypervisor_disk": _schema(
+        """t_ns:i64 dt_ns:i64 subject:text reads:i64 writes:i64 bytes_read:i64 bytes_written:i64
+        read_time_ns:i64 write_time_ns:i64 queue_length:f64"""
+    )
+}
+"""What only a hypervisor can tell of such domains; ``subject`` is as in ``inside_disk``."""
+
+TABLES: Final = SCHEMAS | INSIDE | OUTSIDE
 """All that a run folder may have."""

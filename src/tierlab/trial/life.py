@@ -39,7 +39,7 @@ from tierlab.trial.interrupt import interruptible, undisturbed
 from tierlab.trial.migration import Migrations
 from tierlab.trial.observers import Observers
 from tierlab.trial.outcome import record_driver, record_inside, record_observers
-from tierlab.trial.outside import TABLE, OutsideObserver
+from tierlab.trial.outside import OutsideObserver
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.rubbos import users as rubbos_users
@@ -124,7 +124,7 @@ class _Trial:
         self._start(system)
         neighbours = self._neighbours(environment)
         self._sample(system, observers)
-        outside.start(environment.accounts() if TABLE in self.plan.observe.samplers else None)
+        outside.start(environment.accounts())
         inside = self._look_inside(environment, system)
         self.manifest.write(self.folder.path)
         driver = self._drive(environment, system)
@@ -160,7 +160,7 @@ class _Trial:
 
     def _outside(self) -> OutsideObserver:
         # Made before the samplers, and so ended after they have said what they could not measure.
-        outside = OutsideObserver(self.folder, self.manifest)
+        outside = OutsideObserver(self.folder, self.manifest, self.plan.observe.samplers)
         self.teardown.callback(outside.stop)
         return outside
 
