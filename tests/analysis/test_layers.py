@@ -86,6 +86,24 @@ def test_what_a_guest_ran_is_told_from_what_the_host_did_for_it(tiny):
     assert guest.host == pytest.approx(0.2)
 
 
+def test_xen_tells_its_domains_how_long_they_waited(tiny):
+    def vcpu(number, steal, t_ms=500):
+        return tick(f"db.1/cpu{number}", t_ms, steal=steal)
+
+    found = of(
+        tiny(
+            {
+                "domain": [tick("db.1", 500, cpu_ns=300 * MS), tick("Domain-0", 500, cpu_ns=MS)],
+                "inside_cpu": [vcpu(0, 0.5), vcpu(1, 0.25), vcpu(0, 0.3, 1000)],
+            }
+        )
+    )
+    by_name = {each.name: each for each in found.domains}
+    assert by_name["db.1"].vcpus == by_name["db.1"].total == pytest.approx(0.6)
+    assert by_name["db.1"].waiting == pytest.approx(0.4 + 0.25)
+    assert (by_name["db.1"].host, by_name["Domain-0"].waiting) == (None, None)
+
+
 def disk(subject, t_ms, reads, read_ms, queue):
     return tick(
         subject,

@@ -17,12 +17,17 @@ VCPU = r"^CPU \d+/"
 """How QEMU names the thread of a virtual CPU."""
 
 
+DOMAIN_0 = "Domain-0"
+"""What Xen calls the domain that serves the others."""
+
+
 class DomainCpu(Result):
     """A server's domain from outside, in cores: ``total`` is all that it took.
 
-    Where a hypervisor's process runs it, ``vcpus`` is what its virtual CPUs ran, ``waiting`` how
-    much longer they were ready to (a mean number of virtual CPUs), and ``host`` the rest of
-    ``total``: device models, network and disk of the host's that worked for it alone.
+    Where a hypervisor runs it, ``vcpus`` is what its virtual CPUs ran and ``waiting`` how much
+    longer they were ready to (a mean number of virtual CPUs). Where that is a process, ``host`` is
+    the rest of ``total``: device models, network and disk of the host's that worked for it alone.
+    Xen has domain 0 for those, in which they cannot be told apart.
     """
 
     name: str
@@ -115,16 +120,40 @@ def _disk_levels(db: Connection, span: Span, table: str, level: Level) -> list[D
 
 
 def _domains(db: Connection, span: Span, resources: list[Resource]) -> list[DomainCpu]:
+    totals = {
+        each.subject: each.mean
+        for each in resources
+        if (each.table, each.metric) == ("domain", "cpu")
+    }
+    if DOMAIN_0 in totals:
+        stolen = _stolen(db, span)
+        return [
+            DomainCpu(name=name, total=total, vcpus=total, waiting=stolen.get(name), host=None)
+            for name, total in totals.items()
+        ]
     vcpus = _vcpus(db, span)
     found = []
-    for each in resources:
-        if (each.table, each.metric) == ("domain", "cpu"):
-            run, wait = vcpus.get(each.subject, (None, None))
-            host = None if run is None else max(0.0, each.mean - run)
-            found.append(
-                DomainCpu(name=each.subject, total=each.mean, vcpus=run, waiting=wait, host=host)
-            )
+    for name, total in totals.items():
+        run, wait = vcpus.get(name, (None, None))
+        host = None if run is None else max(0.0, total - run)
+        found.append(DomainCpu(name=name, total=total, vcpus=run, waiting=wait, host=host))
     return found
+
+
+def _stolen(db: Connection, span: Span) -> dict[str, float]:
+    """Return how many of each domain's virtual CPUs were ready and not run, by their own kernel.
+
+    Xen tells each domain how long its virtual CPUs had to wait.
+    """
+    found = rows(
+        db,
+        """SELECT split_part(subject, '/', 1) AS name, sum(steal) AS waiting FROM (
+               SELECT subject, sum(steal * dt_ns) / sum(dt_ns) AS steal FROM inside_cpu
+               WHERE t_ns > $start AND t_ns <= $end AND steal IS NOT NULL GROUP BY subject)
+           GROUP BY name""",
+        bounds(span),
+    )
+    return {each["name"]: each["waiting"] for each in found}
 
 
 def _vcpus(db: Connection, span: Span) -> dict[str, tuple[float, float | None]]:
