@@ -107,3 +107,12 @@ def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 
     assert isinstance(result.exception, UserError)
     assert str(result.exception).startswith("system.db.mapping.place: 'package:2' is no place")
+
+
+def test_what_runs_in_xen_is_mapped_on_the_host_that_is_emulated(tmp_path: Path) -> None:
+    file = tmp_path / "mapped.toml"
+    lines = '[system.db]\nmapping = { place = "package:1.core:1" }\n'
+    file.write_text(HEAD.replace("[system]", '[system]\nenvironment = "xen"') + lines)
+    result = RUNNER.invoke(app, ["map", str(file), "--json"])
+    assert result.exit_code == 0, result.output
+    assert [vcpu["pu"] for vcpu in json.loads(result.stdout)[0]["servers"]["db.1"]["vcpus"]] == [3]

@@ -14,13 +14,16 @@ from tests.conftest import Traces
 from tests.environments import disk_books
 from tests.figures import figure
 from tests.tries import best_of
+from tierlab import experiment
 from tierlab.cli.clean import clean
 from tierlab.environments.base import DomainSpec, Placement
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.xen import Xen
+from tierlab.environments.xen_accounts import SECONDS, XenAccounts
 from tierlab.environments.xen_domain import XenDomain
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import pus_at
+from tierlab.servers.neighbours import Neighbours
 
 pytestmark = [
     pytest.mark.slow,
@@ -141,6 +144,42 @@ def test_domain_0s_books_agree_with_the_toolstack(xen: Xen) -> None:
 
 def test_domain_0s_counters_of_a_disk_agree_with_the_domains(xen: Xen) -> None:
     disk_books.agree(started(xen, DomainSpec("db.1", disk=("data",))), xen.accounts(), "xvdb")
+
+
+def shares(accounts: XenAccounts, subject: str) -> float:
+    """PUs that a domain takes from now on, by domain 0's books."""
+    began_ns = time.time_ns() - accounts.read_clock().offset_ns
+    time.sleep(4 * SECONDS)
+    ticks = [
+        row
+        for row in accounts.tables()["domain"]
+        if row["subject"] == subject and row["t_ns"] - row["dt_ns"] > began_ns
+    ]
+    assert len(ticks) >= 2
+    return sum(row["cpu_ns"] for row in ticks) / sum(row["dt_ns"] for row in ticks)
+
+
+def test_neighbours_take_their_pus_as_asked_and_are_gone_afterwards(xen: Xen) -> None:
+    asked = {"count": 1, "vcpus": 2, "place": "package:1", "weight": 512}
+    shape = experiment.System.model_validate({"workload": "static", "neighbours": asked})
+    neighbours = Neighbours(shape, xen)
+    neighbours.start()
+    neighbours.check()
+    seen = xen.host.look("neighbour.1")
+    assert (seen.vcpus, seen.weight) == ((frozenset({2}), frozenset({3})), 512)
+
+    accounts = xen.accounts()
+    accounts.open()
+    assert shares(accounts, "neighbour.1") == pytest.approx(2, rel=0.1)
+    assert neighbours.occupy(1) == 1
+    assert shares(accounts, "neighbour.1") == pytest.approx(1, rel=0.1)
+    accounts.close()
+
+    xen.host.change("xl vcpu-pin neighbour.1 0 3", "a test")
+    with pytest.raises(UserError, match=r"neighbour\.1: .* asked"):
+        neighbours.check()
+    neighbours.stop()
+    assert "neighbour.1" not in xen.host.run("xl list")
 
 
 def test_memory_beyond_what_it_was_started_with_is_refused(xen: Xen) -> None:

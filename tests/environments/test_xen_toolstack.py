@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tierlab.environments.xen_toolstack import Description, looked, pin, set_weight
+from tierlab.environments.xen_toolstack import (
+    Description,
+    Kernel,
+    looked,
+    pin,
+    placed,
+    set_weight,
+)
+from tierlab.machine.mapping import Seats
 
 SAID = """\
 Name                                        ID   Mem VCPUs\tState\tTime(s)
@@ -36,6 +44,7 @@ db.1                                 3    768    0
 def test_a_domain_is_seen_as_xen_has_it() -> None:
     seen = looked(SAID)["db.1"]
     assert seen.vcpus == (frozenset({0, 1, 3}), frozenset({2}))
+    assert seen.running == (False, False)
     assert seen.weight == 3072
     assert seen.memory == 1 << 30
     assert seen.pages == {1: 262144}
@@ -46,6 +55,16 @@ def test_a_vcpu_that_may_run_anywhere_is_not_pinned() -> None:
     assert looked(SAID)["Domain-0"].vcpus == (None,)
 
 
+def test_a_vcpu_that_waits_for_its_pu_wants_to_run() -> None:
+    assert looked(SAID)["Domain-0"].running == (True,)
+    assert looked(SAID.replace("-b-      20.6", "---      20.6"))["db.1"].running == (True, False)
+
+
+def test_a_domain_that_is_being_made_is_not_seen_yet() -> None:
+    made_since = SAID.replace("db.1                                 3    768    0\n", "")
+    assert set(looked(made_since)) == {"Domain-0"}
+
+
 def test_changes_are_in_xens_measure() -> None:
     assert set_weight("db.1", 3072) == "xl sched-credit2 -d db.1 -w 768"
     two = pin("db.1", [frozenset({2}), frozenset({0, 3})])
@@ -54,11 +73,8 @@ def test_changes_are_in_xens_measure() -> None:
 
 def test_a_description_asks_for_what_is_needed_and_no_more() -> None:
     least = Description(
-        name="db.1",
-        memory=512 << 20,
-        vcpus=2,
+        kernel=Kernel("db.1", memory=512 << 20, vcpus=2, words=("console=hvc0", "quiet")),
         built_on=frozenset({2, 3}),
-        words=("console=hvc0", "quiet"),
         folder=Path("/trial/db.1"),
         root="/dev/vda",
         hotplug=Path("/trial/.xen/hotplug"),
@@ -71,3 +87,12 @@ def test_a_description_asks_for_what_is_needed_and_no_more() -> None:
     assert "access=ro" in text
     assert "xvdb" not in text
     assert "vif" not in text
+
+
+def test_a_neighbour_is_placed_from_the_start_and_has_no_device() -> None:
+    kernel = Kernel("neighbour.1", memory=192 << 20, vcpus=3, words=(), ramdisk="/trial/ramdisk")
+    text = placed(kernel, Seats((2, 3, 2), weight=512))
+    assert "cpus = ['2', '3', '2']\n" in text
+    assert "cpu_weight = 128\n" in text
+    assert "ramdisk = '/trial/ramdisk'\n" in text
+    assert not {"disk", "vif", "p9"} & {line.partition(" ")[0] for line in text.splitlines()}

@@ -40,6 +40,7 @@ def test_there_are_these_studies() -> None:
         "transient-events",
         "vcpu-mapping-dynamic",
         "vcpu-mapping-static",
+        "vcpu-mapping-static-xen",
     ]
 
 

@@ -32,6 +32,10 @@ environment = "xen"
 memory = "512MiB"
 mapping = { place = "package:1.core:0", memory_node = 1, weight = 512 }
 
+[system.neighbours]
+place = "package:1.core:1"
+count = 1
+
 [load]
 users = 2
 phases = { ramp_up = "3s", runtime = "20s", ramp_down = "2s" }
@@ -112,6 +116,7 @@ def test_a_place_on_the_second_socket_is_where_a_server_runs(
     found = run.manifest.mapping["web.1"]["found"]
     assert (found["pus"], found["nodes"], found["weight"]) == ([2], [1], 512)
     assert found["memory"] == 512 << 20
+    assert [each.dnu for each in run.manifest.dnu["web.1"]] == [0]
     with run.connect() as db:
         (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
         assert served > 3

@@ -16,11 +16,11 @@ from rich.text import Text
 from tierlab import experiment
 from tierlab.machine import topology
 from tierlab.machine.cautions import cautions
-from tierlab.machine.hwloc import HOST
 from tierlab.machine.mapping import Plan
 from tierlab.machine.topology import Topology
 from tierlab.machine.uniformity import static_dnu, time_slots
 from tierlab.servers.mapping import plan, servers
+from tierlab.trial.life import ENVIRONMENTS
 
 COLOURS = {"fast": "green", "slow": "yellow", "even": ""}
 
@@ -32,6 +32,8 @@ class Mapped:
     trials: list[str]
     levels: dict[str, Any]
     """Of the first of them."""
+    machine: str
+    """Whose PUs these are, as a source of hwloc's."""
     plan: Plan
     elsewhere: tuple[str, ...]
     """Servers that are not placed."""
@@ -40,27 +42,28 @@ class Mapped:
 def show_map(
     file: Annotated[Path, typer.Argument(help="An experiment file.")],
     machine: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Another machine: ssh://HOST, an XML file of lstopo, or a description such as"
             ' "pack:2 numa:1 core:4 pu:1".',
+            show_default="this one, or the one that the environment emulates",
         ),
-    ] = HOST,
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say where each server would run, what share of its PUs it gets, its DNU, and warn.
 
     Starts nothing. Trials that map alike are shown once.
     """
-    shape = topology.read(machine)
     mapped = list(_mapped(experiment.load(file), machine))
     if json:
-        typer.echo(encoder.dumps([_as_json(each, shape) for each in mapped], indent=2))
+        typer.echo(encoder.dumps([_as_json(each) for each in mapped], indent=2))
         return
     console = Console(highlight=False)
     for each in mapped:
         if len(mapped) > 1:
             console.print(Text(_heading(each), style="bold"))
+        shape = topology.read(each.machine)
         if each.plan:
             console.print(_table(each.plan, shape))
             console.print()
@@ -76,17 +79,23 @@ def _heading(each: Mapped) -> str:
     return f"trial{'s' if each.trials[1:] else ''} {', '.join(each.trials)}: {levels}"
 
 
-def _mapped(asked: experiment.Experiment, machine: str) -> Iterator[Mapped]:
+def _mapped(asked: experiment.Experiment, given: str | None) -> Iterator[Mapped]:
     """Trials that map alike together, in the order of the first of each."""
     found: list[Mapped] = []
     for trial in asked.trials():
+        machine = given or ENVIRONMENTS[trial.system.environment].machine
         mapping = plan(trial.system, machine)
         elsewhere = tuple(name for name, _ in servers(trial.system) if name not in mapping)
         same = next(
-            (each for each in found if (each.plan, each.elsewhere) == (mapping, elsewhere)), None
+            (
+                each
+                for each in found
+                if (each.machine, each.plan, each.elsewhere) == (machine, mapping, elsewhere)
+            ),
+            None,
         )
         if same is None:
-            found.append(Mapped([trial.trial], trial.levels, mapping, elsewhere))
+            found.append(Mapped([trial.trial], trial.levels, machine, mapping, elsewhere))
         else:
             same.trials.append(trial.trial)
     yield from found
@@ -124,7 +133,8 @@ def _numbers(numbers: frozenset[int]) -> str:
     return ",".join(str(number) for number in sorted(numbers))
 
 
-def _as_json(each: Mapped, shape: Topology) -> dict[str, Any]:
+def _as_json(each: Mapped) -> dict[str, Any]:
+    shape = topology.read(each.machine)
     degrees, slots = static_dnu(each.plan), time_slots(each.plan)
     return {
         "trials": each.trials,

@@ -18,10 +18,11 @@ from typing import ClassVar
 
 from tierlab.environments.accounts import Accounts
 from tierlab.environments.addresses import LOOPBACK, Addresses
+from tierlab.environments.neighbour import Neighbour
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
-from tierlab.machine.mapping import USUAL_WEIGHT
+from tierlab.machine.mapping import USUAL_WEIGHT, Seats
 
 
 class Capability(StrEnum):
@@ -321,6 +322,8 @@ class Environment(ABC):
     """A way to make domains for one trial; everything it makes is in the trial's ledger."""
 
     name: ClassVar[str]
+    machine: ClassVar[str] = HOST
+    """Whose PUs and nodes its domains are placed on, as a source of hwloc's."""
     trial: str
     work: Path
     """A folder on this host for the trial's passing files, the domains' among them."""
@@ -337,6 +340,10 @@ class Environment(ABC):
     def create_here(self, spec: DomainSpec) -> Domain:
         """Make a domain that this host sees into, for work before the trial."""
         return self.create(spec)
+
+    @abstractmethod
+    def create_neighbour(self, name: str, seats: Seats) -> Neighbour:
+        """Make a neighbour of the system's, on the PUs that the system is on."""
 
     @property
     def addresses(self) -> Addresses:

@@ -17,18 +17,21 @@ from pathlib import Path
 import psutil
 
 from tierlab.environments import netns
-from tierlab.environments.base import Capability, Environment
+from tierlab.environments.bare_neighbour import BareNeighbour
+from tierlab.environments.base import Capability, DomainSpec, Environment, Placement
 from tierlab.environments.cgroup import Hierarchy
 from tierlab.environments.cgroup_find import find_hierarchy
 from tierlab.environments.files import make_folder
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.neighbour import Neighbour
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import remove_listed
 from tierlab.environments.tcp import BEHAVIOURS, Tcp, known_sysctls, set_syn_timeout
 from tierlab.errors import UserError
+from tierlab.machine.mapping import Seats
 
 SYSCTLS: Mapping[str, int] = {
     # A new namespace starts with the kernel's defaults, not with what the host was tuned to.
@@ -96,6 +99,11 @@ class HostEnvironment(Environment):
         namespace = self._ground.namespace
         prefix = [] if namespace is None else namespace.entry
         return launch_agent(self._ledger, argv, log, prefix, self._agents)
+
+    def create_neighbour(self, name: str, seats: Seats) -> Neighbour:
+        """Make one of bare processes, or of a container's."""
+        placement = Placement(pus=seats.pus, weight=seats.weight)
+        return BareNeighbour(self.create_here(DomainSpec(name, placement)), seats)
 
     def connect(self, address: str, port: int, *, timeout: float) -> socket.socket:
         """Open a TCP connection on the trial's network."""

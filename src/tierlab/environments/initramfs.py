@@ -38,6 +38,12 @@ def pack(target: Path, tree: Path, modules: Iterable[str], init: str) -> None:
     target.write_bytes(b"".join(_archive(entries)))
 
 
+def with_program(target: Path, archive: Path, name: str, script: str) -> None:
+    """Write one with a program more at its top: the kernel unpacks archives one after the other."""
+    more = _archive([(name, stat.S_IFREG | 0o755, script.encode())])
+    target.write_bytes(archive.read_bytes() + b"".join(more))
+
+
 def in_order(dependencies: Path, wanted: Iterable[str]) -> list[str]:
     """Paths of modules, each after those it needs, from modules.dep(5); without what is built in.
 

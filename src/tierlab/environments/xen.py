@@ -28,7 +28,9 @@ from tierlab.environments.xen_machine import (
     PUS,
     XEN_MEMORY,
 )
+from tierlab.environments.xen_neighbour import XenNeighbour
 from tierlab.errors import UserError
+from tierlab.machine.mapping import Seats
 from tierlab.machine.programs import locate
 
 NEEDED = (Capability.NETWORK, Capability.ACCOUNTING, Capability.UNPRIVILEGED)
@@ -50,6 +52,7 @@ class Xen(BridgedEnvironment):
     """Domains of Xen's, for one trial."""
 
     name: ClassVar[str] = "xen"
+    machine: ClassVar[str] = DESCRIPTION
 
     @classmethod
     def probe(cls) -> Probe:
@@ -75,7 +78,7 @@ class Xen(BridgedEnvironment):
             pus=PUS,
             nodes=NODES,
             memory=MEMORY - DOMAIN_0_MEMORY - XEN_MEMORY,
-            machine=DESCRIPTION,
+            machine=cls.machine,
         )
 
     @property
@@ -86,6 +89,10 @@ class Xen(BridgedEnvironment):
     def create(self, spec: DomainSpec) -> XenDomain:
         """Make a domain: a folder now, a guest when it starts."""
         return XenDomain(self._ground, spec, self.host)
+
+    def create_neighbour(self, name: str, seats: Seats) -> XenNeighbour:
+        """Make one of Xen's: nothing of this host's runs on the emulated PUs."""
+        return XenNeighbour(name, seats, self.host)
 
     def accounts(self) -> XenAccounts:
         """Find those of domain 0, which the trial's first domain waits for."""

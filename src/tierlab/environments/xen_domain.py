@@ -21,7 +21,7 @@ from tierlab.environments.guest_words import Told, link
 from tierlab.environments.host_domain import Ground, HostDomain
 from tierlab.environments.xen_host import XenHost
 from tierlab.environments.xen_machine import NEAR, PUS, ROOT_DEVICE, Seat
-from tierlab.environments.xen_toolstack import MIB, Description, Seen
+from tierlab.environments.xen_toolstack import MIB, Description, Kernel, Seen
 from tierlab.errors import UserError
 
 BOOT_SECONDS = 180.0
@@ -125,12 +125,10 @@ class XenDomain(GuestDomain):
         built_on = placement.pus
         if placement.nodes is not None:
             built_on = frozenset[int]().union(*(NEAR[node] for node in placement.nodes))
+        memory = placement.memory or USUAL_MEMORY
         return Description(
-            name=spec.name,
-            memory=placement.memory or USUAL_MEMORY,
-            vcpus=self._vcpus,
+            kernel=Kernel(spec.name, memory, self._vcpus, told.words()),
             built_on=built_on,
-            words=told.words(),
             folder=self.folder,
             root=ROOT_DEVICE,
             hotplug=host.machine.hotplug,

@@ -14,7 +14,7 @@ from pathlib import Path
 from tierlab.environments.base import listed
 from tierlab.environments.guest_words import SHARE
 from tierlab.environments.image import BARE_KERNEL, INITRAMFS
-from tierlab.machine.mapping import USUAL_WEIGHT
+from tierlab.machine.mapping import USUAL_WEIGHT, Seats
 
 MIB = 1 << 20
 WEIGHT_UNIT = USUAL_WEIGHT // 256
@@ -32,17 +32,50 @@ DISK = "xvdb"
 
 
 @dataclass(frozen=True)
-class Description:
-    """A domain to be, as xl.cfg(5) has it."""
+class Kernel:
+    """What every domain to be has."""
 
     name: str
     memory: int
     """Bytes."""
     vcpus: int
-    built_on: frozenset[int] | None
-    """PUs that it may run on while it is built; None leaves that to Xen."""
     words: Sequence[str]
     """The kernel's command line."""
+    ramdisk: str = INITRAMFS
+    """Its first file system, a file of domain 0's."""
+
+    def lines(self) -> dict[str, object]:
+        """As xl.cfg(5) has it."""
+        return {
+            "name": self.name,
+            "type": "pv",
+            "kernel": BARE_KERNEL,
+            "ramdisk": self.ramdisk,
+            "cmdline": " ".join(self.words),
+            "memory": self.memory // MIB,
+            "vcpus": self.vcpus,
+            **dict.fromkeys(("on_poweroff", "on_reboot", "on_crash"), "destroy"),
+        }
+
+
+def placed(kernel: Kernel, seats: Seats) -> str:
+    """The file for `xl create` of a domain without a device, each vCPU on its PU from the start."""
+    cpus = [str(pu) for pu in seats.vcpus]
+    return _text({**kernel.lines(), "cpus": cpus, "cpu_weight": _weighed(seats.weight)})
+
+
+def _text(lines: Mapping[str, object]) -> str:
+    # A string, a number or a list of strings is written there as in Python.
+    return "".join(f"{key} = {value!r}\n" for key, value in lines.items())
+
+
+@dataclass(frozen=True)
+class Description:
+    """A domain to be."""
+
+    kernel: Kernel
+    built_on: frozenset[int] | None
+    """PUs that it may run on while it is built; None leaves that to Xen."""
     folder: Path
     root: str
     """Block device of its host's, read only."""
@@ -58,25 +91,16 @@ class Description:
         disks = [f"vdev=xvda,format=raw,access=ro,{join},target={self.root}"]
         if self.disk is not None:
             disks.append(f"vdev={DISK},format=raw,access=rw,{join},target={self.disk}")
-        lines: dict[str, object] = {
-            "name": self.name,
-            "type": "pv",
-            "kernel": BARE_KERNEL,
-            "ramdisk": INITRAMFS,
-            "cmdline": " ".join(self.words),
-            "memory": self.memory // MIB,
-            "vcpus": self.vcpus,
+        lines = self.kernel.lines() | {
             "disk": disks,
             "p9": [f"tag={SHARE},security_model=none,path={self.folder}"],
-            **dict.fromkeys(("on_poweroff", "on_reboot", "on_crash"), "destroy"),
         }
         if self.built_on is not None:
             # With the hard affinity alone, memory would come from a node that xl chooses.
             lines["cpus"] = lines["cpus_soft"] = listed(self.built_on)
         if self.bridge is not None:
             lines["vif"] = [f"mac={self.mac},bridge={self.bridge},{join}"]
-        # A string, a number or a list of strings is written there as in Python.
-        return "".join(f"{key} = {value!r}\n" for key, value in lines.items())
+        return _text(lines)
 
 
 @dataclass(frozen=True)
@@ -89,6 +113,8 @@ class Seen:
     """To a tenth of a second."""
     vcpus: tuple[frozenset[int] | None, ...]
     """PUs that each may run on; None for all."""
+    running: tuple[bool, ...]
+    """Whether each wants to run: it is neither blocked nor paused."""
     weight: int
     pages: Mapping[int, int]
     """Of its memory on each node, where it has any."""
@@ -97,15 +123,18 @@ class Seen:
 def looked(said: str) -> dict[str, Seen]:
     """Every domain by its name, from what `LOOK` says."""
     domains, vcpus, weights, log = said.split("\n\n", 3)
-    pages = _pages(log)
+    pages, weighed = _pages(log), _weights(weights)
     found = {}
     for line in domains.splitlines()[1:]:
         name, number, memory, _, _, seconds = line.split()
+        if name not in weighed:
+            continue  # it was made between the one question and the other, or removed
         found[name] = Seen(
             memory=int(memory) * MIB,
             cpu_ns=round(float(seconds) * 1e9),
             vcpus=tuple(_affinities(name, vcpus)),
-            weight=_weight(name, weights),
+            running=tuple(not {"b", "p"} & set(state) for state in _column(name, vcpus, 4)),
+            weight=weighed[name],
             pages=pages.get(int(number), {}),
         )
     return found
@@ -118,7 +147,11 @@ def pin(name: str, vcpus: Sequence[frozenset[int]]) -> str:
 
 def set_weight(name: str, weight: int) -> str:
     """The command that sets a domain's weight, given in Tierlab's measure."""
-    return f"xl sched-credit2 -d {name} -w {round(weight / WEIGHT_UNIT)}"
+    return f"xl sched-credit2 -d {name} -w {_weighed(weight)}"
+
+
+def _weighed(weight: int) -> int:
+    return round(weight / WEIGHT_UNIT)
 
 
 def set_memory(name: str, size: int) -> str:
@@ -127,10 +160,15 @@ def set_memory(name: str, size: int) -> str:
 
 
 def _affinities(name: str, table: str) -> list[frozenset[int] | None]:
-    """The hard affinities: `Name ID VCPU CPU State Time(s) Hard / Soft`."""
+    """The hard affinities."""
+    return [None if hard == "all" else _numbers(hard) for hard in _column(name, table, 6)]
+
+
+def _column(name: str, table: str, column: int) -> list[str]:
+    """Of each vCPU in order, from the table `Name ID VCPU CPU State Time(s) Hard / Soft`."""
     rows = (line.split() for line in table.splitlines())
-    hard = {int(row[2]): row[6] for row in rows if row and row[0] == name}
-    return [None if hard[k] == "all" else _numbers(hard[k]) for k in sorted(hard)]
+    found = {int(row[2]): row[column] for row in rows if row and row[0] == name}
+    return [found[vcpu] for vcpu in sorted(found)]
 
 
 def _numbers(text: str) -> frozenset[int]:
@@ -139,10 +177,10 @@ def _numbers(text: str) -> frozenset[int]:
     return frozenset(pu for low, _, high in ranges for pu in range(int(low), int(high or low) + 1))
 
 
-def _weight(name: str, table: str) -> int:
-    """From the table `Name ID Weight Cap`."""
-    rows = (line.split() for line in table.splitlines())
-    return next(int(row[2]) * WEIGHT_UNIT for row in rows if row and row[0] == name)
+def _weights(table: str) -> dict[str, int]:
+    """Of each domain, from the table `Name ID Weight Cap` below two other lines."""
+    rows = (line.split() for line in table.splitlines()[2:])
+    return {name: int(weight) * WEIGHT_UNIT for name, _, weight, _ in rows}
 
 
 DOMAIN = re.compile(r"Domain (\d+) \(total: \d+\)")

@@ -12,8 +12,8 @@ from tierlab.experiment.section import Section
 
 
 class Neighbours(Section):
-    """Other domains beside the system, which compute all the time and share its PUs. Each is a
-    group of bare processes, one for each of its virtual CPUs, whatever the environment."""
+    """Other domains beside the system, which compute all the time and share its PUs. In Xen each is
+    a domain of Xen's, elsewhere a control group of processes, one for each virtual CPU."""
 
     count: Annotated[int, Whole(0, 64)] = 0
     """How many."""

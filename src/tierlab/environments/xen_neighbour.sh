@@ -1,0 +1,18 @@
+#!/bin/sh
+# Only program of a neighbour in Xen: on each virtual CPU a process that never ends.
+# A number on the console says how many of them compute from then on; the others rest.
+mount -t devtmpfs dev /dev
+vcpu=0
+while [ "$vcpu" -lt "$busy_vcpus" ]; do
+    /bin/busybox taskset -c "$vcpu" sh -c 'while :; do :; done' &
+    processes="$processes $!"
+    vcpu=$((vcpu + 1))
+done
+
+while read -r wanted; do
+    for process in $processes; do
+        if [ "$wanted" -gt 0 ]; then signal=CONT; else signal=STOP; fi
+        /bin/busybox kill -"$signal" "$process"
+        wanted=$((wanted - 1))
+    done
+done </dev/hvc0
