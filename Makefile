@@ -21,8 +21,8 @@ demo: setup ## Set up, run RUBBoS on four real tiers, open the answer: runs/demo
 test: setup-test ## Set up and pass every test (about an hour: guests and Xen are emulated)
 	cd agent && cargo test --locked --workspace --quiet
 	cd apps/rubbos && mvn -q -B test
-	$(BIN)/python tests/again.py -m "not alone" --numprocesses 2 --dist worksteal
-	$(BIN)/python tests/again.py -m alone
+	$(BIN)/python tests/again.py -m "not alone" --durations 20 --numprocesses 2 --dist worksteal
+	$(BIN)/python tests/again.py -m alone --durations 40
 
 test-fast: setup ## The tests that take seconds
 	cd agent && cargo test --locked --workspace --quiet
