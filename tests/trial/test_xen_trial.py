@@ -75,7 +75,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     assert run.manifest.environment == "xen"
     assert (run.path / "report.html").exists()
     assert set(run.manifest.clocks) == {*TIERS, "Domain-0"}
-    assert not {"domain", "cpu", "inside_cpu"} & set(run.missing)
+    assert not {"domain", "cpu", "inside_cpu", "hypervisor_disk"} & set(run.missing)
     with run.connect() as db:
         (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
         assert served > 3
