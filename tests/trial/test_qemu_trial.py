@@ -13,6 +13,7 @@ from tests.command import Start
 from tests.conftest import host
 from tests.trial.left import check_nothing_left
 from tests.trial.reach import check_nothing_beyond, sockets
+from tierlab.environments import kvm
 from tierlab.environments.qemu import Qemu
 from tierlab.errors import UserError
 
@@ -56,6 +57,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     run = api.open(tmp_path / "runs" / "t" / "001")
     assert run.manifest.exit.state == "done"
     assert run.manifest.environment == "qemu"
+    assert run.manifest.accelerator == ("kvm" if kvm.serves() else "tcg")
     assert not run.missing
     assert (run.path / "report.html").exists()
     assert set(run.manifest.clocks) == set(TIERS)

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from tierlab.environments.accounts import Accounts
 from tierlab.environments.addresses import LOOPBACK, Addresses
@@ -23,6 +23,9 @@ from tierlab.environments.process import Process
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 from tierlab.machine.mapping import USUAL_WEIGHT, Seats
+
+Accelerator = Literal["kvm", "tcg"]
+"""What runs a virtual machine's processors: this host's own, or QEMU, which emulates them."""
 
 
 class Capability(StrEnum):
@@ -354,6 +357,11 @@ class Environment(ABC):
     def slowness(self) -> float:
         """How many times as long servers may take as on this host's own CPUs."""
         return 1.0
+
+    @property
+    def accelerator(self) -> Accelerator | None:
+        """What the servers' processors are; None where they are this host's own."""
+        return None
 
     def accounts(self) -> Accounts | None:
         """Find the books of a hypervisor that knows more of its domains than this host's kernel."""

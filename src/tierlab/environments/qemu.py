@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from tierlab.environments import image, kvm, libvirt_daemon
-from tierlab.environments.base import Capability, DomainSpec, Probe
+from tierlab.environments.base import Accelerator, Capability, DomainSpec, Probe
 from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.files import make_folder
 from tierlab.environments.host_domain import Ground
@@ -40,7 +40,7 @@ NEVER = {
     Capability.PROCESSES: "each server runs on a kernel of its own",
 }
 
-EMULATED, ACCELERATED = 15.0, 1.5
+SLOWNESS: Mapping[Accelerator, float] = {"kvm": 1.5, "tcg": 15.0}
 """How many times as long work may take in a guest."""
 
 
@@ -70,9 +70,14 @@ class Qemu(BridgedEnvironment):
         return replace(probe, can=frozenset(Capability) - frozenset(cannot), cannot=cannot)
 
     @property
+    def accelerator(self) -> Accelerator:
+        """KVM where it serves."""
+        return "kvm" if kvm.serves() else "tcg"
+
+    @property
     def slowness(self) -> float:
         """By what runs the guests."""
-        return ACCELERATED if kvm.serves() else EMULATED
+        return SLOWNESS[self.accelerator]
 
     def create(self, spec: DomainSpec) -> QemuDomain:
         """Make a domain: a folder now, a guest when it starts."""
@@ -89,7 +94,9 @@ class Qemu(BridgedEnvironment):
         folder = self.work / ".guests"
         make_folder(self._ledger, folder, mode=0o700)
         image_here = image.find("guest")
-        self._hypervisor = Hypervisor(Hosts(ground), image_here, kvm.serves(), sysctls, folder)
+        self._hypervisor = Hypervisor(
+            Hosts(ground), image_here, self.accelerator == "kvm", sysctls, folder
+        )
         return ground
 
 

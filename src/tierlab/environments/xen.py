@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from tierlab.environments import image
-from tierlab.environments.base import Capability, DomainSpec, Probe
+from tierlab.environments.base import Accelerator, Capability, DomainSpec, Probe
 from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.host_probe import probe_host
@@ -80,6 +80,11 @@ class Xen(BridgedEnvironment):
             memory=MEMORY - DOMAIN_0_MEMORY - XEN_MEMORY,
             machine=cls.machine,
         )
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """Its host is emulated."""
+        return "tcg"
 
     @property
     def slowness(self) -> float:

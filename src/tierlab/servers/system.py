@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tierlab import experiment
-from tierlab.environments.base import Domain, DomainSpec, Environment, Move, Placement
+from tierlab.environments.base import (
+    Accelerator,
+    Domain,
+    DomainSpec,
+    Environment,
+    Move,
+    Placement,
+)
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 from tierlab.servers.application import Application, Pages
@@ -103,6 +110,11 @@ class System:
     def machine(self) -> str:
         """Whose PUs and nodes its servers are placed on, as a source of hwloc's."""
         return self._probe.machine
+
+    @property
+    def accelerator(self) -> Accelerator | None:
+        """What its servers' processors are; None where they are this host's own."""
+        return self._environment.accelerator
 
     @property
     def emulated_pus(self) -> int | None:

@@ -85,7 +85,8 @@ class Manifest(_Part):
     ``clocks`` has the servers whose domain has a kernel, and so a clock, of its own: how it stood
     to the host's each time it was read; none if it could not be. ``dnu`` has the servers that are
     placed: how unevenly the mapping asked for shares out the PUs of each, if all want to run.
-    ``emulated_pus`` is how many PUs the servers' machine has, where that is emulated.
+    ``accelerator`` is what runs virtual machines' processors: ``kvm``, or ``tcg`` where they are
+    emulated. ``emulated_pus`` is how many PUs the servers' machine has, where that is emulated.
     """
 
     format: int = 1
@@ -102,6 +103,7 @@ class Manifest(_Part):
     servers: dict[str, ServerPart] = Field(default_factory=dict)
     mapping: dict[str, Any] = Field(default_factory=dict)
     dnu: dict[str, list[Degree]] = Field(default_factory=dict)
+    accelerator: Literal["kvm", "tcg"] | None = None
     emulated_pus: int | None = None
     load: dict[str, Any] = Field(default_factory=dict)
     plan: dict[str, Any] = Field(default_factory=dict)

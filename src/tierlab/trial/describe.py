@@ -49,6 +49,7 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
 def add_system(manifest: Manifest, plan: TrialPlan, system: System) -> None:
     """Write down the servers that stand and where they were placed, asked and found."""
     tiers = plan.system.tiers
+    manifest.accelerator = system.accelerator
     manifest.emulated_pus = system.emulated_pus
     manifest.dnu = {
         name: [Degree(from_ns=from_ns, dnu=dnu) for from_ns, dnu in course]
