@@ -15,6 +15,8 @@ from tierlab.servers.greetings import http_get
 
 NS_PER_SECOND = 1_000_000_000
 MODULES = Path("/usr/lib/apache2/modules")
+DOCUMENTS = "htdocs"
+"""In its folder. In a guest, what is read of the host's folder is asked of the host each time."""
 
 ACCESS_LOG_FORMAT = (
     '%{begin:usec}t %D %{X-Request-Id}i %>s %B %I %O %a %{remote}p %k \\"%m %U %H\\"'
@@ -31,6 +33,7 @@ class Httpd(Server):
     # Graceful: requests in progress are finished and buffered log lines written.
     stop_signal = signal.SIGWINCH
     own_logs = ("logs/error.log", "logs/console.log")
+    disk = (DOCUMENTS,)
 
     def __init__(
         self,
@@ -63,11 +66,11 @@ class Httpd(Server):
             "MaxKeepAliveRequests 0",
             "HostnameLookups Off",
             "ServerTokens Prod",
-            f"DocumentRoot {folder}/htdocs",
+            f"DocumentRoot {folder}/{DOCUMENTS}",
             "AddType text/html .html",
             "AddType image/png .png",
             "AddDefaultCharset utf-8",
-            f"<Directory {folder}/htdocs>",
+            f"<Directory {folder}/{DOCUMENTS}>",
             "    AllowOverride None",
             "    Require all granted",
             "</Directory>",
@@ -121,7 +124,7 @@ class Httpd(Server):
     def prepare(self) -> None:
         """The static pages, and the folder for its own run-time files."""
         domain = self.site.domain
-        domain.put(self._application.documents, "htdocs")
+        domain.put(self._application.documents, DOCUMENTS)
         domain.make_folder("run")
         domain.make_folder("logs")
 
