@@ -21,7 +21,7 @@ ALONE = (
     *("rubbos/test_load.py", "rubbos/test_soft_resources.py"),
     *("servers/test_neighbours.py", "servers/test_without_privilege.py"),
     *("trial/test_container_trials.py", "trial/test_disturbed.py", "trial/test_guests.py"),
-    "trial/test_guests_broken_off.py",
+    *("trial/test_guests_broken_off.py", "trial/test_kvm_trial.py"),
     *("trial/test_echoes.py", "trial/test_main_job.py", "trial/test_migration_trial.py"),
     *("trial/test_neighbours_trial.py", "trial/test_qemu_trial.py", "trial/test_xen_trial.py"),
     *("trial/test_very_long_explained.py", "trial/test_without_root.py"),

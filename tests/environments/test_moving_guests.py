@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Traces
+from tests.environments.echoing import EVERY_S, Client, connected, echo_server
 from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
@@ -29,8 +26,6 @@ from tierlab.errors import UserError
 pytestmark = [pytest.mark.slow, pytest.mark.privileged, pytest.mark.usefixtures("guests_here")]
 
 MIB = 1 << 20
-PORT = 7777
-EVERY_S = 0.01
 SLACK_S = 1.0
 """For what TCP waits before it sends again, and a busy machine."""
 
@@ -60,56 +55,17 @@ def started(qemu: Qemu, spec: DomainSpec) -> QemuDomain:
     return domain
 
 
-@dataclass
-class Client:
-    """Sends a numbered request every 10 ms over one connection, and notes each answer."""
-
-    link: socket.socket
-    sent: int = 0
-    answered: list[tuple[float, int]] = field(default_factory=list)
-    _over: threading.Event = field(default_factory=threading.Event)
-
-    def __enter__(self) -> Client:
-        self.link.settimeout(10)
-        self._threads = [threading.Thread(target=each) for each in (self._send, self._receive)]
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        time.sleep(0.5)
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _send(self) -> None:
-        while not self._over.wait(EVERY_S):
-            self.link.sendall(f"{self.sent:07}\n".encode())
-            self.sent += 1
-        self.link.shutdown(socket.SHUT_WR)
-
-    def _receive(self) -> None:
-        with self.link.makefile("rb") as lines:
-            for line in lines:
-                self.answered.append((time.monotonic(), int(line)))
-
-    @property
-    def gap(self) -> float:
-        """The longest time without an answer, in seconds."""
-        return max(after - before for (before, _), (after, _) in pairwise(self.answered))
-
-
 def test_under_load_the_client_misses_the_downtime_and_loses_nothing(qemu: Qemu) -> None:
     address = qemu.addresses.server(2, 1)
     asked = Placement(memory=256 * MIB)
     domain = started(qemu, DomainSpec("app.1", asked, vcpus=2, address=address, moves=True))
-    domain.spawn(["socat", f"TCP-LISTEN:{PORT},bind={address},fork", "PIPE"], log="echo.log")
+    domain.spawn(echo_server(address), log="echo.log")
     busy = 'while :; do head -c 8M /dev/zero >"$0"; done'  # writes to memory all the time
     domain.spawn(["sh", "-c", busy, "/dev/shm/written"], log="busy.log")
     hosts = iter(("second", "first", "second"))
 
     def moved() -> tuple[Client, Move]:
-        with Client(_connected(qemu, address)) as client:
+        with Client(connected(qemu, address)) as client:
             time.sleep(1)
             move = domain.migrate(next(hosts))
         assert [number for _, number in client.answered] == list(range(client.sent))
@@ -124,16 +80,6 @@ def test_under_load_the_client_misses_the_downtime_and_loses_nothing(qemu: Qemu)
     assert move.downtime_ns is not None
     assert client.gap > move.downtime_ns / 1e9 - EVERY_S
     figure(f"down for {move.downtime_ns / 1e6:.0f} ms, no answer for {client.gap * 1e3:.0f} ms")
-
-
-def _connected(qemu: Qemu, address: str) -> socket.socket:
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            return qemu.connect(address, PORT, timeout=5)
-        except ConnectionRefusedError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
 
 
 def test_what_does_not_move_says_why(qemu: Qemu) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import Traces
 from tests.environments import disk_books
+from tests.environments.guests import hypervisor
 from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
@@ -185,11 +186,6 @@ def test_kill_9_then_clean_leaves_nothing(word: str, trial: str, traces: Traces)
     assert traces.found()["ledgers"]
     clean()
     assert traces.none(), traces.found()
-
-
-def hypervisor(domain: QemuDomain) -> int:
-    group = next(iter(domain.cgroups().values()))
-    return int((group / "cgroup.procs").read_text())
 
 
 def threads(domain: QemuDomain, name: str) -> list[int]:

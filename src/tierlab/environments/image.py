@@ -48,6 +48,7 @@ class Recipe:
     """All that an image is made from, but for the versions that the archive has at the time."""
 
     packages: tuple[str, ...] = PACKAGES
+    """None where the root is not the image's: it is a kernel with its first file system then."""
     kernel_packages: tuple[str, ...] = KERNEL_PACKAGES
     modules: tuple[str, ...] = MODULES
     suite: str = SUITE

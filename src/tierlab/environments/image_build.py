@@ -95,22 +95,29 @@ class _Builder:
         image = Image(self._folder / "image")
         image.folder.mkdir()
         self._say("kernel")
+        self._add_kernel(image, tree)
+        made_of: dict[str, object] = {"recipe": asdict(recipe)}
+        if recipe.packages:
+            self._say("servers")
+            self._debian(root, recipe.packages, ["--variant=minbase", *self._trimmed()])
+            made_of["versions"] = _versions(root)
+            if recipe.hypervisor is not None:
+                self._add_hypervisor(image, tree / recipe.hypervisor, root)
+            self._say("file system")
+            _sweep(root)
+            when = ["-T", str(EPOCH), "-U", UUID]
+            self._run(["mkfs.erofs", "--quiet", *when, str(image.root), str(root)])
+        image.record.write_text(json.dumps(made_of, indent=1, sort_keys=True) + "\n")
+
+    def _add_kernel(self, image: Image, tree: Path) -> None:
+        """With its first file system."""
+        recipe = self._recipe
         self._debian(tree, recipe.kernel_packages, ["--variant=extract"])
         kernel = next((tree / "boot").glob("vmlinuz-*"))
         # An unpacked kernel package is not set up: which module needs which is not written yet.
         self._run(["chroot", str(tree), "depmod", kernel.name.removeprefix("vmlinuz-")])
         kernel.rename(image.kernel)
         initramfs.pack(image.initramfs, tree, recipe.modules, recipe.init)
-        self._say("servers")
-        self._debian(root, recipe.packages, ["--variant=minbase", *self._trimmed()])
-        if recipe.hypervisor is not None:
-            self._add_hypervisor(image, tree / recipe.hypervisor, root)
-        self._say("file system")
-        made_of = {"recipe": asdict(recipe), "versions": _versions(root)}
-        image.record.write_text(json.dumps(made_of, indent=1, sort_keys=True) + "\n")
-        _sweep(root)
-        when = ["-T", str(EPOCH), "-U", UUID]
-        self._run(["mkfs.erofs", "--quiet", *when, str(image.root), str(root)])
 
     def _add_hypervisor(self, image: Image, packed: Path, root: Path) -> None:
         """Unpack it, and the kernel, which is then also in the root for further domains."""

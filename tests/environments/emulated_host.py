@@ -1,0 +1,133 @@
+"""This machine once more, emulated: its own files under a kernel that has KVM, on two sockets.
+
+QEMU emulates AMD's virtualisation too, so that the host runs guests by KVM. It has a memory node
+for each socket, and control groups of version 2 alone. Its root is this machine's, read-only; it
+has no network, and ends with whoever started it.
+
+Source: qemu-system-x86_64(1), and Documentation/filesystems/9p.rst of the Linux kernel.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.environments import tick_counter
+from tierlab.environments import image_build
+from tierlab.environments.guest_disk import make_disk
+from tierlab.environments.guest_words import KERNEL_WORDS
+from tierlab.environments.image import MODULES, Image, Recipe
+from tierlab.machine.programs import SYSTEM_PATH
+
+SOCKETS, CORES = 2, 2
+MEMORY = 4 << 30
+RESULTS = Path("/mnt")
+"""Where the host has the folder for what comes out."""
+
+KERNEL = Recipe(
+    packages=(),
+    modules=(*MODULES, "kvm-amd", "tun", "bridge"),
+    init=Path(__file__).with_name("emulated_init.sh").read_text(),
+)
+
+JOB = """\
+{environment}
+cd {folder}
+{command} >{results}/said 2>&1 </dev/null
+echo $? >{results}/status
+sync
+echo o >/proc/sysrq-trigger
+sleep 60
+"""
+
+
+class EmulatedHost:
+    """A host for one command; `folder` holds its disk and what comes out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.results = folder / "results"
+        """What the command writes to `RESULTS`."""
+        self._folder = folder
+        self._image = image_build.build(KERNEL, lambda _: None)
+
+    def run(
+        self, command: Sequence[str | Path], environment: Mapping[str, str], seconds: float
+    ) -> None:
+        """Boot, run it where the caller is, and power off; AssertionError if it fails."""
+        self.results.mkdir()
+        names = {**environment, "PATH": SYSTEM_PATH, "HOME": str(Path.home())}
+        job = JOB.format(
+            environment="\n".join(f"export {k}={shlex.quote(v)}" for k, v in names.items()),
+            folder=shlex.quote(str(Path.cwd())),
+            command=shlex.join(map(str, command)),
+            results=RESULTS,
+        )
+        (self.results / "job").write_text(job)
+        disk = self._folder / "disk"
+        make_disk(disk)
+        try:
+            console = self._boot(disk, seconds)
+        finally:
+            disk.unlink()
+        said = self._read("said")
+        assert self._read("status") == "0\n", said[-8000:] or console[-2000:]
+
+    def _boot(self, disk: Path, seconds: float) -> str:
+        """What its kernel says until it has powered off, or is broken off."""
+        command = list(_command(self._image, disk, self.results))
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as late:
+            return f"{(late.stdout or b'').decode(errors='replace')}\nno end in {seconds:g} s"
+        return done.stdout.decode(errors="replace")
+
+    def _read(self, name: str) -> str:
+        path = self.results / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+
+def _command(image: Image, disk: Path, results: Path) -> Iterator[str]:
+    yield from ("setpriv", "--pdeathsig=KILL", "qemu-system-x86_64")
+    yield from ("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot")
+    yield from ("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max")
+    yield from _shape()
+    yield from ("-kernel", str(image.kernel), "-initrd", str(image.initramfs))
+    yield from ("-append", " ".join(_words()))
+    yield from ("-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console")
+    yield from ("-device", "virtio-rng-pci")
+    yield from ("-drive", f"if=none,id=disk,file={disk},format=raw,cache=unsafe")
+    yield from ("-device", "virtio-blk-pci,drive=disk")
+    yield from _share("machine", Path("/"), "readonly=on,multidevs=remap")
+    yield from _share("results", results, "readonly=off")
+
+
+def _words() -> Iterator[str]:
+    yield from (*KERNEL_WORDS, "console=ttyS0")
+    # Emulated processors have this machine's counter for theirs, all the same one. The kernel, that
+    # cannot know, would take a device for its clock, which is slow; and measured against one while
+    # this machine is busy, the counter's pace comes out wrong.
+    yield from ("tsc=reliable", f"tsc_early_khz={tick_counter.khz()}")
+
+
+def _shape() -> Iterator[str]:
+    yield from ("-smp", f"{SOCKETS * CORES},sockets={SOCKETS},cores={CORES},threads=1")
+    yield from ("-m", f"{MEMORY >> 20}M")
+    for node in range(SOCKETS):
+        size = f"{MEMORY // SOCKETS >> 20}M"
+        yield from ("-object", f"memory-backend-ram,id=node{node},size={size}")
+        cpus = f"cpus={node * CORES}-{node * CORES + CORES - 1}"
+        yield from ("-numa", f"node,nodeid={node},{cpus},memdev=node{node}")
+
+
+def _share(name: str, folder: Path, options: str) -> Iterator[str]:
+    yield from ("-fsdev", f"local,id={name},path={folder},security_model=none,{options}")
+    yield from ("-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}")

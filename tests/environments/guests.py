@@ -1,0 +1,35 @@
+"""What tests of guests look at from the host: each guest's hypervisor."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tierlab.environments import kvm
+from tierlab.environments.qemu import Qemu
+from tierlab.environments.qemu_domain import QemuDomain
+from tierlab.errors import UserError
+
+FAR_NODE = 1
+"""The memory node on which tests of placement want a guest."""
+
+
+def hypervisor(domain: QemuDomain) -> int:
+    """Its process. KVM has one of the kernel's own in the same control group, without a program."""
+    group = next(iter(domain.cgroups().values()))
+    pids = (group / "cgroup.procs").read_text().split()
+    (pid,) = (pid for pid in pids if Path("/proc", pid, "exe").exists())
+    return int(pid)
+
+
+def no_kvm() -> str | None:
+    """Why no guest can be run by KVM on the second of two nodes here; None if one can."""
+    if os.geteuid() != 0:
+        return "needs root"
+    if not kvm.serves():
+        return "KVM does not serve here"
+    try:
+        nodes = Qemu.probe().nodes
+    except UserError as refusal:
+        return str(refusal)
+    return None if FAR_NODE in nodes else "needs two memory nodes"
