@@ -59,7 +59,7 @@ setup: ## Install and build what a run needs
 	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP)
 
 setup-test: setup
-	@$(MAKE) -s --no-print-directory $(STAMPS)/packages-test
+	@$(MAKE) -s --no-print-directory $(STAMPS)/packages-test $(STAMPS)/vcsim
 	@test "$$(id -u)" -ne 0 || { $(BIN)/tierlab image build guest && $(BIN)/tierlab image build xen; }
 
 $(STAMPS)/tools: setup/check-tools.sh
@@ -76,6 +76,9 @@ $(STAMPS)/python: requirements.lock pyproject.toml | $(STAMPS)/packages-run
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+$(STAMPS)/vcsim: setup/vcsim.sh | $(STAMPS)/packages-test
+	@setup/vcsim.sh $@
 
 $(AGENT): agent/Cargo.toml agent/Cargo.lock $(shell find agent/src agent/crates -name '*.rs' -o -name Cargo.toml) | $(STAMPS)/tools
 	@echo "setup: building the agent"

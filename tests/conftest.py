@@ -23,7 +23,8 @@ ALONE = (
     *("trial/test_container_trials.py", "trial/test_disturbed.py", "trial/test_guests.py"),
     *("trial/test_guests_broken_off.py", "trial/test_kvm_trial.py"),
     *("trial/test_echoes.py", "trial/test_main_job.py", "trial/test_migration_trial.py"),
-    *("trial/test_neighbours_trial.py", "trial/test_qemu_trial.py", "trial/test_xen_trial.py"),
+    *("trial/test_neighbours_trial.py", "trial/test_qemu_trial.py", "trial/test_vsphere_trial.py"),
+    "trial/test_xen_trial.py",
     *("trial/test_very_long_explained.py", "trial/test_without_root.py"),
 )
 """Folders and modules whose tests are marked `alone`."""

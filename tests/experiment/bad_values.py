@@ -142,7 +142,8 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.environment",
         "kvm",
-        'system.environment must be "native", "podman", "lxc", "qemu" or "xen", not "kvm"',
+        'system.environment must be "native", "podman", "lxc", "qemu", "xen" or "vsphere",'
+        ' not "kvm"',
     ),
     (
         "system.workload",

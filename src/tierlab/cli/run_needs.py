@@ -23,10 +23,14 @@ LOST = {
     "lxc": "runs in LXC",
     "qemu": "runs in virtual machines",
     "xen": "runs in domains of Xen's",
+    "vsphere": "runs on vSphere",
 }
 """What cannot be had without an environment."""
 BY_NATURE = frozenset(
-    {Capability.MIGRATE, Capability.MOVE_MEMORY, Capability.PROCESSES, Capability.VCPUS}
+    {
+        *(Capability.MESSAGES, Capability.MIGRATE, Capability.MOVE_MEMORY),
+        *(Capability.NEIGHBOURS, Capability.PROCESSES, Capability.VCPUS),
+    }
 )
 """What an environment can do or cannot wherever it is: no news of this machine."""
 PROGRAMS = {

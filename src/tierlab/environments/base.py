@@ -51,6 +51,10 @@ class Capability(StrEnum):
     """The memory of a running domain can be moved to other NUMA nodes."""
     VCPUS = "vcpus"
     """A domain has virtual CPUs of its own, as many as asked."""
+    MESSAGES = "messages"
+    """All messages between servers pass one interface of this host's."""
+    NEIGHBOURS = "neighbours"
+    """Domains that only compute can be put beside the system's."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tierlab.environments import bridge
 from tierlab.environments.addresses import BRIDGED, Addresses
-from tierlab.environments.base import Domain, DomainSpec
+from tierlab.environments.base import Domain, DomainSpec, Environment
 from tierlab.environments.host import UNKNOWN, HostEnvironment
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.native_domain import NativeDomain
@@ -34,8 +34,13 @@ class BridgedEnvironment(HostEnvironment):
 
     def listener(self, address: str, port: int) -> str | None:
         """Try to connect: another domain's ports cannot be bound from here."""
-        try:
-            self.connect(address, port, timeout=LISTENER_SECONDS).close()
-        except OSError:
-            return None
-        return UNKNOWN
+        return UNKNOWN if reached(self, address, port) else None
+
+
+def reached(environment: Environment, address: str, port: int) -> bool:
+    """Whether somebody listens at a port of another kernel's."""
+    try:
+        environment.connect(address, port, timeout=LISTENER_SECONDS).close()
+    except OSError:
+        return False
+    return True

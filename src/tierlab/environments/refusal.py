@@ -20,6 +20,8 @@ _DOING: Mapping[Capability, str] = {
     Capability.PROCESSES: "reach into a server's domain from outside",
     Capability.MOVE_MEMORY: "move a running server's memory to another node",
     Capability.VCPUS: "give a server virtual CPUs of its own",
+    Capability.NEIGHBOURS: "put neighbours beside servers",
+    Capability.MESSAGES: "see the messages between servers",
 }
 
 

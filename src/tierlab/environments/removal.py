@@ -16,11 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tierlab.environments import podman_storage, qemu_process
+from tierlab.environments import podman_storage, qemu_process, vsphere_machine, vsphere_settings
 from tierlab.environments.ledger import Account, Entry, Ledger
 from tierlab.environments.mounts import detach, mounts_below
 from tierlab.environments.podman_storage import Storage
 from tierlab.environments.process import Identity, end, session_members
+from tierlab.environments.vsphere_session import session
+from tierlab.errors import UserError
 
 GRACE = 5.0
 """Seconds between asking a process to end and killing it."""
@@ -70,7 +72,7 @@ def _rank(entry: Entry) -> int:
 def describe(entry: Entry) -> str:
     """Name an entry for people."""
     what = entry.what
-    if entry.kind in ("container", "guest"):
+    if entry.kind in ("container", "guest", vsphere_machine.ENTRY):
         return f"{entry.kind} {what['name']}"
     if entry.kind == "process":
         return f"process {what['pid']} ({what['program']})"
@@ -195,6 +197,23 @@ def _remove_guest(entry: Entry, account: Account, grace: float) -> Outcome:
     return Outcome(entry, True, f"ended {describe(entry)}" if ended else None)
 
 
+def _remove_virtual_machine(entry: Entry, account: Account, _grace: float) -> Outcome:
+    """At the vCenter, which outlives this machine: as whom to log in, the user has to say again."""
+    what = entry.what
+    try:
+        settings = vsphere_settings.load(Path(str(what["settings"])))
+        if settings.address != what["address"]:
+            raise UserError(f"{settings.file} names another vCenter than {what['address']}.")
+        with session(settings) as opened:
+            task = str(what["task"]) if "task" in what else None
+            problem = vsphere_machine.remove(opened, str(what["name"]), account.token, task)
+    except UserError as error:
+        return Outcome(entry, False, f"could not remove {describe(entry)}: {error}".rstrip("."))
+    if problem is not None:
+        return Outcome(entry, False, f"left {describe(entry)} alone: {problem}")
+    return Outcome(entry, True, f"removed {describe(entry)}")
+
+
 def _remove_storage(entry: Entry, account: Account, grace: float) -> Outcome:
     """What a crash left mounted there comes off first: the folder is deleted with all in it."""
     path = Path(str(entry.what["path"]))
@@ -234,6 +253,7 @@ _REMOVERS: dict[str, Callable[[Entry, Account, float], Outcome]] = {
     "network namespace": _remove_namespace,
     "container": _remove_container,
     "guest": _remove_guest,
+    vsphere_machine.ENTRY: _remove_virtual_machine,
     "container storage": _remove_storage,
     "folder": _remove_folder,
     "empty folder": _remove_empty_folder,

@@ -86,7 +86,7 @@ class Instance:
     def save_logs(self, target: Path) -> None:
         """Copy its logs and rendered configuration to a folder of its own below `target`."""
         domain = self.server.site.domain
-        if not domain.folder.exists():
+        if not domain.has("."):
             return
         folder = target / self.subject
         folder.mkdir(parents=True, exist_ok=True)

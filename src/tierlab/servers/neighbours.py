@@ -75,6 +75,6 @@ def check_neighbours(shape: experiment.System, probe: Probe) -> None:
     if not shape.neighbours.count:
         return
     neighbour_seats(shape, probe.machine)
-    for wanted in (Capability.PIN, Capability.WEIGHT):
+    for wanted in (Capability.NEIGHBOURS, Capability.PIN, Capability.WEIGHT):
         if wanted in probe.cannot:
             raise refuse("system.neighbours", probe.environment, wanted, probe.cannot[wanted])

@@ -86,7 +86,8 @@ class Manifest(_Part):
     to the host's each time it was read; none if it could not be. ``dnu`` has the servers that are
     placed: how unevenly the mapping asked for shares out the PUs of each, if all want to run.
     ``accelerator`` is what runs virtual machines' processors: ``kvm``, or ``tcg`` where they are
-    emulated. ``emulated_pus`` is how many PUs the servers' machine has, where that is emulated.
+    emulated. ``emulated_pus`` is how many PUs the servers' machine has, where that is emulated
+    or another one.
     """
 
     format: int = 1

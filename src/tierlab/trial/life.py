@@ -19,6 +19,7 @@ from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.tcp import BEHAVIOURS
+from tierlab.environments.vsphere import Vsphere
 from tierlab.environments.xen import Xen
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
@@ -47,7 +48,7 @@ from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.static import page as static_page
 
 ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
-    kind.name: kind for kind in (Native, Podman, Lxc, Qemu, Xen)
+    kind.name: kind for kind in (Native, Podman, Lxc, Qemu, Xen, Vsphere)
 }
 STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
 CHECK_S = 0.5

@@ -22,6 +22,8 @@ def check_needs(plan: TrialPlan) -> None:
     check_built(plan.system)
     needs.check_needs(plan.system, probe)
     check_neighbours(plan.system, probe)
+    if len(plan.system.tiers) > 1 and (reason := probe.cannot.get(Capability.MESSAGES)):
+        raise refuse("system.workload", probe.environment, Capability.MESSAGES, reason)
     if plan.system.tcp != "modern" and (reason := probe.cannot.get(Capability.RETRIES)):
         raise refuse("system.tcp", probe.environment, Capability.RETRIES, reason)
     check_changes(plan.change, probe)

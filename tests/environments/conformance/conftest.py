@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -20,13 +21,20 @@ MARKS = {"qemu": pytest.mark.slow, "xen": pytest.mark.slow}
     scope="module",  # so that all tests of one come before those of the next
     params=[pytest.param(name, marks=MARKS.get(name, ())) for name in ENVIRONMENTS],
 )
-def entry(request: pytest.FixtureRequest) -> Entry:
+def entry(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Entry]:
     found = ENVIRONMENTS[request.param]
-    try:
-        found.make.probe()
-    except UserError as refusal:
-        pytest.skip(str(refusal))
-    return found
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        if found.keeper is not None:
+            kept_in = tmp_path_factory.mktemp("keeper")
+            for name, value in stack.enter_context(found.keeper(kept_in)).items():
+                patch.setenv(name, value)
+        try:
+            found.make.probe()
+        except UserError as refusal:
+            pytest.skip(str(refusal))
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from tierlab.environments import qemu, xen
+from tests.environments.vcenter import vcenter
+from tierlab.environments import qemu, vsphere, xen
 from tierlab.environments.base import Capability, Environment
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
+from tierlab.environments.vsphere import Vsphere
 from tierlab.environments.xen import Xen
 from tierlab.errors import UserError
+
+Ask = Callable[[], object] | None
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,10 @@ class Entry:
     """A limit, in bytes, that leaves room for small programs."""
     window: float = 4.0
     """Seconds over which CPU time is compared: many times what it is counted in."""
+    keeper: Callable[[Path], AbstractContextManager[Mapping[str, str]]] | None = None
+    """What has to run first, and the environment variables by which it is found."""
+    only_books: str | None = None
+    """Why what was asked can be read back here, but not felt."""
 
 
 HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS})
@@ -50,17 +61,35 @@ ENVIRONMENTS = {
         memory=256 << 20,
         window=12.0,
     ),
+    "vsphere": Entry(
+        Vsphere,
+        frozenset(vsphere.NEVER),
+        isolates=True,
+        own_kernel=True,
+        memory=256 << 20,
+        keeper=vcenter,
+        only_books="vcsim has no hypervisor: it keeps the books of one, and makes CPU time up",
+    ),
 }
 
 
-def require(environment: Environment, entry: Entry, wanted: Capability, ask: object) -> None:
-    """Skip what is declared as lacking, after checking that it is refused with its reason."""
+def require(environment: Environment, entry: Entry, wanted: Capability, ask: Ask) -> None:
+    """Skip what is declared as lacking, after checking that it is refused with its reason.
+
+    `ask` asks for it all the same; None for what nobody can ask for.
+    """
     probe = environment.probe()
     if wanted in probe.can:
         return
     assert wanted in entry.lacks, f"undeclared: {probe.cannot[wanted]}"
-    assert callable(ask)
-    with pytest.raises(UserError, match="cannot") as refusal:
-        ask()
-    assert probe.cannot[wanted] in str(refusal.value)
+    if ask is not None:
+        with pytest.raises(UserError, match="cannot") as refusal:
+            ask()
+        assert probe.cannot[wanted] in str(refusal.value)
     pytest.skip(f"declared: cannot {wanted}")
+
+
+def feel(entry: Entry) -> None:
+    """Skip what comes next where there is no hypervisor to do it."""
+    if entry.only_books is not None:
+        pytest.skip(f"declared: {entry.only_books}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.environments.conformance.entries import Entry, require
+from tests.environments.conformance.entries import Entry, feel, require
 from tests.tries import best_of
 from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.base import (
@@ -66,13 +66,13 @@ def test_a_spawned_program_lives_in_the_domain_until_it_stops(domain: Domain) ->
         log="logs/out.log",
         env={"GREETING": "hello"},
     )
-    wait_until(lambda: (domain.folder / "logs/out.log").read_text() == "hello\n")
+    wait_until(lambda: domain.text("logs/out.log") == "hello\n")
     assert process.poll() is None
     assert domain.pids()
     domain.stop()
     assert process.poll() is not None
     assert domain.pids() == []
-    assert (domain.folder / "logs/out.log").read_text() == "hello\n"
+    assert domain.text("logs/out.log") == "hello\n"
 
 
 def test_a_domain_can_be_made_again_after_it_is_destroyed(environment: Environment) -> None:
@@ -123,6 +123,7 @@ def test_servers_are_reached_on_addresses_of_their_own(
 
 def test_time_used_is_counted(environment: Environment, entry: Entry, domain: Domain) -> None:
     require(environment, entry, Capability.ACCOUNTING, None)
+    feel(entry)
 
     def both() -> tuple[float, float]:
         """Seconds by our account, and by the domain's own kernel."""
@@ -173,6 +174,7 @@ def test_a_weight_is_kept(environment: Environment, entry: Entry, domain: Domain
 
 def test_weights_share_out_a_contended_pu(environment: Environment, entry: Entry) -> None:
     require(environment, entry, Capability.WEIGHT, None)
+    feel(entry)
     pu = frozenset({last_pu(environment)})
     domains = []
     for name, weight in (("light.1", 1024), ("heavy.1", 3072)):
@@ -196,6 +198,7 @@ def test_a_memory_limit_is_kept(environment: Environment, entry: Entry, domain: 
     limit = entry.memory
     require(environment, entry, Capability.MEMORY, lambda: domain.set_memory(limit))
     assert domain.place(Placement(memory=limit)).memory == limit
+    feel(entry)
     hungry = ["dd", "if=/dev/zero", "of=/dev/null", f"bs={4 * limit}", "count=1"]
     assert domain.run(hungry, timeout=60).status != 0
     assert domain.run(["true"], timeout=20).status == 0
