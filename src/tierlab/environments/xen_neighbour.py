@@ -25,7 +25,9 @@ INIT = "neighbour"
 
 _PROGRAM = resources.files(__package__).joinpath("xen_neighbour.sh").read_text()
 _MAKE = 'exec flock --close /run/creating xl create -e -p "$1" </dev/null'
-_TELL = 'echo "$2" >"$(xenstore-read "/local/domain/$(xl domid "$1")/console/tty")"'
+_CONSOLE = 'console=$(xenstore-read "/local/domain/$(xl domid "$1")/console/tty"); '
+_HEAR = _CONSOLE + 'if timeout 10 grep -q computing "$console"; then echo up; fi'
+_TELL = _CONSOLE + 'echo "$2" >"$console"'
 
 
 class XenNeighbour(Neighbour):
@@ -36,6 +38,8 @@ class XenNeighbour(Neighbour):
         self._seats = seats
         self._host = host
         self._maker: GuestProcess | None = None
+        self._up = False
+        """Whether its program has said that it runs: a kernel that comes up waits now and then."""
         self._wanted = len(seats.vcpus)
 
     def boot(self) -> None:
@@ -69,7 +73,10 @@ class XenNeighbour(Neighbour):
         self._host.change(f"xl unpause {self.name}", self.name)
 
     def ready(self) -> bool:
-        """Read back how it is placed, and whether all virtual CPUs want to run."""
+        """Hear that it computes, and read back how it is placed and what wants to run."""
+        self._up = self._up or bool(self._host.run(_HEAR, self.name, subject=self.name))
+        if not self._up:
+            return False
         seen = self._look(FRESH_SECONDS)
         self._verify(seen)
         return sum(seen.running) == self._wanted

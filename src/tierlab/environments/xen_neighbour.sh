@@ -1,6 +1,6 @@
 #!/bin/sh
 # Only program of a neighbour in Xen: on each virtual CPU a process that never ends.
-# A number on the console says how many of them compute from then on; the others rest.
+# It says so on the console. A number there is how many of them compute from then on; others rest.
 mount -t devtmpfs dev /dev
 vcpu=0
 while [ "$vcpu" -lt "$busy_vcpus" ]; do
@@ -9,6 +9,7 @@ while [ "$vcpu" -lt "$busy_vcpus" ]; do
     vcpu=$((vcpu + 1))
 done
 
+echo computing >/dev/hvc0
 while read -r wanted; do
     for process in $processes; do
         if [ "$wanted" -gt 0 ]; then signal=CONT; else signal=STOP; fi
