@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pytest
 MAIN = "import sys; from tierlab.cli.main import main; sys.argv[0] = 'tierlab'; main()"
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
 SECONDS = 240
+TIDY_SECONDS = 60.0
 """Until a stage begins, and until the end."""
 
 
@@ -79,6 +80,14 @@ class Command:
             self.process.kill()
             self.process.wait()
 
+    def break_off(self) -> None:
+        """Have it tidy up and end, if it still runs."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(TIDY_SECONDS)
+        self.kill()
+
     def end(self, seconds: float = SECONDS) -> Ended:
         """Wait for the end."""
         stdout, _ = self.process.communicate(timeout=seconds)
@@ -97,7 +106,9 @@ Start = Callable[..., Command]
 
 @contextmanager
 def commands(folder: Path) -> Iterator[Start]:
-    """Start commands in a folder; what still runs at the end is killed."""
+    """Start commands in a folder; what still runs at the end is broken off, since the guests of a
+    trial that failed a test would take the next one's processors.
+    """
     started: list[Command] = []
 
     def start(*arguments: str | Path, prefix: Sequence[str] = ()) -> Command:
@@ -108,4 +119,4 @@ def commands(folder: Path) -> Iterator[Start]:
         yield start
     finally:
         for command in started:
-            command.kill()
+            command.break_off()

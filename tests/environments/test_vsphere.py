@@ -20,6 +20,7 @@ from tierlab.cli.clean import clean
 from tierlab.environments import vsphere_settings
 from tierlab.environments.base import DomainSpec, Placement
 from tierlab.environments.ledger import Ledger, accounts
+from tierlab.environments.process import TOKEN
 from tierlab.environments.vsphere import Vsphere
 from tierlab.environments.vsphere_domain import PREPARE, VsphereDomain
 from tierlab.environments.vsphere_session import session
@@ -94,6 +95,17 @@ def settings(
         return path
 
     return write
+
+
+def test_an_agent_outlives_the_shell_that_started_it(environment: Vsphere) -> None:
+    """It is to end with a parent that bears the ledger's token, and was gone now and then."""
+    domain = environment.create(DomainSpec("db.1"))
+    domain.start()
+    said = domain.run(["env"], timeout=60).stdout
+    assert "TIERLAB_PROGRAM=" in said
+    assert TOKEN not in said
+    domain.start_program(["env"], log="said").wait(60)
+    assert TOKEN not in (domain.text("said") or TOKEN)
 
 
 def test_without_settings_it_is_refused_by_the_name_of_the_file(

@@ -24,13 +24,13 @@ from tierlab.environments.guest_domain import USUAL_MEMORY
 from tierlab.environments.host import SERVER_USER
 from tierlab.environments.host_domain import CAPABILITIES, Ground, HostDomain
 from tierlab.environments.ledger import Entry
-from tierlab.environments.process import TOKEN, Process
+from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import GRACE, remove_listed
 from tierlab.environments.vsphere_files import GuestFiles
 from tierlab.environments.vsphere_guest import SHELL, GuestAbsentError, GuestOperations
 from tierlab.environments.vsphere_machine import ENTRY, Machine
-from tierlab.environments.vsphere_process import end_all, members, start
+from tierlab.environments.vsphere_process import WORD, end_all, members, start
 from tierlab.environments.vsphere_session import Session
 from tierlab.errors import UserError
 
@@ -142,10 +142,10 @@ class VsphereDomain(Domain):
     def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
         """Run a command to its end, as the servers' user."""
         guest, word = self._guest_here(), self._next_word()
-        place = ["env", f"--chdir={self.folder}", f"PATH={PATH}", f"{TOKEN}={word}"]
+        place = ["env", f"--chdir={self.folder}", f"PATH={PATH}", f"{WORD}={word}"]
         done = guest.run([*place, *UNPRIVILEGED, *argv], timeout)
         if done is None:
-            end_all(guest, f"^{TOKEN}={word}$")
+            end_all(guest, f"^{WORD}={word}$")
             raise UserError(
                 f"{self.spec.name}: '{argv[0]}' did not end within {timeout:g} seconds."
             )
@@ -256,7 +256,7 @@ class VsphereDomain(Domain):
     @property
     def _word(self) -> str:
         """What all of its programs have in their environment."""
-        return f"^{TOKEN}={self._ground.ledger.token}/"
+        return f"^{WORD}={self._ground.ledger.token}/"
 
     def _next_word(self) -> str:
         return f"{self._ground.ledger.token}/{next(self._programs)}"

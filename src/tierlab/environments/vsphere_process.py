@@ -8,10 +8,13 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import IO
 
-from tierlab.environments.process import KILL_SECONDS, MOST_FILES, TOKEN, Process
+from tierlab.environments.process import KILL_SECONDS, MOST_FILES, Process
 from tierlab.environments.vsphere_guest import SHELL, GuestAbsentError, GuestOperations
 from tierlab.errors import UserError
 
+WORD = "TIERLAB_PROGRAM"
+"""The variable that a program is known by. Not that of the ledger's token: an agent that finds it
+ends with its parent, which here is a shell of the vCenter's that ends at once."""
 COMMAND_SECONDS = 60.0
 """For a small command in a guest."""
 POLL_SECONDS = 0.1
@@ -113,10 +116,10 @@ def start(
 ) -> VsphereProcess:
     """Start a program in a folder, its words appended to a log; `word` tells it from others."""
     pid = guest.passing().with_suffix(".pid")
-    words = [f"{name}={value}" for name, value in {**(env or {}), TOKEN: word}.items()]
+    words = [f"{name}={value}" for name, value in {**(env or {}), WORD: word}.items()]
     enter = [SHELL, "-c", _ENTER, "enter", str(folder), str(log), str(pid), str(MOST_FILES)]
     number = guest.start([*enter, *words, *argv])
-    return VsphereProcess(guest, number, f"^{TOKEN}={word}$", _begun(guest, pid, argv[0]))
+    return VsphereProcess(guest, number, f"^{WORD}={word}$", _begun(guest, pid, argv[0]))
 
 
 def members(guest: GuestOperations, word: str) -> list[int]:
