@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,14 @@ domain.spawn(["sleep", "600"], log="out.log")
 print("running", flush=True)
 sys.stdin.read()
 """
+
+
+@pytest.fixture
+def accounts(xen: Xen) -> Iterator[XenAccounts]:
+    """Closed afterwards: the tests have one host, and it has one place for them."""
+    made = xen.accounts()
+    yield made
+    made.close()
 
 
 def started(xen: Xen, spec: DomainSpec) -> XenDomain:
@@ -120,9 +129,8 @@ def test_domains_keep_their_registers_on_a_shared_pu(xen: Xen, tmp_path: Path) -
     assert [domain.text("found.log") for domain in domains] == ["0\n", "0\n"]
 
 
-def test_domain_0s_books_agree_with_the_toolstack(xen: Xen) -> None:
+def test_domain_0s_books_agree_with_the_toolstack(xen: Xen, accounts: XenAccounts) -> None:
     domain = started(xen, DomainSpec("db.1", Placement(pus=frozenset({3})), disk=("data",)))
-    accounts = xen.accounts()
     accounts.open()
     domain.spawn(["sh", "-c", "while :; do :; done"], log="data/loop.log")
     time.sleep(5)
@@ -142,8 +150,10 @@ def test_domain_0s_books_agree_with_the_toolstack(xen: Xen) -> None:
     figure(f"clock of domain 0 known to {reading.uncertainty_ns / 1e6:.0f} ms")
 
 
-def test_domain_0s_counters_of_a_disk_agree_with_the_domains(xen: Xen) -> None:
-    disk_books.agree(started(xen, DomainSpec("db.1", disk=("data",))), xen.accounts(), "xvdb")
+def test_domain_0s_counters_of_a_disk_agree_with_the_domains(
+    xen: Xen, accounts: XenAccounts
+) -> None:
+    disk_books.agree(started(xen, DomainSpec("db.1", disk=("data",))), accounts, "xvdb")
 
 
 def shares(accounts: XenAccounts, subject: str) -> float:
@@ -159,7 +169,9 @@ def shares(accounts: XenAccounts, subject: str) -> float:
     return sum(row["cpu_ns"] for row in ticks) / sum(row["dt_ns"] for row in ticks)
 
 
-def test_neighbours_take_their_pus_as_asked_and_are_gone_afterwards(xen: Xen) -> None:
+def test_neighbours_take_their_pus_as_asked_and_are_gone_afterwards(
+    xen: Xen, accounts: XenAccounts
+) -> None:
     asked = {"count": 1, "vcpus": 2, "place": "package:1", "weight": 512}
     shape = experiment.System.model_validate({"workload": "static", "neighbours": asked})
     neighbours = Neighbours(shape, xen)
@@ -168,13 +180,10 @@ def test_neighbours_take_their_pus_as_asked_and_are_gone_afterwards(xen: Xen) ->
     seen = xen.host.look("neighbour.1")
     assert (seen.vcpus, seen.weight) == ((frozenset({2}), frozenset({3})), 512)
 
-    accounts = xen.accounts()
     accounts.open()
     assert shares(accounts, "neighbour.1") == pytest.approx(2, rel=0.1)
     assert neighbours.occupy(1) == 1
     assert shares(accounts, "neighbour.1") == pytest.approx(1, rel=0.1)
-    accounts.close()
-
     xen.host.change("xl vcpu-pin neighbour.1 0 3", "a test")
     with pytest.raises(UserError, match=r"neighbour\.1: .* asked"):
         neighbours.check()

@@ -20,26 +20,11 @@ TIERS = ("web.1", "app.1", "lb.1", "db.1")
 IN_XEN = ("--environment", "xen")
 
 PLACED = """
-[experiment]
-name = "t"
-question = "Where does it run?"
-
-[system]
-workload = "static"
-environment = "xen"
-
 [system.web]
 memory = "512MiB"
 mapping = { place = "package:1.core:0", memory_node = 1, weight = 512 }
-
-[system.neighbours]
-place = "package:1.core:1"
-count = 1
-
-[load]
-users = 2
-phases = { ramp_up = "3s", runtime = "20s", ramp_down = "2s" }
 """
+"""On the second socket."""
 
 
 def obstacle() -> str | None:
@@ -65,7 +50,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(users=4, up=10, run=40, down=5), *IN_XEN)
+    command = tierlab("run", experiment(users=4, up=10, run=40, down=5, more=PLACED), *IN_XEN)
     ended = command.end(1400)
     assert ended.status == 0, ended.stderr
     check_nothing_left(command, tmp_path, before)
@@ -75,6 +60,11 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     assert run.manifest.environment == "xen"
     assert (run.path / "report.html").exists()
     assert set(run.manifest.clocks) == {*TIERS, "Domain-0"}
+    # The whole way, from hwloc's words in a file to what Xen reads back.
+    found = run.manifest.mapping["web.1"]["found"]
+    assert (found["pus"], found["nodes"], found["weight"]) == ([2], [1], 512)
+    assert found["memory"] == 512 << 20
+    assert [each.dnu for each in run.manifest.dnu["web.1"]] == [0]
     assert not {"domain", "cpu", "inside_cpu", "hypervisor_disk"} & set(run.missing)
     with run.connect() as db:
         (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
@@ -99,24 +89,3 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
             [first, last],
         ).fetchall()
         assert {name for name, ticks in seen if ticks > 10} == {f"{name}/cpu0" for name in TIERS}
-
-
-def test_a_place_on_the_second_socket_is_where_a_server_runs(
-    tierlab: Start, tmp_path: Path
-) -> None:
-    """The whole way, from hwloc's words in a file to what Xen reads back."""
-    file = tmp_path / "t.toml"
-    file.write_text(PLACED)
-    before = host()
-    command = tierlab("run", file)
-    ended = command.end(900)
-    assert ended.status == 0, ended.stderr
-    check_nothing_left(command, tmp_path, before)
-    run = api.open(tmp_path / "runs" / "t" / "001")
-    found = run.manifest.mapping["web.1"]["found"]
-    assert (found["pus"], found["nodes"], found["weight"]) == ([2], [1], 512)
-    assert found["memory"] == 512 << 20
-    assert [each.dnu for each in run.manifest.dnu["web.1"]] == [0]
-    with run.connect() as db:
-        (served,) = db.execute("SELECT count(*) FROM requests WHERE error IS NULL").fetchall()[0]
-        assert served > 3
