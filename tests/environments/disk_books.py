@@ -9,31 +9,30 @@ from tierlab.environments.accounts import Accounts, Rows
 from tierlab.environments.guest_domain import GuestDomain
 
 WRITES, SIZE = 40, 64 << 10
-SLACK = 1 << 20
-"""Bytes of the file system's own that came before the kernel's counters were read."""
 LOOK_SECONDS = 60.0
 """By when each hypervisor has looked again, on a busy machine too."""
 
 
 def agree(domain: GuestDomain, accounts: Accounts, disk: str) -> None:
     """Write to the domain's folder ``data``, which is on that disk."""
+    # The kernel inside is asked first and last: its file system writes by itself now and then.
+    before = counted(domain, disk)
     accounts.open()
     name = f"{domain.spec.name}/{disk}"
-    first = rows(accounts, name, 1)
-    before = counted(domain, disk)
+    rows(accounts, name, 1)
     write = f"dd if=/dev/zero of=data/written bs={SIZE} count={WRITES} oflag=direct"
     assert domain.run(["sh", "-c", write], timeout=120).status == 0
     # One look may be amid the writes.
-    found = rows(accounts, name, len(rows(accounts, name, 1)) + 2)[len(first) - 1 :]
+    found = rows(accounts, name, len(rows(accounts, name, 1)) + 2)
     accounts.close()
     requests, written, took_s = (
         now - then for now, then in zip(counted(domain, disk), before, strict=True)
     )
     below = sum(row["bytes_written"] for row in found)
-    assert WRITES * SIZE <= below <= written + SLACK, (below, written)
+    assert WRITES * SIZE <= below <= written, (below, written)
     # Below, a request may be several: Xen's domains have room for 44 KiB in one.
     below_s = sum(row["write_time_ns"] for row in found) / 1e9 / sum(row["writes"] for row in found)
-    assert 0 < below_s <= took_s / requests + 0.001  # the kernel counts in whole milliseconds
+    assert 0 < below_s <= 1.2 * took_s / requests + 0.001  # counted in whole milliseconds
     figure(f"a write takes {1e3 * took_s / requests:.2f} ms inside, {1e3 * below_s:.2f} ms below")
 
 

@@ -39,6 +39,11 @@ def test_what_was_cut_off_is_left_out() -> None:
     assert rows("") == []
 
 
+def test_a_domain_that_is_being_unmade_has_no_row() -> None:
+    unmade = f"{13 * S} app.1 d----- 3 0.0 0 0.0 0 0.0 1 0 0 0 0 0 0 - - - 0\n"
+    assert rows(SAID + unmade) == rows(SAID)
+
+
 def test_a_domain_that_comes_later_begins_later() -> None:
     late = SAID.replace("db.1", "web.1").replace(f"{10 * S} ", f"{13 * S} ").splitlines()[0]
     assert [row["subject"] for row in rows(f"{SAID}{late}\n")] == ["db.1", "Domain-0"]

@@ -88,8 +88,12 @@ def rows(said: str) -> Rows:
         words = line.replace("no limit", "none").split()
         if len(words) != WORDS or not line.endswith("\n"):
             continue
-        t_ns, name, share, memory = int(words[0]), words[1], float(words[4]), int(words[5])
-        read, written = int(words[17]) * SECTOR, int(words[18]) * SECTOR
+        name = words[1]
+        try:
+            t_ns, share, memory = int(words[0]), float(words[4]), int(words[5])
+            read, written = int(words[17]) * SECTOR, int(words[18]) * SECTOR
+        except ValueError:
+            continue  # of a domain that is being unmade xentop has no figures, but dashes
         if name in before:
             since_ns, read_before, written_before = before[name]
             dt_ns = t_ns - since_ns
