@@ -51,6 +51,7 @@ class XenAccounts(Accounts):
 
     def open(self) -> None:
         """Have domain 0 write them down in a file that this host sees."""
+        self._log.unlink(missing_ok=True)  # what earlier books left would be read until then
         self._keeper = self._host.start(_KEEP, [str(SECONDS), str(self._log)])
 
     def close(self) -> None:
