@@ -23,10 +23,10 @@ PLAIN = Guest(
     image=Image(Path("/image")),
     accelerated=False,
     memory=1 << 30,
-    shared=Path("/work/db.1"),
-    folder=Path("/work/db.1"),
+    shared=Path("/trial/db.1"),
+    folder=Path("/trial/db.1"),
     socket=Path("/run/db.1.agent"),
-    console=Path("/work/db.1.console"),
+    console=Path("/trial/db.1.console"),
     user=65534,
     token="a token",
 )
@@ -35,7 +35,7 @@ RICH = replace(
     vcpus=4,
     topology=Topology(sockets=2, numa=True),
     link=link("10.0.4.1"),
-    disk=Path("/work/db.1.disk"),
+    disk=Path("/trial/db.1.disk"),
     disk_folders=("data",),
     sysctls={"net.ipv4.tcp_retries2": 5},
 )

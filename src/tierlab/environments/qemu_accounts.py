@@ -41,11 +41,14 @@ class QemuAccounts(Accounts):
         """`prefix`: what libvirt calls a guest has it before the server's name."""
         self._hosts, self._prefix = hosts, prefix
         self._keepers: list[Process] = []
+        self._logs: list[Path] = []
 
     def open(self) -> None:
         """Have libvirt asked again and again."""
         for daemon in self._hosts.values():
-            self._keepers.append(daemon.keep(_KEEP, str(SECONDS), daemon.uri, log=_log(daemon)))
+            log = daemon.folder / "blocks.log"
+            self._keepers.append(daemon.keep(_KEEP, str(SECONDS), daemon.uri, log=log))
+            self._logs.append(log)
 
     def close(self) -> None:
         """Ask no more."""
@@ -58,13 +61,9 @@ class QemuAccounts(Accounts):
     def tables(self) -> Mapping[str, Rows]:
         """The disks; what else a guest takes is known to this host's kernel."""
         found: Rows = []
-        for daemon in self._hosts.values():
-            found += rows(looks(_log(daemon).read_text(), self._prefix))
+        for log in self._logs:
+            found += rows(looks(log.read_text(), self._prefix))
         return {"hypervisor_disk": found}
-
-
-def _log(daemon: LibvirtDaemon) -> Path:
-    return daemon.folder / "blocks.log"
 
 
 def looks(said: str, prefix: str) -> Iterator[tuple[int, str, DiskCounters]]:
