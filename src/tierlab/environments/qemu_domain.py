@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tierlab.environments.base import DomainSpec, DomainStats, Move, Placement
+from tierlab.environments.base import DomainSpec, DomainStats, Move, Placement, listed
 from tierlab.environments.cgroup import Group
 from tierlab.environments.guest_agent import GuestAgent
 from tierlab.environments.guest_disk import STAGE, WHOLE, WholeDisk, make_disk
@@ -79,6 +79,9 @@ class QemuDomain(GuestDomain):
         if guest.disk is not None:
             make_disk(guest.disk)
         group = ground.hierarchy.make(ground.ledger, self.spec.name)
+        if (nodes := self.spec.placement.nodes) is not None:
+            # Before it boots: what it has by then would have to be moved, and some of it is left.
+            ground.hierarchy.set_nodes(group, listed(nodes))
         self._machine = Machine(hypervisor.hosts, ground.ledger, guest)
         self._machine.start(group)
         return group
