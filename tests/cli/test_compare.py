@@ -132,3 +132,59 @@ def test_trials_that_did_not_come_to_their_end_are_left_out(tmp_path: Path) -> N
     result = RUNNER.invoke(app, ["compare", str(tmp_path / "x")])
 
     assert "has one combination of levels" in str(result.exception)
+
+
+def host(kernel: str) -> dict[str, object]:
+    """A manifest's, as far as the ground is told by it."""
+    return {"kernel": {"release": kernel}, "cpu": {"model": "X", "pus": 2, "governor": None}}
+
+
+def test_emulated_processors_are_told_from_a_machine_s_own_beside_the_verdict(
+    tmp_path: Path,
+) -> None:
+    first = run_folder(tmp_path / "a/001", 4_000_000, environment="native")
+    second = run_folder(tmp_path / "b/001", 90_000_000, environment="qemu", accelerator="tcg")
+    folders = [str(first), str(second)]
+    sentence = (
+        "Not on the same ground, which may be all the difference:"
+        " processors a machine's own (first), emulated (second)."
+    )
+
+    said = RUNNER.invoke(app, ["compare", *folders]).stdout
+    found = json.loads(RUNNER.invoke(app, ["compare", *folders, "--json"]).stdout)
+
+    verdict, warned = said.splitlines()[-3:-1]
+    assert "response time, by page is worse" in verdict
+    assert warned == sentence
+    assert found["warning"] == sentence
+    assert found["ground"] == [
+        {
+            "trait": "processors",
+            "groups": {"a machine's own": ["first"], "emulated": ["second"]},
+        }
+    ]
+
+
+def test_guests_by_kvm_run_on_the_machine_s_own_processors(tmp_path: Path) -> None:
+    first = run_folder(tmp_path / "a/001", 4_000_000, host=host("6.1"))
+    second = run_folder(
+        tmp_path / "b/001", 4_000_000, host=host("6.1"), environment="qemu", accelerator="kvm"
+    )
+
+    result = RUNNER.invoke(app, ["compare", str(first), str(second), "--json"])
+
+    found = json.loads(result.stdout)
+    assert found["ground"] == []
+    assert found["warning"] is None
+
+
+def test_a_repetition_on_another_kernel_is_named_and_what_is_not_told_is_not(
+    tmp_path: Path,
+) -> None:
+    for number, kernel in ((1, "6.1"), (2, "6.18")):
+        run_folder(tmp_path / f"a/00{number}", 4_000_000, host=host(kernel))
+    run_folder(tmp_path / "b/001", 4_000_000, host={"kernel": {"release": "6.18"}})
+
+    said = RUNNER.invoke(app, ["compare", str(tmp_path / "a"), str(tmp_path / "b/001")]).stdout
+
+    assert "difference: kernel 6.1 (first), 6.18 (first, second)." in said

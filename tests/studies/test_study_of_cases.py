@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,23 @@ def test_a_folder_without_a_trial_of_any_case_is_said_so(tmp_path: Path) -> None
     trial = calm(tmp_path / "other" / "001")
     with pytest.raises(UserError, match=r"other: has no trial of any case of this study"):
         invoke(table(tmp_path), "--of", trial.parent)
+
+
+def test_cases_on_emulated_processors_are_said_to_be_beside_the_claims(
+    study: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "x"
+    shutil.copytree(study, folder)
+    manifest = read(folder / "002")
+    manifest.environment, manifest.accelerator = "qemu", "tcg"
+    manifest.write(folder / "002")
+    sentence = "processors a machine's own (even, uneven), emulated (uneven)."
+
+    shown = invoke(table(tmp_path), "--of", folder)
+    found = json.loads(invoke(table(tmp_path), "--of", folder, "--json"))
+
+    page = html.unescape((folder / "study.html").read_text(encoding="utf-8"))
+    assert sentence in shown
+    assert page.index(sentence) < page.index("What was published, and what is measured here")
+    assert [each["trait"] for each in found["ground"]] == ["processors"]
+    assert "same ground" not in invoke(study.parent / "x.toml", "--of", study)

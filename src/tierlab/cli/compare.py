@@ -13,11 +13,13 @@ from rich.console import Console
 
 from tierlab.analysis.blocks import Blocks, blocks
 from tierlab.analysis.compare import FEWEST_BLOCKS, LEAST, compare
+from tierlab.analysis.ground import Unlike, unlike
 from tierlab.analysis.groups import Group, groups
 from tierlab.analysis.instability import Instability, instability
 from tierlab.analysis.observed import observe
 from tierlab.errors import UserError
 from tierlab.report import differences
+from tierlab.report.ground import warning
 from tierlab.tables.run import Run
 from tierlab.trial.finish import is_unfinished, recover
 from tierlab.trial.folder import RunFolder
@@ -49,18 +51,27 @@ def compare_runs(
     compared = compare([(cut[0], trials) for trials in cut[1:]], least)
     for group, trials, differs in zip(found[1:], cut[1:], compared, strict=True):
         names = (found[0].name, group.name)
+        apart = _apart(found[0], group)
         if json:
             said = {
                 "groups": names,
                 "differences": [each.model_dump() for each in differs],
                 "instability": [_instability(each).model_dump() for each in (cut[0], trials)],
                 "verdict": differences.verdict(names, differs),
+                "ground": [each.model_dump() for each in apart],
+                "warning": warning(apart),
             }
             typer.echo(encoder.dumps(said))
         else:
-            differences.show(names, differs, console)
+            differences.show(names, differs, warning(apart), console)
     if not json:
         _show_instability(found, cut, console)
+
+
+def _apart(first: Group, second: Group) -> list[Unlike]:
+    """What of the ground sets them apart."""
+    groups = zip(differences.ORDER, (first, second), strict=True)
+    return unlike([(which, [run.manifest for run in group.runs]) for which, group in groups])
 
 
 def _show_instability(

@@ -20,8 +20,12 @@ SINGLE = (
 STYLES = {"better": "green", "worse": "bold yellow", "within noise": "dim"}
 
 
-def show(names: tuple[str, str], found: Sequence[Difference], console: Console) -> None:
-    """Print one table: each measure in both groups, the difference with its interval, a verdict."""
+def show(
+    names: tuple[str, str], found: Sequence[Difference], warning: str | None, console: Console
+) -> None:
+    """Print one table: each measure in both groups, the difference with its interval, a verdict;
+    and what the reader is to be warned of beside it.
+    """
     title = "\n".join(f"{which}: {printable(n)}" for which, n in zip(ORDER, names, strict=True))
     table = Table(
         title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim"
@@ -40,6 +44,8 @@ def show(names: tuple[str, str], found: Sequence[Difference], console: Console) 
         )
     console.print(table)
     console.print(Text(verdict(names, found)), soft_wrap=True)
+    if warning is not None:
+        console.print(Text(printable(warning), style="yellow"), soft_wrap=True)
 
 
 def verdict(names: tuple[str, str], found: Sequence[Difference]) -> str:

@@ -14,6 +14,7 @@ from tierlab.analysis.observed import observe
 from tierlab.report.build import Report
 from tierlab.report.figures import number, printable, seconds
 from tierlab.report.frame import environment, part, policy, scripts_of
+from tierlab.report.ground import warning
 from tierlab.report.panels import panels
 from tierlab.report.payload import charts, embed
 from tierlab.report.replace import replace
@@ -67,6 +68,7 @@ def build_cases(folder: Path, published: Published) -> Comparison:
         .render(
             title=_title(comparison),
             comparison=comparison,
+            warning=warning(comparison.ground),
             environments=sorted({each.environment for each in manifests}),
             trials=sorted(each.trial for each in manifests),
             style=Markup(part("style.css")),
@@ -122,6 +124,8 @@ def show(comparison: Comparison, console: Console, where: str) -> None:
         comparison.count(verdict) for verdict in ("agrees", "differs", "not measured")
     )
     console.print(Text(f"  {agree} agree, {differ} differ, {rest} not measured"))
+    if (warned := warning(comparison.ground)) is not None:
+        console.print(Text(f"  ! {printable(warned)}", style="yellow"), soft_wrap=True)
     console.print(Text(f"  {printable(where)}", style="dim"), soft_wrap=True)
 
 

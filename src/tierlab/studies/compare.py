@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tierlab.analysis.ground import Unlike, unlike
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.result import Result
 from tierlab.studies.cases import Case, Cases
@@ -55,8 +56,9 @@ class CaseRow(Result):
 
 
 class Comparison(Result):
-    """A study's rows for one trial, or (``trial`` None) for all of them with the paper's cases.
-    ``format`` rises when a key changes its meaning or goes.
+    """A study's rows for one trial, or (``trial`` None) for all of them with the paper's cases, and
+    what of the ``ground`` is not the same under all of these. ``format`` rises when a key changes
+    its meaning or goes.
     """
 
     format: int = 1
@@ -65,6 +67,7 @@ class Comparison(Result):
     paper: Paper
     rows: list[Row]
     cases: list[CaseRow] = Field(default_factory=list)
+    ground: list[Unlike] = Field(default_factory=list)
 
     def count(self, verdict: Verdict) -> int:
         """Count the rows with a verdict."""
@@ -99,6 +102,7 @@ def compare_cases(experiment: str, cases: Cases, published: Published) -> Compar
             for measure in [OVER_CASES[claim.measure]]
         ],
         cases=[_case(case) for case in cases.cases],
+        ground=unlike([(each.name, [t.manifest for t in each.trials]) for each in cases.cases]),
     )
 
 
