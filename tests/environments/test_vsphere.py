@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 from pyVmomi import vim
+from typer.testing import CliRunner
 
 from tests.conftest import Traces
 from tests.docs.pages import DOCS, blocks
 from tests.environments.vcenter import certificate, vcenter
 from tierlab.cli.clean import clean
+from tierlab.cli.main import app
 from tierlab.environments import vsphere_settings
 from tierlab.environments.base import DomainSpec, Placement
 from tierlab.environments.ledger import Ledger, accounts
@@ -177,6 +179,40 @@ def test_what_the_vcenter_does_not_have_is_named(settings: Callable[..., Path]) 
 def test_a_hosts_shape_is_told_in_hwlocs_words() -> None:
     probe = Vsphere.probe()
     assert pus_at("package:1.core:0", probe.machine) == (1,)
+
+
+MAPPED = """
+[experiment]
+name = "mapped"
+[load]
+users = 1
+[system]
+workload = "static"
+environment = "vsphere"
+[system.web]
+mapping = { place = "package:1.core:0" }
+"""
+
+
+@pytest.mark.usefixtures("named")
+def test_a_mapping_is_planned_on_the_vcenters_host(tmp_path: Path) -> None:
+    file = tmp_path / "mapped.toml"
+    file.write_text(MAPPED)
+    shown = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["map", str(file)])
+    assert shown.exit_code == 0, shown.output
+    assert "web.1 0 package:1 core:1 1 100%" in " ".join(shown.output.split())
+
+
+def test_no_mapping_is_planned_on_hosts_that_nobody_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(vsphere_settings.FILE, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "mapped.toml"
+    file.write_text(MAPPED)
+    refused = CliRunner().invoke(app, ["map", str(file)])
+    assert isinstance(refused.exception, UserError)
+    assert "no vCenter is named" in str(refused.exception)
 
 
 @pytest.mark.parametrize(

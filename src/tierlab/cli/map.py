@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as encoder
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,7 +47,7 @@ def show_map(
         typer.Option(
             help="Another machine: ssh://HOST, an XML file of lstopo, or a description such as"
             ' "pack:2 numa:1 core:4 pu:1".',
-            show_default="this one, or the one that the environment emulates",
+            show_default="this one, or the one that the environment emulates or asks a vCenter for",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -82,8 +83,9 @@ def _heading(each: Mapped) -> str:
 def _mapped(asked: experiment.Experiment, given: str | None) -> Iterator[Mapped]:
     """Trials that map alike together, in the order of the first of each."""
     found: list[Mapped] = []
+    planned_on = cache(lambda environment: ENVIRONMENTS[environment].planned_on())
     for trial in asked.trials():
-        machine = given or ENVIRONMENTS[trial.system.environment].machine
+        machine = given or planned_on(trial.system.environment)
         mapping = plan(trial.system, machine)
         elsewhere = tuple(name for name, _ in servers(trial.system) if name not in mapping)
         same = next(

@@ -340,6 +340,14 @@ class Environment(ABC):
     def probe(cls) -> Probe:
         """Say what this host allows; `UserError` if no domain at all can be made here."""
 
+    @classmethod
+    def planned_on(cls) -> str:
+        """Whose PUs and nodes a mapping is for, before there is a trial: a source of hwloc's.
+
+        `UserError` if that is a machine which has to be asked and does not answer.
+        """
+        return cls.machine
+
     @abstractmethod
     def create(self, spec: DomainSpec) -> Domain:
         """Make a domain (not started yet)."""

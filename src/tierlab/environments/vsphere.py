@@ -48,6 +48,11 @@ class Vsphere(HostEnvironment):
         except UserError as error:
             raise _refusal(str(error).rstrip(".")) from error
 
+    @classmethod
+    def planned_on(cls) -> str:
+        """The smallest host of the settings, by the vCenter's word."""
+        return cls.probe().machine
+
     @property
     def addresses(self) -> Addresses:
         """On the port group, as the settings say."""
