@@ -48,11 +48,18 @@ class Flood:
 
 
 @contextmanager
-def veth(namespace: str) -> Iterator[list[str]]:
-    """A namespace with a pair of interfaces, send and see; gives the command to enter it."""
-    subprocess.run(["ip", "netns", "add", namespace], check=True)
-    try:
-        enter = ["nsenter", f"--net=/run/netns/{namespace}"]
+def veth() -> Iterator[list[str]]:
+    """A namespace with a pair of interfaces, send and see; gives the command to enter it.
+
+    A process holds it, which ends when its input does, as when we are killed. `ip netns add` would
+    leave a mount on /run/netns behind.
+    """
+    holder = ["unshare", "--net", "sh", "-c", "echo up; exec cat"]
+    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        if process.stdout.readline() != b"up\n":
+            sys.exit("this machine allows no network namespace")
+        enter = ["nsenter", f"--target={process.pid}", "--net"]
         for step in (
             "link add name send mtu 65535 type veth peer name see mtu 65535",
             "link set send up",
@@ -60,8 +67,6 @@ def veth(namespace: str) -> Iterator[list[str]]:
         ):
             subprocess.run([*enter, "ip", *step.split()], check=True)
         yield enter
-    finally:
-        subprocess.run(["ip", "netns", "delete", namespace], check=True)
 
 
 def flood(agent: Path, seconds: float) -> Flood:
@@ -75,7 +80,7 @@ def flood(agent: Path, seconds: float) -> Flood:
     }
     with (
         tempfile.TemporaryDirectory(prefix="tierlab-bench-") as folder,
-        veth(f"tierlab-bench-{os.getpid()}") as enter,
+        veth() as enter,
         capturing([*enter, str(agent)], plan, Path(folder)) as summary,
     ):
         command = [*enter, sys.executable, str(TRAFFIC), "send", str(OFFERED), str(seconds)]
