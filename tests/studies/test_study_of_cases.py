@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.diagnosis.made_stall import START, manifest, write
+from tests.studies.made_cases import SECOND
 from tests.studies.made_studies import calm
 from tierlab.cli.main import app
 from tierlab.errors import UserError
@@ -86,6 +88,20 @@ def test_trials_are_gathered_by_the_cases_that_have_any(study: Path) -> None:
         ("uneven", 2, 0.45),
     ]
     assert found[0].runs.size == 2 * len(found[0].trials[0].runs(2))
+
+
+def test_runs_are_as_long_as_stated_in_a_trial_that_has_many(tmp_path: Path) -> None:
+    made, seconds = manifest(), 96
+    made.factors = {"k": 1}
+    made.phases[0].end_ns = START + seconds * SECOND
+    times = [START + second * SECOND + SECOND // 2 for second in range(seconds)]
+    row = {"interaction": "Page", "status": 200}
+    trial = tmp_path / "x" / "001"
+    trial.mkdir(parents=True)
+    write(trial, "requests", [row | {"intended_ns": at, "end_ns": at} for at in times])
+    made.write(trial)
+    (case,) = gather(trial.parent, load(table(tmp_path).with_name("x.published.toml"))).cases
+    assert case.runs.tolist() == [1.0] * (seconds // 2)
 
 
 def test_one_table_and_one_page_are_made_of_them_all(study: Path) -> None:

@@ -59,9 +59,12 @@ def middle_s(rank: Floats) -> Floats:
     return found
 
 
-def blocks(db: Connection, span: Span) -> Blocks:
-    """Cut a span into at most 60 blocks of at least a second; what is left over is left out."""
-    count = max(1, min(MOST_BLOCKS, span.duration_ns // LEAST_NS))
+def blocks(db: Connection, span: Span, most: int | None = MOST_BLOCKS) -> Blocks:
+    """Cut a span into at most so many blocks of at least a second (None: one for each second); what
+    is left over is left out.
+    """
+    seconds = max(1, span.duration_ns // LEAST_NS)
+    count = seconds if most is None else min(most, seconds)
     width_ns = span.duration_ns // count
     cut = Span(span.start_ns, span.start_ns + count * width_ns)
     found = columns(

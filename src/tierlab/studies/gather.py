@@ -33,5 +33,5 @@ def _trial(run: Run) -> Trial | None:
     observed = observe(run)
     if observed.measured is None or not run.has("requests"):
         return None
-    cut = blocks(observed.db, observed.measured)
+    cut = blocks(observed.db, observed.measured, most=None)
     return Trial(run.manifest, cut) if cut.done.any() else None
