@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from tests.environments.obstacle import obstacle
 from tierlab.environments import kvm
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.qemu_domain import QemuDomain
-from tierlab.errors import UserError
 
 FAR_NODE = 1
 """The memory node on which tests of placement want a guest."""
@@ -24,12 +23,8 @@ def hypervisor(domain: QemuDomain) -> int:
 
 def no_kvm() -> str | None:
     """Why no guest can be run by KVM on the second of two nodes here; None if one can."""
-    if os.geteuid() != 0:
-        return "needs root"
+    if (reason := obstacle("qemu")) is not None:
+        return reason
     if not kvm.serves():
         return "KVM does not serve here"
-    try:
-        nodes = Qemu.probe().nodes
-    except UserError as refusal:
-        return str(refusal)
-    return None if FAR_NODE in nodes else "needs two memory nodes"
+    return None if FAR_NODE in Qemu.probe().nodes else "needs two memory nodes"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -12,27 +11,20 @@ import pytest
 
 from tests.command import Start
 from tests.conftest import host
+from tests.environments.obstacle import obstacle
 from tests.trial.left import check_clean_clears, check_nothing_left
-from tierlab.errors import UserError
-from tierlab.trial.life import ENVIRONMENTS
 
 Write = Callable[..., Path]
 BOOTING = "start servers"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.privileged,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.privileged]
 
 
 @pytest.fixture
 def broken_off(environment: str) -> str:
     """The environment, where this machine has it."""
-    try:
-        ENVIRONMENTS[environment].probe()
-    except UserError as refusal:
-        pytest.skip(str(refusal))
+    if (reason := obstacle(environment)) is not None:
+        pytest.skip(reason)
     return environment
 
 

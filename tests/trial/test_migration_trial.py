@@ -13,11 +13,10 @@ import pytest
 import tierlab as api
 from tests.command import Command, Start
 from tests.conftest import host
+from tests.environments.obstacle import needs
 from tests.figures import figure
 from tests.trial.left import check_nothing_left
 from tierlab.environments.base import Capability
-from tierlab.environments.qemu import Qemu
-from tierlab.errors import UserError
 from tierlab.machine.programs import locate
 
 Write = Callable[..., Path]
@@ -34,26 +33,13 @@ host = "second"
 S = 1_000_000_000
 
 
-def obstacle() -> str | None:
-    """Why nothing moves on this machine; None if it does."""
-    if os.geteuid() != 0:
-        return "needs root"
-    if len(os.sched_getaffinity(0)) < 2:
-        return "needs two PUs"
-    if locate("ping") is None:
-        return "needs ping"
-    try:
-        probe = Qemu.probe()
-    except UserError as refusal:
-        return str(refusal)
-    return probe.cannot.get(Capability.MIGRATE)
-
-
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(1500),
-    pytest.mark.skipif(obstacle() is not None, reason=str(obstacle())),
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two PUs"),
+    pytest.mark.skipif(locate("ping") is None, reason="needs ping"),
+    needs("qemu", Capability.MIGRATE),
 ]
 
 

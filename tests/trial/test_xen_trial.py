@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +10,8 @@ import pytest
 import tierlab as api
 from tests.command import Start
 from tests.conftest import host
+from tests.environments.obstacle import needs
 from tests.trial.left import check_nothing_left
-from tierlab.environments.xen import Xen
-from tierlab.errors import UserError
 
 Write = Callable[..., Path]
 TIERS = ("web.1", "app.1", "lb.1", "db.1")
@@ -27,22 +25,11 @@ mapping = { place = "package:1.core:0", memory_node = 1, weight = 512 }
 """On the second socket."""
 
 
-def obstacle() -> str | None:
-    """Why this machine has no Xen; None if it has."""
-    if os.geteuid() != 0:
-        return "needs root"
-    try:
-        Xen.probe()
-    except UserError as refusal:
-        return str(refusal)
-    return None
-
-
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(1500),
-    pytest.mark.skipif(obstacle() is not None, reason=str(obstacle())),
+    needs("xen"),
 ]
 
 
