@@ -8,7 +8,7 @@ AGENT := agent/target/release/tierlab-agent
 APP := apps/rubbos/target/rubbos.jar
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint format bench setup setup-test lock clean
+.PHONY: help demo test test-fast lint format bench setup setup-test image-guest image-xen lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,8 +59,11 @@ setup: ## Install and build what a run needs
 	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP)
 
 setup-test: setup
-	@$(MAKE) -s --no-print-directory $(STAMPS)/packages-test $(STAMPS)/vcsim
-	@test "$$(id -u)" -ne 0 || { $(BIN)/tierlab image build guest && $(BIN)/tierlab image build xen; }
+	@$(MAKE) -s --no-print-directory $(STAMPS)/packages-test
+	@$(MAKE) -s --no-print-directory -j 3 image-guest image-xen $(STAMPS)/vcsim
+
+image-guest image-xen: | $(STAMPS)/packages-test
+	@test "$$(id -u)" -ne 0 || $(BIN)/tierlab image build $(@:image-%=%)
 
 $(STAMPS)/tools: setup/check-tools.sh
 	@setup/check-tools.sh

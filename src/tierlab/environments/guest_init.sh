@@ -53,7 +53,8 @@ fi
 mkdir -p "/root$guest_folder" /root/disk
 if [ -n "$guest_disk" ]; then
     wait_for "/root/dev/${guest_disks}b"
-    mount -t ext4 "/root/dev/${guest_disks}b" /root/disk
+    # Else the kernel writes to it by itself for a while, which would be measured too.
+    mount -t ext4 -o noinit_itable "/root/dev/${guest_disks}b" /root/disk
 fi
 if [ "$guest_disk" = . ]; then
     # All of the folder: nothing of the host's stays mounted, since that could not move with it.
