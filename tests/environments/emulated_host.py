@@ -72,7 +72,7 @@ class EmulatedHost:
         finally:
             disk.unlink()
         said = self._read("said")
-        assert self._read("status") == "0\n", said[-8000:] or console[-2000:]
+        assert self._read("status") == "0\n", f"{said[-8000:]}\n{console[-2000:]}"
 
     def _boot(self, disk: Path, seconds: float) -> str:
         """What its kernel says until it has powered off, or is broken off."""
