@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json as encoder
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
-from tierlab.environments import image_build
-from tierlab.environments.image import RECIPES
+from tierlab.environments import image_build, image_cache
+from tierlab.environments.image import RECIPES, cache_folder
+from tierlab.environments.image_cache import Kept
+from tierlab.report.figures import amount
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 image = typer.Typer(help="The images that guests boot.", no_args_is_help=True)
 
@@ -31,7 +39,7 @@ def build(
     name: Annotated[
         Name, typer.Argument(help="For qemu's guests, or for a host with Xen and its domains.")
     ] = Name.GUEST,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Build an image, unless it is there: once, from this machine's own apt sources."""
     built = image_build.build(RECIPES[name], lambda doing: typer.echo(f"image: {doing}", err=True))
@@ -40,3 +48,65 @@ def build(
         typer.echo(encoder.dumps({"folder": str(built.folder), "bytes": sizes}, indent=2))
     else:
         typer.echo(str(built.folder))
+
+
+@image.command("list")
+def list_images(json: Json = False) -> None:
+    """List the images in the cache: what each is for, its size, when a trial last took it."""
+    kept = image_cache.kept()
+    if json:
+        typer.echo(encoder.dumps([_as_json(each) for each in kept], indent=2))
+        return
+    if not kept:
+        typer.echo(f"{cache_folder()} has no image; 'tierlab image build' makes one.")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("image", "for", "size", "last used", ""):
+        table.add_column(heading, no_wrap=True)
+    for each in kept:
+        table.add_row(
+            each.image.folder.name,
+            ", ".join(each.names) or "no recipe of this version",
+            amount(float(each.size), "B"),
+            datetime.fromtimestamp(each.used, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "in use" if each.held else "",
+        )
+    Console(highlight=False).print(table)
+
+
+@image.command()
+def prune(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Remove the images that no recipe of this version names, unless a running trial has them."""
+    old = image_cache.unnamed()
+    removed = [each for each in old if (not each.held if dry_run else image_cache.drop(each.image))]
+    left = [each for each in old if each not in removed]
+    if json:
+        said: dict[str, Any] = {"dry_run": dry_run}
+        for what, images in (("removed", removed), ("in_use", left)):
+            said[what] = [_as_json(each) for each in images]
+        typer.echo(encoder.dumps(said, indent=2))
+        return
+    _say("would remove" if dry_run else "removed", removed)
+    _say("left, a running trial has it:", left)
+    if not old:
+        typer.echo("no image is of another version")
+
+
+def _say(done: str, images: Sequence[Kept]) -> None:
+    for each in images:
+        typer.echo(f"{done} {each.image.folder} ({amount(float(each.size), 'B')})")
+
+
+def _as_json(each: Kept) -> dict[str, Any]:
+    return {
+        "folder": str(each.image.folder),
+        "for": each.names,
+        "bytes": each.size,
+        "last_used": datetime.fromtimestamp(each.used, UTC).isoformat(timespec="seconds"),
+        "in_use": each.held,
+    }

@@ -145,7 +145,12 @@ def find(name: str) -> Image:
         raise UserError(f"guests are {MACHINE} machines, and this is a {platform.machine()}.")
     image = place(RECIPES[name])
     if not image.folder.exists():
-        raise UserError(
-            f"its guests' image is not built yet; build it with 'tierlab image build {name}'."
-        )
+        raise unbuilt(name)
     return image
+
+
+def unbuilt(name: str) -> UserError:
+    """Say how to build what is not there."""
+    return UserError(
+        f"its guests' image is not built yet; build it with 'tierlab image build {name}'."
+    )

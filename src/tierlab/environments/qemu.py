@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from tierlab.environments import image, kvm, libvirt_daemon
+from tierlab.environments import image, image_cache, kvm, libvirt_daemon
 from tierlab.environments.base import Accelerator, Capability, DomainSpec, Probe
 from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.files import make_folder
@@ -93,7 +93,7 @@ class Qemu(BridgedEnvironment):
         ground = super()._prepare(sysctls)
         folder = self.work / ".guests"
         make_folder(self._ledger, folder, mode=0o700)
-        image_here = image.find("guest")
+        image_here = image_cache.hold("guest")
         self._hypervisor = Hypervisor(
             Hosts(ground), image_here, self.accelerator == "kvm", sysctls, folder
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from tierlab.environments import image
+from tierlab.environments import image, image_cache
 from tierlab.environments.base import Accelerator, Capability, DomainSpec, Probe
 from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.host_domain import Ground
@@ -105,7 +105,7 @@ class Xen(BridgedEnvironment):
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
         ground = super()._prepare(sysctls)
-        self.host = XenHost(ground, image.find("xen"), sysctls)
+        self.host = XenHost(ground, image_cache.hold("xen"), sysctls)
         return ground
 
 
