@@ -8,7 +8,8 @@ import numpy as np
 
 from tierlab.analysis.query import Floats
 from tierlab.report.lines import Line
-from tierlab.report.panels import Panel, Panels
+from tierlab.report.panel import Panel
+from tierlab.report.panels import Panels
 
 _UNSAFE = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
