@@ -43,7 +43,7 @@ def test_a_runtime_that_does_not_run_is_refused_in_its_own_words(
     runc.write_text("#!/bin/sh\necho 'libseccomp.so.2 is missing' >&2; exit 127\n")
     runc.chmod(0o755)
     path = f"{tmp_path}:{SYSTEM_PATH}"
-    monkeypatch.setattr("tierlab.environments.podman.SYSTEM_PATH", path)
+    monkeypatch.setattr("tierlab.environments.runc.SYSTEM_PATH", path)
     with pytest.raises(UserError, match=r"'runc --version' fails \(libseccomp.so.2 is missing\);"):
         Podman.probe()
 

@@ -5,7 +5,6 @@ Source: https://libvirt.org/drvlxc.html and https://libvirt.org/formatdomain.htm
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -18,6 +17,7 @@ from tierlab.environments.container_probe import locate
 from tierlab.environments.entered_domain import INIT, EnteredDomain, shared_memory_size
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.libvirt_daemon import LibvirtDaemon
+from tierlab.environments.overlay_root import OverlayRoot
 
 KIB = 1024
 
@@ -58,29 +58,20 @@ class LxcDomain(EnteredDomain):
     def __init__(self, ground: Ground, spec: DomainSpec, daemon: LibvirtDaemon) -> None:
         super().__init__(ground, spec)
         self._daemon = daemon
-        self._root = daemon.folder / "roots" / spec.name
+        self._root = OverlayRoot(daemon, spec.name)
         self._size = psutil.virtual_memory().total // KIB * KIB
 
     def _make_group(self) -> Group:
         ledger, hierarchy = self._ground.ledger, self._ground.hierarchy
         assert hierarchy is not None  # the environment is refused without control groups
-        self._mount_root()
-        description = self._root / "domain.xml"
+        self._root.mount()
+        description = self._root.folder / "domain.xml"
         description.write_text(self._xml())
         self._virsh("create", str(description))
         self._keep(self._find_init())
         self._group = hierarchy.group(ledger.trial, self._group_name())
         hierarchy.complete(ledger, self._group)
         return self._group
-
-    def _mount_root(self) -> None:
-        """An overlay over the host's root, seen by the daemon alone; it goes with the daemon."""
-        names = ("upper", "work", "merged")
-        upper, work, merged = (self._root / name for name in names)
-        for folder in (upper, work, merged):
-            folder.mkdir(parents=True)
-        options = f"lowerdir=/,upperdir={upper},workdir={work}"
-        self._daemon.run("mount", "-t", "overlay", "-o", options, "overlay", str(merged))
 
     def _xml(self) -> str:
         init, argument = INIT
@@ -90,7 +81,7 @@ class LxcDomain(EnteredDomain):
             "partition": trial_group(self._ground.ledger.trial),
             "init": locate(init) or init,
             "argument": argument,
-            "root": self._root / "merged",
+            "root": self._root.merged,
             "shared": shared_memory_size(),
             "work": self._ground.work,
             "folder": self.folder,
@@ -143,8 +134,7 @@ class LxcDomain(EnteredDomain):
         names = self._virsh("list", "--name").split()
         if self.spec.name in names:
             self._virsh("destroy", self.spec.name)
-        self._daemon.run("umount", "--lazy", str(self._root / "merged"))
-        shutil.rmtree(self._root)
+        self._root.remove()
 
     def _virsh(self, *arguments: str) -> str:
         return self._daemon.virsh(*arguments, subject=self.spec.name)

@@ -6,7 +6,6 @@ processes, so that a difference between the two environments is the containers'.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -14,10 +13,9 @@ from tierlab.environments.base import DomainSpec, Probe
 from tierlab.environments.container_probe import probe_containers
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.host_domain import Ground
-from tierlab.environments.launching import last_words
 from tierlab.environments.podman_domain import PodmanDomain
 from tierlab.environments.podman_storage import Storage
-from tierlab.machine.programs import SYSTEM_PATH
+from tierlab.environments.runc import runtime_fault
 
 PROGRAMS: Mapping[str, str] = {
     "podman": "podman",
@@ -26,8 +24,6 @@ PROGRAMS: Mapping[str, str] = {
     "catatonit": "catatonit",
 }
 """Each with the Debian package that brings it."""
-
-PROBE_SECONDS = 10.0
 
 
 class Podman(HostEnvironment):
@@ -38,7 +34,7 @@ class Podman(HostEnvironment):
     @classmethod
     def probe(cls) -> Probe:
         """Look at rights, programs and control groups; `UserError` if no container can be made."""
-        return probe_containers(cls.name, PROGRAMS, _runtime_fault)
+        return probe_containers(cls.name, PROGRAMS, runtime_fault)
 
     def create(self, spec: DomainSpec) -> PodmanDomain:
         """Make a domain: a folder now, a container when it starts."""
@@ -52,20 +48,3 @@ class Podman(HostEnvironment):
         self._storage = Storage(self.work / ".podman", self._ledger.token)
         self._storage.make(self._ledger)
         return ground
-
-
-def _runtime_fault() -> str | None:
-    """Why runc cannot be run; None if it can."""
-    command = ["runc", "--version"]
-    try:
-        done = subprocess.run(
-            command,
-            env={"PATH": SYSTEM_PATH},
-            capture_output=True,
-            text=True,
-            timeout=PROBE_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"'runc --version' cannot be run ({error})"
-    return None if done.returncode == 0 else f"'runc --version' fails ({last_words(done.stderr)})"

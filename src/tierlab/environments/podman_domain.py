@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 
-from tierlab.environments import podman_groups
 from tierlab.environments.base import DomainSpec
 from tierlab.environments.cgroup import Group, trial_group
 from tierlab.environments.entered_domain import INIT, EnteredDomain, shared_memory_size
@@ -13,6 +12,7 @@ from tierlab.environments.launching import last_words, run_to_end
 from tierlab.environments.ledger import Entry
 from tierlab.environments.podman_storage import Storage
 from tierlab.environments.process import Launch
+from tierlab.environments.runc import announced
 from tierlab.errors import UserError
 
 MOST_FILES, MOST_PROCESSES = 20_000, 32_768
@@ -39,7 +39,7 @@ class PodmanDomain(EnteredDomain):
         identity = self._podman("create", *self._options(), "--rootfs", "/:O", *INIT)
         ledger.amend(entry, id=identity)
         self._group = hierarchy.group(ledger.trial, f"libpod-{identity}")
-        with podman_groups.announced(ledger, f"libpod-{identity}"):
+        with announced(ledger, f"libpod-{identity}"):
             self._podman("start", self.container)
         hierarchy.complete(ledger, self._group)
         self._keep(self._read_pid())

@@ -1,18 +1,23 @@
-"""Control groups that the container's runtime makes, in the ledger before it does.
+"""runc, the runtime below podman and Docker: whether it runs here, and the control groups it makes.
 
-runc makes a container's group in every tree that is mounted, those among them that Tierlab has no
+It makes a container's group in every tree that is mounted, those among them that Tierlab has no
 use for (devices, freezer, systemd's); and leaves the trial's group above it behind.
 """
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tierlab.environments.cgroup import trial_group
+from tierlab.environments.launching import last_words
 from tierlab.environments.ledger import Ledger
 from tierlab.machine.control_groups import roots
+from tierlab.machine.programs import SYSTEM_PATH
+
+PROBE_SECONDS = 10.0
 
 
 @contextmanager
@@ -31,3 +36,20 @@ def announced(ledger: Ledger, name: str) -> Iterator[None]:
             ledger.amend(entry, inode=path.stat().st_ino)
         else:
             ledger.strike(entry)
+
+
+def runtime_fault() -> str | None:
+    """Say why runc cannot be run; None if it can."""
+    command = ["runc", "--version"]
+    try:
+        done = subprocess.run(
+            command,
+            env={"PATH": SYSTEM_PATH},
+            capture_output=True,
+            text=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"'runc --version' cannot be run ({error})"
+    return None if done.returncode == 0 else f"'runc --version' fails ({last_words(done.stderr)})"
