@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.conftest import Traces
+from tierlab.environments.host import HostEnvironment
+from tierlab.environments.ledger import Ledger
+
+
+@contextmanager
+def lasting(kind: type[HostEnvironment], ledger_folder: Path) -> Iterator[HostEnvironment]:
+    """Have an environment for more than one test, which leaves nothing in the end."""
+    trial = f"test{os.getpid()}-{kind.name}"
+    traces = Traces(trial, ledger_folder)
+    made = kind(Ledger(trial, ledger_folder))
+    try:
+        yield made
+    finally:
+        made.destroy()
+    assert traces.none(), traces.found()
 
 
 @contextmanager

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import Traces
-from tests.environments.borrowed import borrowed
+from tests.environments.borrowed import borrowed, lasting
 from tierlab.environments.base import DomainSpec
+from tierlab.environments.docker import Docker
 from tierlab.environments.entered_domain import EnteredDomain
 from tierlab.environments.host import HostEnvironment
-from tierlab.environments.ledger import Ledger
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
@@ -39,20 +37,30 @@ def lxc_here() -> None:
     usable(Lxc)
 
 
-@pytest.fixture(params=[Podman, Lxc], ids=lambda kind: kind.name)
+@pytest.fixture
+def docker_here() -> None:
+    usable(Docker)
+
+
+@pytest.fixture(scope="module", params=[Podman, Docker, Lxc], ids=lambda kind: kind.name)
 def kind(request: pytest.FixtureRequest) -> type[HostEnvironment]:
     return usable(request.param)
 
 
-@pytest.fixture
-def containers(
-    kind: type[HostEnvironment],
-    trial: str,
-    traces: Traces,  # noqa: ARG001 - looks for what is left
+@pytest.fixture(scope="module")
+def kept(
+    kind: type[HostEnvironment], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[HostEnvironment]:
-    made = kind(Ledger(trial))
-    yield made
-    made.destroy()
+    """One serves a module's tests: some have a daemon to start."""
+    with lasting(kind, tmp_path_factory.mktemp("ledger")) as made:
+        yield made
+
+
+@pytest.fixture
+def containers(kept: HostEnvironment) -> Iterator[HostEnvironment]:
+    """The module's, with no domain before the test nor after it."""
+    with borrowed(kept):
+        yield kept
 
 
 @pytest.fixture
@@ -77,9 +85,8 @@ def xen_here() -> None:
 def xen_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Xen]:
     """One serves a module's tests: it takes long to boot."""
     usable(Xen)
-    made = Xen(Ledger(f"test{os.getpid()}-xen", tmp_path_factory.mktemp("ledger")))
-    yield made
-    made.destroy()
+    with lasting(Xen, tmp_path_factory.mktemp("ledger")) as made:
+        yield made
 
 
 @pytest.fixture

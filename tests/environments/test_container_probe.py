@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tierlab.environments.docker import Docker
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.mounts import mount_of
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.privileged
     ("kind", "packages"),
     [
         (Podman, "podman, conmon, runc, catatonit"),
+        (Docker, "docker.io, containerd, runc, catatonit"),
         (Lxc, "libvirt-daemon, libvirt-clients, catatonit"),
     ],
 )

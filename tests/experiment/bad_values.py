@@ -142,8 +142,8 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.environment",
         "kvm",
-        'system.environment must be "native", "podman", "lxc", "qemu", "xen" or "vsphere",'
-        ' not "kvm"',
+        'system.environment must be "native", "podman", "docker", "lxc", "qemu", "xen"'
+        ' or "vsphere", not "kvm"',
     ),
     (
         "system.workload",

@@ -29,7 +29,7 @@ Write = Callable[..., Path]
 TIERS = ("web.1", "app.1", "lb.1", "db.1")
 
 
-@pytest.fixture(params=["podman", "lxc"])
+@pytest.fixture(params=["podman", "docker", "lxc"])
 def environment(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     try:

@@ -20,6 +20,7 @@ GROUP = "programs"
 LOST = {
     "native": "every run",
     "podman": "runs in containers",
+    "docker": "runs in containers of Docker's",
     "lxc": "runs in LXC",
     "qemu": "runs in virtual machines",
     "xen": "runs in domains of Xen's",

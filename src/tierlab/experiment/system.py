@@ -154,10 +154,10 @@ class System(Section):
     """The application, its data and its users; static is one page of the web server's own, with no
     tier behind and no mix."""
 
-    environment: Literal["native", "podman", "lxc", "qemu", "xen", "vsphere"] = "native"
-    """How the servers are isolated from one another; native is bare processes, podman and lxc are a
-    container for each server, qemu a virtual machine for each, xen a domain of Xen's for each,
-    vsphere a virtual machine of a vCenter's for each."""
+    environment: Literal["native", "podman", "docker", "lxc", "qemu", "xen", "vsphere"] = "native"
+    """How the servers are isolated from one another; native is bare processes, podman, docker
+    and lxc are a container for each server, qemu a virtual machine for each, xen a domain of Xen's
+    for each, vsphere a virtual machine of a vCenter's for each."""
 
     mapping: NamedMapping | None = Field(default=None, examples=["one-package"])
     """A mapping of all servers by its name; each takes `vcpus` PUs, or one. Without it, the tiers'

@@ -12,7 +12,7 @@ from tierlab.studies.measured import CaseMeasure, Measured, missing
 
 FACTOR = "system.environment"
 BASE = "native"
-CONTAINERS = ("lxc", "podman")
+CONTAINERS = ("docker", "lxc", "podman")
 MACHINES = ("qemu", "kvm", "xen")
 
 Figure = Callable[[Trial], float | None]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tierlab.environments.base import Environment
+from tierlab.environments.docker import Docker
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.lxc import Lxc
@@ -48,7 +49,7 @@ from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.static import page as static_page
 
 ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
-    kind.name: kind for kind in (Native, Podman, Lxc, Qemu, Xen, Vsphere)
+    kind.name: kind for kind in (Native, Podman, Docker, Lxc, Qemu, Xen, Vsphere)
 }
 STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
 CHECK_S = 0.5

@@ -8,9 +8,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.environments.borrowed import borrowed
+from tests.environments.borrowed import borrowed, lasting
 from tests.environments.conformance.entries import ENVIRONMENTS, Entry
 from tierlab.environments.base import Domain, DomainSpec, Environment
+from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
 
@@ -40,31 +41,34 @@ def entry(
 @pytest.fixture(scope="module")
 def kept(
     entry: Entry, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Environment, Domain] | None]:
-    """An environment and a domain for all tests, where it takes long to boot one."""
-    if not entry.own_kernel or os.geteuid() != 0:
+) -> Iterator[HostEnvironment | None]:
+    """An environment for all tests, where it takes long to make one."""
+    if not (entry.own_kernel or entry.daemon) or os.geteuid() != 0:
         yield None
         return
-    ledger = Ledger(f"test{os.getpid()}-{entry.make.name}", tmp_path_factory.mktemp("ledger"))
-    made = entry.make(ledger)
-    try:
-        yield made, started(made)
-    finally:
-        made.destroy()
+    with lasting(entry.make, tmp_path_factory.mktemp("ledger")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept_domain(entry: Entry, kept: HostEnvironment | None) -> Domain | None:
+    """A domain for all tests, where it takes long to boot one."""
+    return started(kept) if entry.own_kernel and kept is not None else None
 
 
 @pytest.fixture
 def environment(
     entry: Entry,
-    kept: tuple[Environment, Domain] | None,
+    kept: HostEnvironment | None,
+    kept_domain: Domain | None,  # noqa: ARG001 - not lent, so there before the loan
     trial: str,
     traces: object,  # noqa: ARG001
 ) -> Iterator[Environment]:
     if os.geteuid() != 0:
         pytest.skip("needs root")
     if kept is not None:
-        with borrowed(kept[0]):
-            yield kept[0]
+        with borrowed(kept):
+            yield kept
         return
     made = entry.make(Ledger(trial))
     yield made
@@ -72,12 +76,12 @@ def environment(
 
 
 @pytest.fixture
-def domain(environment: Environment, kept: tuple[Environment, Domain] | None) -> Iterator[Domain]:
-    if kept is None:
+def domain(environment: Environment, kept_domain: Domain | None) -> Iterator[Domain]:
+    if kept_domain is None:
         yield started(environment)
         return
-    yield kept[1]
-    kept[1].stop()
+    yield kept_domain
+    kept_domain.stop()
 
 
 def started(environment: Environment) -> Domain:

@@ -12,6 +12,7 @@ import pytest
 from tests.environments.vcenter import vcenter
 from tierlab.environments import qemu, vsphere, xen
 from tierlab.environments.base import Capability, Environment
+from tierlab.environments.docker import Docker
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native
@@ -35,6 +36,8 @@ class Entry:
     own_kernel: bool = False
     """Whether a domain has a kernel, and so an address and a memory, of its own. It takes long to
     boot: one serves all tests."""
+    daemon: bool = False
+    """Whether a daemon must start and end with it: one environment serves all tests."""
     memory: int = 64 << 20
     """A limit, in bytes, that leaves room for small programs."""
     window: float = 4.0
@@ -52,6 +55,7 @@ ENVIRONMENTS = {
     "native": Entry(Native, HOSTS_KERNEL, isolates=False),
     "lxc": Entry(Lxc, HOSTS_KERNEL, isolates=True),
     "podman": Entry(Podman, HOSTS_KERNEL, isolates=True),
+    "docker": Entry(Docker, HOSTS_KERNEL, isolates=True, daemon=True),
     "qemu": Entry(Qemu, frozenset(qemu.NEVER), isolates=True, own_kernel=True, memory=256 << 20),
     "xen": Entry(
         Xen,
