@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import select
 import signal
-import time
 from collections.abc import Callable
 
 SECONDS = 10.0
-LAST_SECONDS, POLL_SECONDS = 2.0, 0.01
-"""For its end once it was killed: a child that the kernel keeps busy does not end by that."""
 
 
 def attempt(action: Callable[[], object]) -> str | None:
     """Run `action` in a forked child; None when it went well, else why not.
 
-    Whatever the child made with namespaces is gone with it, or when the kernel lets go of it.
+    Whatever the child made with namespaces is gone with it.
     """
     reader, writer = os.pipe()
     child = os.fork()
@@ -29,18 +26,12 @@ def attempt(action: Callable[[], object]) -> str | None:
     os.close(reader)
     if not ready:
         os.kill(child, signal.SIGKILL)
-        _wait(child)
-        return f"no answer within {SECONDS:.0f} s"
     _, status = os.waitpid(child, 0)
+    if not ready:
+        return f"no answer within {SECONDS:.0f} s"
     if said or status:
         return said or f"the attempt ended with status {status}"
     return None
-
-
-def _wait(child: int) -> None:
-    deadline = time.monotonic() + LAST_SECONDS
-    while os.waitpid(child, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
 
 
 def _tell(action: Callable[[], object], writer: int) -> None:
