@@ -46,4 +46,4 @@ def test_the_dynamic_cases_begin_uniform_and_change_by_turns() -> None:
     trials = experiment.load(find("vcpu-mapping-dynamic")).trials()
     assert set(planned("vcpu-mapping-dynamic").values()) == {0.0}
     turns = [(change.at_ns // 10**9, change.vcpus) for change in trials[0].change]
-    assert turns == [(at, 2 if at % 12 == 0 else 1) for at in range(6, 48, 6)]
+    assert turns == [(at, 2 if at % 24 == 0 else 1) for at in range(12, 96, 12)]
