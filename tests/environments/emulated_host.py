@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.environments import tick_counter
+from tests.environments import held_vm, tick_counter
 from tierlab.environments import image_build
 from tierlab.environments.guest_disk import make_disk
 from tierlab.environments.guest_words import KERNEL_WORDS
@@ -31,6 +32,9 @@ KERNEL = Recipe(
     modules=(*MODULES, "kvm-amd", "tun", "bridge"),
     init=Path(__file__).with_name("emulated_init.sh").read_text(),
 )
+
+HELD = (sys.executable, "-m", held_vm.__name__)
+"""Start of the command, so that KVM is switched on once."""
 
 JOB = """\
 {environment}
@@ -61,7 +65,7 @@ class EmulatedHost:
         job = JOB.format(
             environment="\n".join(f"export {k}={shlex.quote(v)}" for k, v in names.items()),
             folder=shlex.quote(str(Path.cwd())),
-            command=shlex.join(map(str, command)),
+            command=shlex.join(map(str, (*HELD, *command))),
             results=RESULTS,
         )
         (self.results / "job").write_text(job)

@@ -30,7 +30,7 @@ pytestmark = [
     ),
 ]
 
-SECONDS = 720.0
+SECONDS = 540.0
 SAME = ("PYTHONPATH", "TIERLAB_AGENT")
 """What is said there as it is here, if it is."""
 MODULES = (test_kvm, test_kvm_trial)
