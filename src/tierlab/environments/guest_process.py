@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from signal import SIGKILL, SIGTERM, Signals
-from typing import IO
+from signal import SIGKILL
 
 from tierlab.environments.guest_agent import AgentGoneError, AgentSilentError, GuestAgent
-from tierlab.environments.process import KILL_SECONDS, Process
+from tierlab.environments.process import MOST_FILES
+from tierlab.environments.remote_process import SHELL, RemoteProcess
 
 GROUPS = "/sys/fs/cgroup/tierlab"
-SHELL = "/bin/sh"
 COMMAND_SECONDS = 30.0
 """For a small command in a guest, whose processor may be emulated and contended."""
-MOST_FILES = 65_536
 
 _ENTER = """\
 group=$1 folder=$2 log=$3 files=$4; shift 4
@@ -31,63 +29,40 @@ while ! rmdir "$1" 2>/dev/null; do sleep 0.02; done
 """
 
 
-class GuestProcess(Process):
+class GuestProcess(RemoteProcess):
     """A program that a guest's agent started."""
 
+    unanswered = AgentSilentError
+
     def __init__(self, agent: GuestAgent, pid: int, group: str) -> None:
+        super().__init__(pid)
         self._agent = agent
-        self._pid = pid
         self._group = group
-        self._status: int | None = None
         self.output = ("", "")
         """What it wrote to its standard output and error, once it has ended; empty with a log."""
-
-    @property
-    def pid(self) -> int:
-        """Process id, in the guest."""
-        return self._pid
-
-    @property
-    def stdout(self) -> IO[bytes] | None:
-        """None: it does not leave the guest but by a log."""
-        return None
-
-    def poll(self) -> int | None:
-        """Ask the guest; with a guest that is gone, its programs were killed."""
-        if self._status is None:
-            try:
-                ended = self._agent.ended(self._pid)
-            except AgentGoneError:
-                self._status = -SIGKILL
-            except AgentSilentError:
-                return None  # a guest that is only slow has not ended
-            else:
-                if ended is not None:
-                    self._status = ended.status
-                    self.output = (ended.stdout, ended.stderr)
-        return self._status
-
-    def signal(self, number: Signals) -> None:
-        """Send a signal inside the guest, if it runs."""
-        if self.poll() is None:
-            self._agent.run(
-                [SHELL, "-c", f'kill -{int(number)} "$1"', "kill", str(self._pid)], COMMAND_SECONDS
-            )
 
     def members(self) -> list[int]:
         """List its control group."""
         return pids(self._agent, self._group)
 
-    def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
-        """End it, and what it started, with its control group."""
+    def _ended(self) -> int | None:
         try:
-            self.signal(first)
-            gently = self.wait(grace) is not None
-            self._agent.run([SHELL, "-c", _END, "end", self._group], COMMAND_SECONDS)
+            ended = self._agent.ended(self._pid)
+        except AgentGoneError:
+            return -SIGKILL
         except AgentSilentError:
-            gently = False
-        self.wait(KILL_SECONDS)
-        return gently
+            return None  # a guest that is only slow has not ended
+        if ended is None:
+            return None
+        self.output = (ended.stdout, ended.stderr)
+        return ended.status
+
+    def _have_run(self, argv: Sequence[str]) -> None:
+        self._agent.run(argv, COMMAND_SECONDS)
+
+    def _end_members(self) -> None:
+        """With its control group."""
+        self._have_run([SHELL, "-c", _END, "end", self._group])
 
 
 def start(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
-from typing import IO
+from typing import IO, ClassVar
 
 TOKEN = "TIERLAB_LEDGER"
 """Environment variable of every process of a trial: the token of its ledger."""
@@ -148,6 +148,9 @@ def _signal(pids: Iterable[int], number: Signals) -> None:
 class Process(ABC):
     """A program of the trial, leader of a session of its own."""
 
+    pause: ClassVar[float] = POLL_SECONDS
+    """Between two looks while it is waited for, in seconds."""
+
     @property
     @abstractmethod
     def pid(self) -> int:
@@ -169,7 +172,7 @@ class Process(ABC):
         """
         deadline = time.monotonic() + timeout
         while (status := self.poll()) is None and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
+            time.sleep(self.pause)
         return status
 
     @abstractmethod

@@ -26,9 +26,10 @@ from tierlab.environments.host_domain import CAPABILITIES, Ground, HostDomain
 from tierlab.environments.ledger import Entry
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
+from tierlab.environments.remote_process import SHELL
 from tierlab.environments.removal import GRACE, remove_listed
 from tierlab.environments.vsphere_files import GuestFiles
-from tierlab.environments.vsphere_guest import SHELL, GuestAbsentError, GuestOperations
+from tierlab.environments.vsphere_guest import GuestAbsentError, GuestOperations
 from tierlab.environments.vsphere_machine import ENTRY, Machine
 from tierlab.environments.vsphere_process import WORD, end_all, members, start
 from tierlab.environments.vsphere_session import Session

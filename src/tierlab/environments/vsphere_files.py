@@ -11,7 +11,8 @@ from typing import IO
 
 from tierlab.environments.files import copy_tree
 from tierlab.environments.host import SERVER_USER
-from tierlab.environments.vsphere_guest import SHELL, GuestAbsentError, GuestOperations
+from tierlab.environments.remote_process import SHELL
+from tierlab.environments.vsphere_guest import GuestAbsentError, GuestOperations
 from tierlab.environments.vsphere_process import COMMAND_SECONDS
 
 _FOLDER = 'install -d -o "$2" -g "$(id -g "$2")" "$1"'

@@ -21,10 +21,10 @@ from pyVmomi import vim, vmodl
 
 from tierlab.environments.base import Completed
 from tierlab.environments.launching import last_words
+from tierlab.environments.remote_process import SHELL
 from tierlab.environments.vsphere_session import Session, answered
 from tierlab.errors import UserError
 
-SHELL = "/bin/sh"
 LEAST_WAIT_SECONDS, MOST_WAIT_SECONDS = 0.02, 0.5
 TRANSFER_SECONDS = DO_SECONDS = 600.0
 """For what may be large."""

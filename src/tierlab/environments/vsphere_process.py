@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from signal import SIGKILL, SIGTERM, Signals
-from typing import IO
+from signal import SIGKILL
 
-from tierlab.environments.process import KILL_SECONDS, MOST_FILES, Process
-from tierlab.environments.vsphere_guest import SHELL, GuestAbsentError, GuestOperations
+from tierlab.environments.process import MOST_FILES
+from tierlab.environments.remote_process import SHELL, RemoteProcess
+from tierlab.environments.vsphere_guest import GuestAbsentError, GuestOperations
 from tierlab.errors import UserError
 
 WORD = "TIERLAB_PROGRAM"
@@ -17,8 +16,6 @@ WORD = "TIERLAB_PROGRAM"
 ends with its parent, which here is a shell of the vCenter's that ends at once."""
 COMMAND_SECONDS = 60.0
 """For a small command in a guest."""
-POLL_SECONDS = 0.1
-"""Between two looks: each is a call to the vCenter."""
 
 _ENTER = """\
 folder=$1 log=$2 pid=$3 most=$4; shift 4
@@ -44,65 +41,36 @@ while all=$({_MEMBERS}) && [ -n "$all" ]; do kill -KILL $all 2>/dev/null; sleep 
 """A program is known by what it was started with, whatever it became since."""
 
 
-class VsphereProcess(Process):
+class VsphereProcess(RemoteProcess):
     """A program that the vCenter had started."""
+
+    unanswered = GuestAbsentError
+    pause = 0.1  # each look is a call to the vCenter
 
     def __init__(self, guest: GuestOperations, number: int, word: str, pid: int) -> None:
         """`number`: at the vCenter. `word`: what its environment, and that of all that it starts,
         is known by (see `members`).
         """
+        super().__init__(pid)
         self._guest = guest
         self._number = number
         self._word = word
-        self._pid = pid
-        self._status: int | None = None
-
-    @property
-    def pid(self) -> int:
-        """Process id, in the guest."""
-        return self._pid
-
-    @property
-    def stdout(self) -> IO[bytes] | None:
-        """None: it does not leave the guest but by a log."""
-        return None
-
-    def poll(self) -> int | None:
-        """Ask the vCenter; with a guest that is gone, its programs were killed."""
-        if self._status is None:
-            try:
-                self._status = self._guest.ended(self._number)
-            except GuestAbsentError:
-                self._status = -SIGKILL
-        return self._status
-
-    def wait(self, timeout: float) -> int | None:
-        """Ask now and then."""
-        deadline = time.monotonic() + timeout
-        while (status := self.poll()) is None and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
-        return status
-
-    def signal(self, number: Signals) -> None:
-        """Send a signal inside the guest, if it runs."""
-        if self.poll() is None:
-            kill = [SHELL, "-c", f'kill -{int(number)} "$1"', "kill", str(self._pid)]
-            self._guest.succeeds(kill, COMMAND_SECONDS)
 
     def members(self) -> list[int]:
         """List those with its word."""
         return members(self._guest, self._word)
 
-    def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
-        """End it, and what it started."""
+    def _ended(self) -> int | None:
         try:
-            self.signal(first)
-            gently = self.wait(grace) is not None
-            end_all(self._guest, self._word)
+            return self._guest.ended(self._number)
         except GuestAbsentError:
-            gently = False
-        self.wait(KILL_SECONDS)
-        return gently
+            return -SIGKILL
+
+    def _have_run(self, argv: Sequence[str]) -> None:
+        self._guest.succeeds(argv, COMMAND_SECONDS)
+
+    def _end_members(self) -> None:
+        end_all(self._guest, self._word)
 
 
 def start(

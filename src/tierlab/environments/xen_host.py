@@ -16,12 +16,13 @@ from tierlab.environments.addresses import BRIDGED
 from tierlab.environments.files import make_folder
 from tierlab.environments.guest_agent import AgentSilentError, GuestAgent
 from tierlab.environments.guest_disk import SIZE
-from tierlab.environments.guest_process import SHELL, GuestProcess
+from tierlab.environments.guest_process import GuestProcess
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.image import XEN_VERSION, Image
 from tierlab.environments.launching import last_words, launch_program
 from tierlab.environments.netns import Namespace
 from tierlab.environments.process import POLL_SECONDS, Launch, Process
+from tierlab.environments.remote_process import SHELL
 from tierlab.environments.xen_machine import DESCRIPTION, Seat, XenMachine
 from tierlab.environments.xen_toolstack import DISK, LOOK, Seen, looked
 from tierlab.errors import UserError
