@@ -76,6 +76,14 @@ def guests_here() -> None:
     usable(Qemu)
 
 
+@pytest.fixture(scope="module")
+def qemu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qemu]:
+    """One serves a module's tests."""
+    usable(Qemu)
+    with lasting(Qemu, tmp_path_factory.mktemp("ledger")) as made:
+        yield made
+
+
 @pytest.fixture
 def xen_here() -> None:
     usable(Xen)

@@ -32,7 +32,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before, listened = host(), sockets()
-    file = experiment(users=6, up=10, run=30, down=5)
+    file = experiment(users=6, up=5, run=20, down=3)
     command = tierlab("run", file, *IN_QEMU)
     command.wait_for("runtime")
     check_nothing_beyond(f"t-001-{command.process.pid}", listened)

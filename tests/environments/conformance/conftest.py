@@ -19,7 +19,7 @@ MARKS = {"qemu": pytest.mark.slow, "xen": pytest.mark.slow}
 
 
 @pytest.fixture(
-    scope="module",  # so that all tests of one come before those of the next
+    scope="package",  # so that all tests of one come before those of the next
     params=[pytest.param(name, marks=MARKS.get(name, ())) for name in ENVIRONMENTS],
 )
 def entry(
@@ -38,7 +38,7 @@ def entry(
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def kept(
     entry: Entry, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[HostEnvironment | None]:
@@ -50,7 +50,7 @@ def kept(
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def kept_domain(entry: Entry, kept: HostEnvironment | None) -> Domain | None:
     """A domain for all tests, where it takes long to boot one."""
     return started(kept) if entry.own_kernel and kept is not None else None
