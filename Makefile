@@ -17,11 +17,14 @@ demo: setup ## Set up, run RUBBoS on four real tiers, open the answer: runs/demo
 	@$(BIN)/tierlab demo
 
 # The machine is shared: what fails is run again alone, at most twice; what fails three times fails.
-# Two tests at a time, where neither measures time.
+# Two tests at a time, where neither measures time: an emulated guest that boots keeps one core busy,
+# or little more. One worker has all tests of a module, which share a guest, or a host with Xen.
 test: setup-test ## Set up and pass every test (about an hour: guests and Xen are emulated)
 	cd agent && cargo test --locked --workspace --quiet
 	cd apps/rubbos && mvn -q -B test
-	$(BIN)/python tests/again.py -m "not alone" --durations 20 --numprocesses 2 --dist worksteal
+	$(BIN)/python tests/again.py -m "not alone and not paired" --durations 20 --numprocesses 2 --dist worksteal
+	$(BIN)/python tests/again.py -m paired --durations 20 --numprocesses 2 --dist loadfile \
+	    --no-loadscope-reorder
 	$(BIN)/python tests/again.py -m alone --durations 40
 
 test-fast: setup ## The tests that take seconds

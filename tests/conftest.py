@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -16,26 +17,47 @@ from tests.figures import FIGURES
 
 _NUMBERS = itertools.count(1)
 ALONE = (
-    *("capture", "disturb", "drive", "environments", "link", "machine", "sample"),
-    "report/test_browser.py",
+    *("capture", "disturb", "drive", "environments", "machine", "sample"),
+    *("link/test_links.py", "report/test_browser.py"),
     *("rubbos/test_load.py", "rubbos/test_soft_resources.py"),
     *("servers/test_neighbours.py", "servers/test_without_privilege.py"),
     *("trial/test_container_trials.py", "trial/test_disturbed.py", "trial/test_guests.py"),
-    *("trial/test_guests_broken_off.py", "trial/test_kvm_trial.py"),
+    "trial/test_kvm_trial.py",
     *("trial/test_echoes.py", "trial/test_main_job.py", "trial/test_migration_trial.py"),
     *("trial/test_neighbours_trial.py", "trial/test_qemu_trial.py", "trial/test_vsphere_trial.py"),
     "trial/test_xen_trial.py",
     *("trial/test_very_long_explained.py", "trial/test_without_root.py"),
 )
-"""Folders and modules whose tests are marked `alone`."""
+"""Folders and modules whose tests are marked `alone`, but for those of `PAIRED`."""
+PAIRED = (
+    *("environments/test_xen.py", "trial/test_guests_broken_off.py"),
+    *("environments/test_image_build.py", "environments/test_qemu.py"),
+)
+"""Modules whose tests are marked `paired`: those that take longest first, lest one ends alone."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what nothing may run beside."""
+    """Mark what nothing may run beside, and what only one of its own kind may."""
     folder = Path(__file__).parent
+    paired = {folder / name: number for number, name in enumerate(PAIRED)}
+    items.sort(key=lambda item: paired.get(item.path, -1))
     for item in items:
-        if any(item.path.is_relative_to(folder / name) for name in ALONE):
+        if item.path in paired:
+            item.add_marker("paired")
+        elif any(item.path.is_relative_to(folder / name) for name in ALONE):
             item.add_marker("alone")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Have a worker process of xdist's give away what its tests measured."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["figures"] = FIGURES
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take it from one that ends; one that died gives nothing."""
+    FIGURES.extend(getattr(node, "workeroutput", {}).get("figures", ()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

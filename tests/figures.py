@@ -1,7 +1,7 @@
 """Figures that tests measured beside what they hold them against, for the log.
 
-pytest shows nobody what a passing test printed; the root conftest lists these at its end. A worker
-process of xdist's keeps its own to itself.
+pytest shows nobody what a passing test printed; the root conftest lists these at its end, those of
+xdist's worker processes too.
 """
 
 from __future__ import annotations
