@@ -66,7 +66,7 @@ def holder() -> Iterator[Callable[[], subprocess.Popen[str]]]:
 
 
 def image_verb(*arguments: str) -> Result:
-    return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["image", *arguments])
+    return CliRunner(env={"COLUMNS": "80"}).invoke(app, ["image", *arguments])
 
 
 def test_each_image_is_listed_with_what_it_is_for_the_last_used_first() -> None:
@@ -74,7 +74,7 @@ def test_each_image_is_listed_with_what_it_is_for_the_last_used_first() -> None:
     said = [" ".join(line.split()) for line in image_verb("list").stdout.splitlines()[1:]]
     assert said == [
         f"{new.name} guest 3 KiB 1970-01-03 00:00 UTC",
-        f"{old.name} no recipe of this version 3 KiB 1970-01-02 00:00 UTC",
+        f"{old.name} another version 3 KiB 1970-01-02 00:00 UTC",
     ]
     found = json.loads(image_verb("list", "--json").stdout)
     assert [(each["for"], each["bytes"], each["in_use"]) for each in found] == [

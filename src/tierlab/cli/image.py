@@ -66,7 +66,7 @@ def list_images(json: Json = False) -> None:
     for each in kept:
         table.add_row(
             each.image.folder.name,
-            ", ".join(each.names) or "no recipe of this version",
+            ", ".join(each.names) or "another version",
             amount(float(each.size), "B"),
             datetime.fromtimestamp(each.used, UTC).strftime("%Y-%m-%d %H:%M UTC"),
             "in use" if each.held else "",
