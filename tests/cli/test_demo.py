@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierlab.cli import demo as module
-from tierlab.environments.base import Capability, Probe
+from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.native import Native
 from tierlab.experiment import Experiment
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.environments.borrowed import borrowed, lasting
-from tierlab.environments.base import DomainSpec
 from tierlab.environments.docker import Docker
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.entered_domain import EnteredDomain
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.lxc import Lxc

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from tierlab.environments.base import Environment
+from tierlab.environments.environment import Environment
 
 PORT = 7777
 EVERY_S = 0.01

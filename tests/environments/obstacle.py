@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tierlab.environments.base import Capability
+from tierlab.environments.capability import Capability
 from tierlab.errors import UserError
 from tierlab.trial.life import ENVIRONMENTS
 

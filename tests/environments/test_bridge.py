@@ -20,7 +20,7 @@ import pytest
 
 from tests.environments.veth_guest import Veth, VethDomain
 from tierlab.environments.addresses import BRIDGED, LOOPBACK
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.trial.agent import binary
 from tierlab.trial.clock_reading import PORT, read_clock

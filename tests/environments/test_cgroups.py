@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from tierlab.environments import cgroup_v2
-from tierlab.environments.base import Capability, DomainStats, Placement
+from tierlab.environments.capability import Capability
 from tierlab.environments.cgroup import Group
 from tierlab.environments.cgroup_find import find_hierarchy
 from tierlab.environments.cgroup_mixed import Mixed
 from tierlab.environments.cgroup_v1 import V1
 from tierlab.environments.cgroup_v2 import V2
+from tierlab.environments.domain import DomainStats
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import Placement
 from tierlab.environments.removal import remove_all
 from tierlab.errors import UserError
 from tierlab.machine.control_groups import with_controller

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OWNER = """
 import sys, time
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
 

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import Traces
 from tests.figures import figure
 from tierlab.cli.clean import clean
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.entered_domain import EnteredDomain
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.process import Process, is_alive, stat
@@ -27,7 +27,7 @@ READY_SECONDS = 1.0
 OWNER = """
 import sys
 from importlib import import_module
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 
 trial, module, kind = sys.argv[1:]

@@ -11,10 +11,10 @@ import pytest
 from tests.conftest import Traces
 from tests.environments.borrowed import borrowed, lasting
 from tierlab.environments import docker_daemon
-from tierlab.environments.base import DomainSpec
 from tierlab.environments.cgroup import trial_group
 from tierlab.environments.docker import Docker
 from tierlab.environments.docker_domain import DockerDomain
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError

@@ -18,8 +18,9 @@ import pytest
 from tests.environments.echoing import Client, connected, echo_server
 from tests.environments.guests import FAR_NODE, hypervisor, no_kvm
 from tests.figures import figure
-from tierlab.environments.base import DomainSpec, Placement
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import Placement
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.qemu_domain import QemuDomain
 from tierlab.machine.hwloc import pus_at

@@ -8,10 +8,11 @@ import psutil
 import pytest
 
 from tests.conftest import Traces
-from tierlab.environments.base import DomainSpec, Placement
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.lxc_domain import LxcDomain
+from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 
 pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("lxc_here")]

@@ -15,8 +15,9 @@ from tests.environments.echoing import EVERY_S, Client, connected, echo_server
 from tests.figures import figure
 from tests.tries import best_of
 from tierlab.cli.clean import clean
-from tierlab.environments.base import DomainSpec, Move, Placement
+from tierlab.environments.domain import DomainSpec, Move
 from tierlab.environments.ledger import read
+from tierlab.environments.placement import Placement
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.qemu_domain import QemuDomain
 from tierlab.environments.qemu_process import hypervisors
@@ -30,7 +31,7 @@ SLACK_S = 1.0
 
 OWNER = """
 import sys
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.qemu import Qemu
 

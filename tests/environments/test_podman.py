@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
-from tierlab.environments.base import DomainSpec, Placement
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import Placement
 from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
 

@@ -15,7 +15,8 @@ from tests.conftest import Traces
 from tests.environments import disk_books
 from tests.environments.guests import hypervisor
 from tierlab.cli.clean import clean
-from tierlab.environments.base import DomainSpec, Placement, Topology
+from tierlab.environments.domain import DomainSpec, Topology
+from tierlab.environments.placement import Placement
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.qemu_domain import QemuDomain
 from tierlab.errors import UserError
@@ -28,7 +29,7 @@ TWO_PUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two
 
 OWNER = """
 import sys
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.qemu import Qemu
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tierlab.environments.base import Topology
+from tierlab.environments.domain import Topology
 from tierlab.environments.guest_words import link
 from tierlab.environments.image import Image
 from tierlab.environments.qemu_xml import Guest, document, elsewhere

@@ -10,7 +10,7 @@ from tests.conftest import Traces
 from tests.environments.conftest import usable
 from tests.figures import figure
 from tests.tries import best_of
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.qemu import Qemu

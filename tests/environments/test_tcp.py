@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tierlab.environments import host_probe, tcp
-from tierlab.environments.base import Capability
+from tierlab.environments.capability import Capability
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
 from tierlab.environments.process import Process

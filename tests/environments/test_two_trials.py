@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tierlab.environments.base import DomainSpec, Placement
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
 from tierlab.environments.netns import FOLDER
+from tierlab.environments.placement import Placement
 
 pytestmark = pytest.mark.privileged
 

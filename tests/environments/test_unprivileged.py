@@ -13,7 +13,9 @@ import pytest
 SCRIPT = """
 import json, os, sys, time
 from pathlib import Path
-from tierlab.environments.base import Capability, DomainSpec, Placement
+from tierlab.environments.capability import Capability
+from tierlab.environments.domain import DomainSpec
+from tierlab.environments.placement import Placement
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
 from tierlab.errors import UserError

@@ -20,8 +20,9 @@ from tests.environments.vcenter import certificate, vcenter
 from tierlab.cli.clean import clean
 from tierlab.cli.main import app
 from tierlab.environments import vsphere_settings
-from tierlab.environments.base import DomainSpec, Placement
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger, accounts
+from tierlab.environments.placement import Placement
 from tierlab.environments.process import TOKEN
 from tierlab.environments.vsphere import Vsphere
 from tierlab.environments.vsphere_domain import PREPARE, VsphereDomain
@@ -31,7 +32,7 @@ from tierlab.machine.hwloc import pus_at
 
 OWNER = """
 import sys, time
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.vsphere import Vsphere
 

@@ -16,7 +16,8 @@ from tests.environments import disk_books
 from tests.figures import figure
 from tierlab import experiment
 from tierlab.cli.clean import clean
-from tierlab.environments.base import DomainSpec, Placement
+from tierlab.environments.domain import DomainSpec
+from tierlab.environments.placement import Placement
 from tierlab.environments.xen import Xen
 from tierlab.environments.xen_accounts import SECONDS, XenAccounts
 from tierlab.environments.xen_domain import XenDomain

@@ -15,10 +15,11 @@ from typing import ClassVar
 import pyroute2
 
 from tierlab.environments.addresses import BRIDGED
-from tierlab.environments.base import Capability, DomainSpec, Inside, Probe
 from tierlab.environments.bridge import gateway
 from tierlab.environments.bridged import BridgedEnvironment
+from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.cgroup import Group
+from tierlab.environments.domain import DomainSpec, Inside
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.host_probe import probe_host
 from tierlab.environments.launching import launch_program

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tierlab.cli import doctor as module
 from tierlab.cli import run_needs
 from tierlab.cli.main import app
-from tierlab.environments.base import Capability, Probe
+from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.native import Native
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict

@@ -9,9 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tierlab.environments.base import Domain, DomainSpec, Placement
+from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native import Native
+from tierlab.environments.placement import Placement
 
 from .conftest import Start
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tierlab import experiment
-from tierlab.environments.base import Capability, Probe
+from tierlab.environments.capability import Capability, Probe
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 from tierlab.servers.placement import check_placements, vcpus

@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 
 from tierlab import experiment
-from tierlab.environments.base import Domain, DomainSpec, Environment
+from tierlab.environments.domain import Domain, DomainSpec
+from tierlab.environments.environment import Environment
 from tierlab.environments.files import copy_tree
 from tierlab.servers.application import Application, Pages
 from tierlab.servers.base import Endpoint, Site

@@ -11,7 +11,8 @@ import pytest
 from tests.trial.conftest import EXPERIMENT
 from tierlab.cli.truth import told
 from tierlab.environments.addresses import LOOPBACK
-from tierlab.environments.base import Capability, Placement, Probe
+from tierlab.environments.capability import Capability, Probe
+from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.disturb import CLASSES

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Traces
 from tests.environments.veth_guest import Veth
 from tests.tries import best_of
-from tierlab.environments.base import DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
 from tierlab.machine.programs import locate

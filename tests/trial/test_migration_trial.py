@@ -16,7 +16,7 @@ from tests.conftest import host
 from tests.environments.obstacle import needs
 from tests.figures import figure
 from tests.trial.left import check_nothing_left
-from tierlab.environments.base import Capability
+from tierlab.environments.capability import Capability
 from tierlab.machine.programs import locate
 
 Write = Callable[..., Path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tierlab.environments.addresses import LOOPBACK
-from tierlab.environments.base import Placement
+from tierlab.environments.placement import Placement
 from tierlab.experiment import Experiment, Observe
 from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials

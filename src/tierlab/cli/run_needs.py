@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tierlab.environments.base import Capability
+from tierlab.environments.capability import Capability
 from tierlab.environments.host import WORK_ROOT, HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from signal import SIGCONT, SIGKILL, SIGSTOP
 
-from tierlab.environments.base import Domain
+from tierlab.environments.domain import Domain
 from tierlab.environments.neighbour import Neighbour
 from tierlab.environments.process import Process, stat
 from tierlab.errors import UserError

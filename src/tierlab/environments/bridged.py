@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from tierlab.environments import bridge
 from tierlab.environments.addresses import BRIDGED, Addresses
-from tierlab.environments.base import Domain, DomainSpec, Environment
+from tierlab.environments.domain import Domain, DomainSpec
+from tierlab.environments.environment import Environment
 from tierlab.environments.host import UNKNOWN, HostEnvironment
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.native_domain import NativeDomain

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from tierlab.environments.base import Capability, DomainStats, Placement
+from tierlab.environments.capability import Capability
+from tierlab.environments.domain import DomainStats
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list
 

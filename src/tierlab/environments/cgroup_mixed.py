@@ -7,9 +7,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TypeVar
 
-from tierlab.environments.base import DomainStats, Placement
 from tierlab.environments.cgroup import DISK_CONTROLLERS, Group, Hierarchy
+from tierlab.environments.domain import DomainStats
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import Placement
 
 Found = TypeVar("Found", Placement, DomainStats)
 

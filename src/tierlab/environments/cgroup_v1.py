@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tierlab.environments.base import DomainStats
 from tierlab.environments.cgroup import Files, Group, Versioned, number, read, write
+from tierlab.environments.domain import DomainStats
 from tierlab.environments.ledger import Ledger
 
 CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "blkio", "pids")

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from tierlab.environments.base import WEIGHT_STEP, DomainStats
 from tierlab.environments.cgroup import Files, Group, Versioned, number, read, write
+from tierlab.environments.domain import DomainStats
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import WEIGHT_STEP
 from tierlab.errors import UserError
 
 CONTROLLERS = ("cpu", "cpuset", "memory", "io", "pids")

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tierlab.environments.base import Capability, Probe
+from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.container_root import obstacle
 from tierlab.environments.host_probe import probe_host
 from tierlab.errors import UserError

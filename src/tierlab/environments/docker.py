@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from tierlab.environments import docker_daemon
-from tierlab.environments.base import DomainSpec, Probe
+from tierlab.environments.capability import Probe
 from tierlab.environments.container_probe import probe_containers
 from tierlab.environments.docker_daemon import DockerDaemon
 from tierlab.environments.docker_domain import DockerDomain
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.runc import runtime_fault

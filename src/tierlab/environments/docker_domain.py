@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tierlab.environments.base import DomainSpec
 from tierlab.environments.cgroup import Group
 from tierlab.environments.container_probe import locate
 from tierlab.environments.docker_daemon import IMAGE, DockerDaemon
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.entered_domain import INIT, EnteredDomain, shared_memory_size
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.overlay_root import OverlayRoot

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tierlab.environments.base import DomainSpec
 from tierlab.environments.container_root import obstacle
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.host_domain import CAPABILITIES, Ground, HostDomain
 from tierlab.environments.process import Identity, Launch, identify, is_alive
 from tierlab.errors import UserError

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tierlab.environments import guest_process
-from tierlab.environments.base import Completed, DomainSpec, Inside, listed
+from tierlab.environments.domain import Completed, DomainSpec, Inside
 from tierlab.environments.guest_agent import AgentSilentError, GuestAgent
 from tierlab.environments.guest_disk import STAGE, DiskFolders
 from tierlab.environments.guest_process import COMMAND_SECONDS, GROUPS, GuestProcess
 from tierlab.environments.host_domain import CAPABILITIES, Ground, HostDomain
+from tierlab.environments.placement import listed
 from tierlab.environments.process import Process
 from tierlab.environments.removal import GRACE
 from tierlab.errors import UserError

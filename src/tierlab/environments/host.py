@@ -18,14 +18,17 @@ import psutil
 
 from tierlab.environments import netns
 from tierlab.environments.bare_neighbour import BareNeighbour
-from tierlab.environments.base import Capability, DomainSpec, Environment, Placement
+from tierlab.environments.capability import Capability
 from tierlab.environments.cgroup import Hierarchy
 from tierlab.environments.cgroup_find import find_hierarchy
+from tierlab.environments.domain import DomainSpec
+from tierlab.environments.environment import Environment
 from tierlab.environments.files import make_folder
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.neighbour import Neighbour
+from tierlab.environments.placement import Placement
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import remove_listed

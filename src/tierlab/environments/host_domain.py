@@ -13,20 +13,14 @@ from subprocess import STDOUT
 from typing import ClassVar
 
 from tierlab.environments import netns
-from tierlab.environments.base import (
-    Capability,
-    Completed,
-    Domain,
-    DomainSpec,
-    DomainStats,
-    Move,
-    Placement,
-)
+from tierlab.environments.capability import Capability
 from tierlab.environments.cgroup import Group, Hierarchy
 from tierlab.environments.device import device_of
+from tierlab.environments.domain import Completed, Domain, DomainSpec, DomainStats, Move
 from tierlab.environments.files import copy_tree
 from tierlab.environments.launching import launch_program, run_to_end
 from tierlab.environments.ledger import Entry, Ledger
+from tierlab.environments.placement import Placement
 from tierlab.environments.process import Launch, Process, end
 from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import GRACE, remove_listed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from tierlab.environments.base import Capability, Probe
+from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.cgroup_find import find_hierarchy
 from tierlab.environments.tcp import obstacle
 from tierlab.machine import topology

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 
-from tierlab.environments.base import Completed
+from tierlab.environments.domain import Completed
 from tierlab.environments.entered_process import EnteredProcess
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import (

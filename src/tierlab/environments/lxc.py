@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from tierlab.environments import libvirt_daemon
-from tierlab.environments.base import DomainSpec, Probe
+from tierlab.environments.capability import Probe
 from tierlab.environments.container_probe import probe_containers
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.libvirt_daemon import LibvirtDaemon

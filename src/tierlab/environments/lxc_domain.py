@@ -11,13 +11,15 @@ from xml.sax.saxutils import escape
 
 import psutil
 
-from tierlab.environments.base import Capability, DomainSpec, Placement
+from tierlab.environments.capability import Capability
 from tierlab.environments.cgroup import Group, trial_group
 from tierlab.environments.container_probe import locate
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.entered_domain import INIT, EnteredDomain, shared_memory_size
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.libvirt_daemon import LibvirtDaemon
 from tierlab.environments.overlay_root import OverlayRoot
+from tierlab.environments.placement import Placement
 
 KIB = 1024
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tierlab.environments.base import Capability, DomainSpec, Probe
+from tierlab.environments.capability import Capability, Probe
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.host_probe import probe_host
 from tierlab.environments.native_domain import NativeDomain

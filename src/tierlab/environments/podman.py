@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from tierlab.environments.base import DomainSpec, Probe
+from tierlab.environments.capability import Probe
 from tierlab.environments.container_probe import probe_containers
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.podman_domain import PodmanDomain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import resource
 
-from tierlab.environments.base import DomainSpec
 from tierlab.environments.cgroup import Group, trial_group
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.entered_domain import INIT, EnteredDomain, shared_memory_size
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.launching import last_words, run_to_end

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tierlab.environments.base import DomainSpec, DomainStats, Move, Placement, listed
 from tierlab.environments.cgroup import Group
+from tierlab.environments.domain import DomainSpec, DomainStats, Move
 from tierlab.environments.guest_agent import GuestAgent
 from tierlab.environments.guest_disk import STAGE, WHOLE, WholeDisk, make_disk
 from tierlab.environments.guest_domain import USUAL_MEMORY, GuestDomain, check_seats, seats
@@ -15,6 +15,7 @@ from tierlab.environments.guest_words import SHARE, link
 from tierlab.environments.host_domain import Ground, HostDomain
 from tierlab.environments.image import Image
 from tierlab.environments.ledger import Entry
+from tierlab.environments.placement import Placement, listed
 from tierlab.environments.qemu_hosts import Hosts
 from tierlab.environments.qemu_machine import Machine
 from tierlab.environments.qemu_xml import Guest

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tierlab.environments.base import Move, listed
 from tierlab.environments.cgroup import Group
+from tierlab.environments.domain import Move
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import listed
 from tierlab.environments.process import Identity, identify, is_alive
 from tierlab.environments.qemu_hosts import Hosts
 from tierlab.environments.qemu_migration import last_move, move, state_file

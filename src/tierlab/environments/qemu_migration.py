@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tierlab.environments.base import Move
+from tierlab.environments.domain import Move
 from tierlab.environments.libvirt_daemon import LibvirtDaemon
 from tierlab.environments.qemu_xml import Guest, elsewhere
 from tierlab.errors import UserError

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tierlab.environments.base import Topology
+from tierlab.environments.domain import Topology
 from tierlab.environments.guest_words import CHANNEL, SHARE, Link, Told
 from tierlab.environments.image import Image
 from tierlab.environments.process import TOKEN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierlab.environments.base import Capability
+from tierlab.environments.capability import Capability
 from tierlab.errors import UserError
 
 _DOING: Mapping[Capability, str] = {

@@ -9,8 +9,9 @@ from pyVmomi import vim
 
 from tierlab.environments import vsphere_settings
 from tierlab.environments.addresses import Addresses
-from tierlab.environments.base import Capability, DomainSpec, Probe
 from tierlab.environments.bridged import reached
+from tierlab.environments.capability import Capability, Probe
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.files import make_folder
 from tierlab.environments.host import UNKNOWN, HostEnvironment
 from tierlab.environments.host_domain import Ground

@@ -7,23 +7,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tierlab.environments.base import (
-    Capability,
+from tierlab.environments.capability import Capability
+from tierlab.environments.domain import (
     Completed,
     Domain,
     DomainSpec,
     DomainStats,
     Inside,
     Move,
-    Placement,
     Topology,
-    listed,
 )
 from tierlab.environments.guest_agent import PATH
 from tierlab.environments.guest_domain import USUAL_MEMORY
 from tierlab.environments.host import SERVER_USER
 from tierlab.environments.host_domain import CAPABILITIES, Ground, HostDomain
 from tierlab.environments.ledger import Entry
+from tierlab.environments.placement import Placement, listed
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
 from tierlab.environments.remote_process import SHELL

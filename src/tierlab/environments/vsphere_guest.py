@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from pyVmomi import vim, vmodl
 
-from tierlab.environments.base import Completed
+from tierlab.environments.domain import Completed
 from tierlab.environments.launching import last_words
 from tierlab.environments.remote_process import SHELL
 from tierlab.environments.vsphere_session import Session, answered

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyVmomi import vim
 
-from tierlab.environments.base import Placement
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.placement import Placement
 from tierlab.environments.vsphere_session import Session, answered, finish
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list

@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import ClassVar
 
 from tierlab.environments import image, image_cache
-from tierlab.environments.base import Accelerator, Capability, DomainSpec, Probe
 from tierlab.environments.bridged import BridgedEnvironment
+from tierlab.environments.capability import Capability, Probe
+from tierlab.environments.domain import DomainSpec
+from tierlab.environments.environment import Accelerator
 from tierlab.environments.host_domain import Ground
 from tierlab.environments.host_probe import probe_host
 from tierlab.environments.xen_accounts import XenAccounts

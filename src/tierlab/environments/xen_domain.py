@@ -6,19 +6,14 @@ import time
 from dataclasses import replace
 
 from tierlab.environments import xen_toolstack
-from tierlab.environments.base import (
-    Capability,
-    DomainSpec,
-    DomainStats,
-    Placement,
-    Topology,
-    listed,
-)
+from tierlab.environments.capability import Capability
+from tierlab.environments.domain import DomainSpec, DomainStats, Topology
 from tierlab.environments.guest_agent import GuestAgent
 from tierlab.environments.guest_domain import USUAL_MEMORY, GuestDomain, check_seats, seats
 from tierlab.environments.guest_process import GuestProcess
 from tierlab.environments.guest_words import Told, link
 from tierlab.environments.host_domain import Ground, HostDomain
+from tierlab.environments.placement import Placement, listed
 from tierlab.environments.xen_host import XenHost
 from tierlab.environments.xen_machine import NEAR, PUS, ROOT_DEVICE, Seat
 from tierlab.environments.xen_toolstack import MIB, Description, Kernel, Seen

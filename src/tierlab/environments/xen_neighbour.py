@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from importlib import resources
 
-from tierlab.environments.base import Placement
 from tierlab.environments.guest_domain import check_seats
 from tierlab.environments.guest_process import GuestProcess
 from tierlab.environments.guest_words import KERNEL_WORDS
 from tierlab.environments.initramfs import with_program
 from tierlab.environments.neighbour import Neighbour
+from tierlab.environments.placement import Placement
 from tierlab.environments.xen_host import KEPT_SECONDS, XenHost
 from tierlab.environments.xen_machine import PUS
 from tierlab.environments.xen_toolstack import Kernel, Seen, placed

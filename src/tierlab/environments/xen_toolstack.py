@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tierlab.environments.base import listed
 from tierlab.environments.guest_words import SHARE
 from tierlab.environments.image import BARE_KERNEL, INITRAMFS
+from tierlab.environments.placement import listed
 from tierlab.machine.mapping import USUAL_WEIGHT, Seats
 
 MIB = 1 << 20

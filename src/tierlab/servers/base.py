@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from tierlab.environments.base import Domain, Environment
+from tierlab.environments.domain import Domain
+from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
 
 ANSWER_SECONDS = 10.0

@@ -16,7 +16,8 @@ from subprocess import run
 
 import pymysql
 
-from tierlab.environments.base import Domain, DomainSpec, Environment
+from tierlab.environments.domain import Domain, DomainSpec
+from tierlab.environments.environment import Environment
 from tierlab.environments.files import copy_tree
 from tierlab.environments.process import Process
 from tierlab.errors import UserError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tierlab import experiment
-from tierlab.environments.base import Probe
+from tierlab.environments.capability import Probe
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.mariadb import check_galera
 from tierlab.servers.placement import check_placements

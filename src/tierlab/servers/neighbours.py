@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from tierlab import experiment
-from tierlab.environments.base import Capability, Environment, Probe
+from tierlab.environments.capability import Capability, Probe
+from tierlab.environments.environment import Environment
 from tierlab.environments.neighbour import Neighbour
 from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError

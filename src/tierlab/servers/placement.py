@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierlab import experiment
-from tierlab.environments.base import Capability, Placement, Probe, listed
+from tierlab.environments.capability import Capability, Probe
+from tierlab.environments.placement import Placement, listed
 from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change

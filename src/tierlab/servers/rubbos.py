@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from tierlab.environments.base import Environment
+from tierlab.environments.environment import Environment
 from tierlab.servers.application import Application
 from tierlab.servers.database import Credentials
 from tierlab.servers.system import Workload

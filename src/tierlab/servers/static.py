@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierlab.environments.base import Environment
+from tierlab.environments.environment import Environment
 from tierlab.servers.application import Pages
 from tierlab.servers.database import Credentials
 from tierlab.servers.system import Workload

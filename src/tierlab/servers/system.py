@@ -7,14 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tierlab import experiment
-from tierlab.environments.base import (
-    Accelerator,
-    Domain,
-    DomainSpec,
-    Environment,
-    Move,
-    Placement,
-)
+from tierlab.environments.domain import Domain, DomainSpec, Move
+from tierlab.environments.environment import Accelerator, Environment
+from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 from tierlab.servers.application import Application, Pages

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from tierlab import experiment
-from tierlab.environments.base import Environment
+from tierlab.environments.environment import Environment
 from tierlab.servers import rubbos
 from tierlab.servers.static import static
 from tierlab.servers.system import Workload

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tierlab.environments.base import Placement
+from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change
 from tierlab.servers.neighbours import Neighbours

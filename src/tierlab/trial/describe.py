@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import asdict
 
-from tierlab.environments.base import Placement
+from tierlab.environments.placement import Placement
 from tierlab.environments.process import identify
 from tierlab.experiment import TrialPlan
 from tierlab.machine.fingerprint import fingerprint

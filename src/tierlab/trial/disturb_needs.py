@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierlab.environments.base import Capability, Probe
+from tierlab.environments.capability import Capability, Probe
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.experiment.disturb import CLASSES

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
-from tierlab.environments.base import Environment
+from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
 
 PROGRAMS = {"ping": "iputils-ping"}

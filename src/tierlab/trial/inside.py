@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tierlab.environments.base import Domain, Environment, Inside
+from tierlab.environments.domain import Domain, Inside
+from tierlab.environments.environment import Environment
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
 from tierlab.servers.system import Subject

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from tierlab.environments.base import Environment
 from tierlab.environments.docker import Docker
+from tierlab.environments.environment import Environment
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.lxc import Lxc

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from tierlab.environments.base import Environment
+from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
 from tierlab.servers.system import System
 from tierlab.trial.echoes import Echoes, longest_silence, lost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierlab.environments.base import Capability
+from tierlab.environments.capability import Capability
 from tierlab.environments.refusal import refuse
 from tierlab.experiment import TrialPlan
 from tierlab.servers import needs

@@ -10,7 +10,8 @@ import pytest
 
 from tests.environments.borrowed import borrowed, lasting
 from tests.environments.conformance.entries import ENVIRONMENTS, Entry
-from tierlab.environments.base import Domain, DomainSpec, Environment
+from tierlab.environments.domain import Domain, DomainSpec
+from tierlab.environments.environment import Environment
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError

@@ -11,8 +11,9 @@ import pytest
 
 from tests.environments.vcenter import vcenter
 from tierlab.environments import qemu, vsphere, xen
-from tierlab.environments.base import Capability, Environment
+from tierlab.environments.capability import Capability
 from tierlab.environments.docker import Docker
+from tierlab.environments.environment import Environment
 from tierlab.environments.host import HostEnvironment
 from tierlab.environments.lxc import Lxc
 from tierlab.environments.native import Native

@@ -14,13 +14,10 @@ import pytest
 from tests.environments.conformance.entries import Entry, feel, require
 from tests.tries import best_of
 from tierlab.environments.addresses import LOOPBACK
-from tierlab.environments.base import (
-    Capability,
-    Domain,
-    DomainSpec,
-    Environment,
-    Placement,
-)
+from tierlab.environments.capability import Capability
+from tierlab.environments.domain import Domain, DomainSpec
+from tierlab.environments.environment import Environment
+from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 

@@ -7,7 +7,9 @@ import os
 import pytest
 
 from tests.environments.conformance.entries import Entry, require
-from tierlab.environments.base import Capability, Domain, DomainSpec, Environment
+from tierlab.environments.capability import Capability
+from tierlab.environments.domain import Domain, DomainSpec
+from tierlab.environments.environment import Environment
 
 pytestmark = pytest.mark.privileged
 
