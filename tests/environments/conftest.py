@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.environments.borrowed import borrowed, lasting
+from tests.environments.obstacle import obstacle
 from tierlab.environments.docker import Docker
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.entered_domain import EnteredDomain
@@ -15,15 +16,12 @@ from tierlab.environments.lxc import Lxc
 from tierlab.environments.podman import Podman
 from tierlab.environments.qemu import Qemu
 from tierlab.environments.xen import Xen
-from tierlab.errors import UserError
 
 
 def usable(kind: type[HostEnvironment]) -> type[HostEnvironment]:
     """Where no container can be made, the test is skipped with the reason."""
-    try:
-        kind.probe()
-    except UserError as refusal:
-        pytest.skip(str(refusal))
+    if (reason := obstacle(kind.name)) is not None:
+        pytest.skip(reason)
     return kind
 
 

@@ -15,10 +15,9 @@ import pytest
 import tierlab as api
 from tests.command import Start
 from tests.conftest import host
+from tests.environments.obstacle import obstacle
 from tests.trial.left import check_clean_clears, check_nothing_left
 from tests.trial.reach import check_nothing_beyond, sockets
-from tierlab.errors import UserError
-from tierlab.trial.life import ENVIRONMENTS
 
 pytestmark = [
     pytest.mark.slow,
@@ -38,10 +37,8 @@ STAGES = [
 @pytest.fixture(params=["podman", "docker", "lxc"])
 def environment(request: pytest.FixtureRequest) -> str:
     name: str = request.param
-    try:
-        ENVIRONMENTS[name].probe()
-    except UserError as refusal:
-        pytest.skip(str(refusal))
+    if (reason := obstacle(name)) is not None:
+        pytest.skip(reason)
     return name
 
 
