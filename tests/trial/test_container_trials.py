@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import psutil
@@ -28,10 +27,13 @@ pytestmark = [
 Write = Callable[..., Path]
 TIERS = ("web.1", "app.1", "lb.1", "db.1")
 STAGES = [
-    *product(("podman", "lxc"), ("start servers", "runtime")),
-    # While they are made, Docker's are broken off in tests/environments/test_containers.py.
+    ("podman", "start servers"),
+    ("podman", "runtime"),
+    # These two end in the same way: with a daemon of the trial's own.
+    ("lxc", "start servers"),
     ("docker", "runtime"),
 ]
+"""Where each is broken off here; in tests/environments/test_containers.py at any moment."""
 
 
 @pytest.fixture(params=["podman", "docker", "lxc"])
