@@ -11,7 +11,7 @@ from typing import Any
 
 from tierlab import experiment
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.environments.process import Process
 from tierlab.servers.rubbos import rubbos
 from tierlab.servers.system import System

@@ -6,7 +6,7 @@ import pytest
 
 from tierlab.cli import demo as module
 from tierlab.environments.capability import Capability, Probe
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.experiment import Experiment
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
-from tierlab.environments.netns import Namespace
+from tierlab.environments.network.netns import Namespace
 
 ADDRESS, PORT = "127.0.1.1", 8080
 THREADS = 16

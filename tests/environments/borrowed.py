@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Traces
-from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.native.host import HostEnvironment
 
 
 @contextmanager

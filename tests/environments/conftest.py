@@ -8,14 +8,14 @@ import pytest
 
 from tests.environments.borrowed import borrowed, lasting
 from tests.environments.obstacle import obstacle
-from tierlab.environments.docker import Docker
+from tierlab.environments.containers.docker import Docker
+from tierlab.environments.containers.entered_domain import EnteredDomain
+from tierlab.environments.containers.lxc import Lxc
+from tierlab.environments.containers.podman import Podman
 from tierlab.environments.domain import DomainSpec
-from tierlab.environments.entered_domain import EnteredDomain
-from tierlab.environments.host import HostEnvironment
-from tierlab.environments.lxc import Lxc
-from tierlab.environments.podman import Podman
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.xen import Xen
+from tierlab.environments.native.host import HostEnvironment
+from tierlab.environments.qemu.environment import Qemu
+from tierlab.environments.xen.environment import Xen
 
 
 def usable(kind: type[HostEnvironment]) -> type[HostEnvironment]:

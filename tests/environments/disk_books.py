@@ -6,7 +6,7 @@ import time
 
 from tests.figures import figure
 from tierlab.environments.accounts import Accounts, Rows
-from tierlab.environments.guest_domain import GuestDomain
+from tierlab.environments.guests.domain import GuestDomain
 
 WRITES, SIZE = 40, 64 << 10
 LOOK_SECONDS = 60.0

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.environments import held_vm, tick_counter
-from tierlab.environments import image_build
-from tierlab.environments.guest_disk import make_disk
-from tierlab.environments.guest_words import KERNEL_WORDS
-from tierlab.environments.image import MODULES, Image, Recipe
+from tierlab.environments.guests.disk import make_disk
+from tierlab.environments.guests.words import KERNEL_WORDS
+from tierlab.environments.images import build as image_build
+from tierlab.environments.images.image import MODULES, Image, Recipe
 from tierlab.machine.programs import SYSTEM_PATH
 
 SOCKETS, CORES = 2, 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.environments.obstacle import obstacle
-from tierlab.environments import kvm
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.qemu_domain import QemuDomain
+from tierlab.environments.qemu import kvm
+from tierlab.environments.qemu.domain import QemuDomain
+from tierlab.environments.qemu.environment import Qemu
 
 FAR_NODE = 1
 """The memory node on which tests of placement want a guest."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments import cgroup_v2
-from tierlab.environments.cgroup_v2 import V2
+from tierlab.environments.cgroups import v2 as cgroup_v2
+from tierlab.environments.cgroups.v2 import V2
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import Launch

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments import cgroup_v2
 from tierlab.environments.capability import Capability
-from tierlab.environments.cgroup import Group
-from tierlab.environments.cgroup_find import find_hierarchy
-from tierlab.environments.cgroup_mixed import Mixed
-from tierlab.environments.cgroup_v1 import V1
-from tierlab.environments.cgroup_v2 import V2
+from tierlab.environments.cgroups import v2 as cgroup_v2
+from tierlab.environments.cgroups.cgroup import Group
+from tierlab.environments.cgroups.find import find_hierarchy
+from tierlab.environments.cgroups.mixed import Mixed
+from tierlab.environments.cgroups.v1 import V1
+from tierlab.environments.cgroups.v2 import V2
 from tierlab.environments.domain import DomainStats
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import Placement

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tierlab.cli.clean import clean
-from tierlab.environments.cgroup_find import find_hierarchy
+from tierlab.environments.cgroups.find import find_hierarchy
 from tierlab.environments.ledger import Ledger, accounts
 from tierlab.environments.removal import remove_listed
 from tierlab.errors import UserError
@@ -27,7 +27,7 @@ OWNER = """
 import sys, time
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 
 native = Native(Ledger(sys.argv[1]))
 domain = native.create(DomainSpec("db.1"))

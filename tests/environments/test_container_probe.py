@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments.docker import Docker
-from tierlab.environments.host import HostEnvironment
-from tierlab.environments.lxc import Lxc
+from tierlab.environments.containers.docker import Docker
+from tierlab.environments.containers.lxc import Lxc
+from tierlab.environments.containers.podman import Podman
 from tierlab.environments.mounts import mount_of
-from tierlab.environments.podman import Podman
+from tierlab.environments.native.host import HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.programs import SYSTEM_PATH
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.privileged
 def test_without_its_programs_it_is_refused_in_a_sentence(
     kind: type[HostEnvironment], packages: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tierlab.environments.container_probe.SYSTEM_PATH", "/nowhere")
+    monkeypatch.setattr("tierlab.environments.containers.probe.SYSTEM_PATH", "/nowhere")
     with pytest.raises(UserError) as refusal:
         kind.probe()
     assert str(refusal.value) == (
@@ -45,14 +45,14 @@ def test_a_runtime_that_does_not_run_is_refused_in_its_own_words(
     runc.write_text("#!/bin/sh\necho 'libseccomp.so.2 is missing' >&2; exit 127\n")
     runc.chmod(0o755)
     path = f"{tmp_path}:{SYSTEM_PATH}"
-    monkeypatch.setattr("tierlab.environments.runc.SYSTEM_PATH", path)
+    monkeypatch.setattr("tierlab.environments.containers.runc.SYSTEM_PATH", path)
     with pytest.raises(UserError, match=r"'runc --version' fails \(libseccomp.so.2 is missing\);"):
         Podman.probe()
 
 
 @pytest.mark.usefixtures("lxc_here")
 def test_without_the_driver_libvirt_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tierlab.environments.libvirt_daemon.DRIVERS", ("nowhere",))
+    monkeypatch.setattr("tierlab.environments.daemons.libvirt.DRIVERS", ("nowhere",))
     with pytest.raises(UserError, match=r"packages are missing: libvirt-daemon-driver-lxc;"):
         Lxc.probe()
 
@@ -60,7 +60,7 @@ def test_without_the_driver_libvirt_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_a_program_on_a_mount_of_its_own_is_refused_by_the_mounts_name(
     kind: type[HostEnvironment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tierlab.environments.container_root.mount_of", lambda _: Path("/usr"))
+    monkeypatch.setattr("tierlab.environments.containers.root.mount_of", lambda _: Path("/usr"))
     with pytest.raises(UserError, match=r"because \S*catatonit lies on /usr, a mount that"):
         kind.probe()
 

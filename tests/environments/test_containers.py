@@ -14,9 +14,9 @@ import pytest
 from tests.conftest import Traces
 from tests.figures import figure
 from tierlab.cli.clean import clean
+from tierlab.environments.containers.entered_domain import EnteredDomain
 from tierlab.environments.domain import DomainSpec
-from tierlab.environments.entered_domain import EnteredDomain
-from tierlab.environments.host import HostEnvironment
+from tierlab.environments.native.host import HostEnvironment
 from tierlab.environments.process import Process, is_alive, stat
 from tierlab.errors import UserError
 
@@ -177,7 +177,7 @@ def test_kill_9_while_containers_are_made_then_clean_leaves_nothing(
 def test_a_program_on_a_mount_of_its_own_is_refused_before_it_is_started(
     monkeypatch: pytest.MonkeyPatch, domain: EnteredDomain
 ) -> None:
-    monkeypatch.setattr("tierlab.environments.container_root.mount_of", lambda _: Path("/usr"))
+    monkeypatch.setattr("tierlab.environments.containers.root.mount_of", lambda _: Path("/usr"))
     with pytest.raises(UserError, match=r"^db\.1: 'sleep' cannot be run .* lies on /usr, a mount"):
         domain.run(["sleep", "1"], timeout=20)
 

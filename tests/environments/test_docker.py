@@ -10,13 +10,13 @@ import pytest
 
 from tests.conftest import Traces
 from tests.environments.borrowed import borrowed, lasting
-from tierlab.environments import docker_daemon
-from tierlab.environments.cgroup import trial_group
-from tierlab.environments.docker import Docker
-from tierlab.environments.docker_domain import DockerDomain
+from tierlab.environments.cgroups.cgroup import trial_group
+from tierlab.environments.containers import docker_daemon
+from tierlab.environments.containers.docker import Docker
+from tierlab.environments.containers.docker_domain import DockerDomain
 from tierlab.environments.domain import DomainSpec
-from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.native.host import HostEnvironment
 from tierlab.errors import UserError
 
 pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("docker_here")]
@@ -89,7 +89,7 @@ def test_the_client_is_the_one_that_came_with_the_daemon(
         program.parent.mkdir()
         program.touch(mode=0o755)
     path = f"/usr/local/bin:{tmp_path}/sbin:{tmp_path}/bin"
-    monkeypatch.setattr("tierlab.environments.container_probe.SYSTEM_PATH", path)
+    monkeypatch.setattr("tierlab.environments.containers.probe.SYSTEM_PATH", path)
     assert docker_daemon._client() == f"{tmp_path}/bin/docker"
 
 

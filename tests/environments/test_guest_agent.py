@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tierlab.environments.guest_agent import AgentGoneError, GuestAgent
+from tierlab.environments.guests.agent import AgentGoneError, GuestAgent
 
 Answer = Callable[[str, dict[str, Any]], Any]
 

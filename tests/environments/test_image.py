@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments import image
-from tierlab.environments.image import RECIPES, Recipe
+from tierlab.environments.images import image
+from tierlab.environments.images.image import RECIPES, Recipe
 from tierlab.errors import UserError
 
 

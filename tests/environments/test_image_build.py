@@ -14,8 +14,8 @@ import pytest
 from tests.command import Start, commands
 from tests.conftest import host
 from tests.figures import figure
-from tierlab.environments import image_build
-from tierlab.environments.image import GUEST, Image
+from tierlab.environments.images import build as image_build
+from tierlab.environments.images.image import GUEST, Image
 from tierlab.environments.ledger import accounts
 from tierlab.machine.programs import locate
 

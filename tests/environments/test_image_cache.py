@@ -13,15 +13,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tierlab.cli.main import app
-from tierlab.environments import image_cache
-from tierlab.environments.image import GUEST, RECIPES, Recipe, place
+from tierlab.environments.images import cache as image_cache
+from tierlab.environments.images.image import GUEST, RECIPES, Recipe, place
 from tierlab.environments.ledger import accounts
 from tierlab.errors import UserError
 
 OLD = Recipe(packages=("of", "an", "older", "version"))
 HOLDER = """
 import sys
-from tierlab.environments import image, image_cache
+from tierlab.environments.images import image
+from tierlab.environments.images import cache as image_cache
 image.RECIPES["guest"] = image.Recipe(packages=("of", "an", "older", "version"))
 image_cache.hold("guest")
 print("held", flush=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments import initramfs
+from tierlab.environments.images import initramfs
 from tierlab.errors import UserError
 
 HEAD = 110

@@ -21,8 +21,8 @@ from tests.figures import figure
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import Placement
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.qemu_domain import QemuDomain
+from tierlab.environments.qemu.domain import QemuDomain
+from tierlab.environments.qemu.environment import Qemu
 from tierlab.machine.hwloc import pus_at
 from tierlab.machine.probes import hypervisor as doctor
 

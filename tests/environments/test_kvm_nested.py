@@ -14,9 +14,9 @@ from tests.environments.emulated_host import MEMORY, RESULTS, EmulatedHost
 from tests.environments.guests import no_kvm
 from tests.figures import figure
 from tests.trial import test_kvm_trial
-from tierlab.environments import image_build
-from tierlab.environments.image import cache_folder
-from tierlab.environments.qemu import Qemu
+from tierlab.environments.images import build as image_build
+from tierlab.environments.images.image import cache_folder
+from tierlab.environments.qemu.environment import Qemu
 from tierlab.machine.programs import locate
 
 pytestmark = [

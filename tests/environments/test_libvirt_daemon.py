@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from tests.conftest import Traces
+from tierlab.environments.daemons.libvirt import SHADOWED, LibvirtDaemon
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.libvirt_daemon import SHADOWED, LibvirtDaemon
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 
 pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("lxc_here")]
@@ -87,7 +87,7 @@ def test_one_that_does_not_start_is_a_sentence_in_its_own_words(
     native: Native, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"libvirtd.conf": "auth_unix_rw = none\n"}
-    monkeypatch.setattr("tierlab.environments.libvirt_daemon.SETTINGS", settings)
+    monkeypatch.setattr("tierlab.environments.daemons.libvirt.SETTINGS", settings)
     with pytest.raises(UserError, match=r"^system\.environment: libvirtd does not start: \S.*conf"):
         LibvirtDaemon(native._ground, "lxc")
 

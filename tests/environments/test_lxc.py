@@ -8,10 +8,10 @@ import psutil
 import pytest
 
 from tests.conftest import Traces
+from tierlab.environments.containers.lxc import Lxc
+from tierlab.environments.containers.lxc_domain import LxcDomain
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.lxc import Lxc
-from tierlab.environments.lxc_domain import LxcDomain
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 
@@ -63,7 +63,7 @@ def test_a_destroyed_container_is_gone_for_libvirt(lxc: Lxc, domain: LxcDomain) 
 def test_what_libvirt_refuses_is_told_in_its_own_words(
     lxc: Lxc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tierlab.environments.lxc_domain.INIT", ("no-such-init", "-P"))
+    monkeypatch.setattr("tierlab.environments.containers.lxc_domain.INIT", ("no-such-init", "-P"))
     domain = lxc.create(DomainSpec("db.1"))
     with pytest.raises(UserError, match=r"^db\.1: 'virsh create' failed: (?!error)\w.*; 'tierlab"):
         domain.start()

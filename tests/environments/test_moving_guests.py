@@ -18,9 +18,9 @@ from tierlab.cli.clean import clean
 from tierlab.environments.domain import DomainSpec, Move
 from tierlab.environments.ledger import read
 from tierlab.environments.placement import Placement
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.qemu_domain import QemuDomain
-from tierlab.environments.qemu_process import hypervisors
+from tierlab.environments.qemu.domain import QemuDomain
+from tierlab.environments.qemu.environment import Qemu
+from tierlab.environments.qemu.process import hypervisors
 from tierlab.errors import UserError
 
 pytestmark = [pytest.mark.slow, pytest.mark.privileged, pytest.mark.usefixtures("guests_here")]
@@ -33,7 +33,7 @@ OWNER = """
 import sys
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.qemu import Qemu
+from tierlab.environments.qemu.environment import Qemu
 
 domain = Qemu(Ledger(sys.argv[1])).create(DomainSpec("db.1", moves=True))
 domain.start()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
+from tierlab.environments.containers.podman import Podman
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import Placement
-from tierlab.environments.podman import Podman
 from tierlab.errors import UserError
 
 pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("podman_here")]
@@ -45,7 +45,7 @@ def test_a_container_that_podman_does_not_remove_stays_listed(
     domain = podman.create(DomainSpec("db.1"))
     domain.start()
     with monkeypatch.context() as broken:
-        broken.setattr("tierlab.environments.podman_storage.REMOVE_SECONDS", 0.001)
+        broken.setattr("tierlab.environments.containers.podman_storage.REMOVE_SECONDS", 0.001)
         with pytest.raises(UserError, match=r"could not remove container .* \(podman did not end"):
             domain.destroy()
     assert "container" in {entry.kind for entry in ledger.account().entries}

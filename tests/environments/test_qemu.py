@@ -17,8 +17,8 @@ from tests.environments.guests import hypervisor
 from tierlab.cli.clean import clean
 from tierlab.environments.domain import DomainSpec, Topology
 from tierlab.environments.placement import Placement
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.qemu_domain import QemuDomain
+from tierlab.environments.qemu.domain import QemuDomain
+from tierlab.environments.qemu.environment import Qemu
 from tierlab.errors import UserError
 
 pytestmark = [pytest.mark.slow, pytest.mark.privileged, pytest.mark.usefixtures("guests_here")]
@@ -31,7 +31,7 @@ OWNER = """
 import sys
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.qemu import Qemu
+from tierlab.environments.qemu.environment import Qemu
 
 qemu = Qemu(Ledger(sys.argv[1]))
 domain = qemu.create(DomainSpec("db.1", disk=("data",)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tierlab.environments.disk_counters import rows
-from tierlab.environments.qemu_accounts import looks
+from tierlab.environments.guests.disk_counters import rows
+from tierlab.environments.qemu.accounts import looks
 from tierlab.tables.schemas import OUTSIDE
 
 S = 1_000_000_000

@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tierlab.environments.domain import Topology
-from tierlab.environments.guest_words import link
-from tierlab.environments.image import Image
-from tierlab.environments.qemu_xml import Guest, document, elsewhere
+from tierlab.environments.guests.words import link
+from tierlab.environments.images.image import Image
+from tierlab.environments.qemu.xml import Guest, document, elsewhere
 from tierlab.machine.programs import locate
 
 pytestmark = pytest.mark.skipif(locate("virsh") is None, reason="needs libvirt-clients")

@@ -11,10 +11,10 @@ from tests.environments.conftest import usable
 from tests.figures import figure
 from tests.tries import best_of
 from tierlab.environments.domain import DomainSpec
-from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.xen import Xen
+from tierlab.environments.native.host import HostEnvironment
+from tierlab.environments.qemu.environment import Qemu
+from tierlab.environments.xen.environment import Xen
 
 pytestmark = [pytest.mark.slow, pytest.mark.privileged, pytest.mark.timeout(900)]
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments import host_probe, tcp
 from tierlab.environments.capability import Capability
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native import host_probe
+from tierlab.environments.native.native import Native
+from tierlab.environments.network import tcp
+from tierlab.environments.network.tcp import BEHAVIOURS
 from tierlab.environments.process import Process
-from tierlab.environments.tcp import BEHAVIOURS
 from tierlab.errors import UserError
 
 CLIENT = Path(__file__).with_name("retries.py")

@@ -10,8 +10,8 @@ import pytest
 
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
-from tierlab.environments.netns import FOLDER
+from tierlab.environments.native.native import Native
+from tierlab.environments.network.netns import FOLDER
 from tierlab.environments.placement import Placement
 
 pytestmark = pytest.mark.privileged

@@ -17,7 +17,7 @@ from tierlab.environments.capability import Capability
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.placement import Placement
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 
 root = Path(sys.argv[1])
@@ -117,7 +117,7 @@ def test_a_user_without_rights_gets_servers_and_reasons(
 @pytest.mark.privileged
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to drop a capability")
 def test_a_root_without_the_capability_gets_no_network_and_is_told_so() -> None:
-    script = "from tierlab.environments.native import Native; print(Native.probe().cannot)"
+    script = "from tierlab.environments.native.native import Native; print(Native.probe().cannot)"
     command = ["setpriv", "--bounding-set=-sys_admin", "--", sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "CAP_SYS_ADMIN" in done.stdout

@@ -19,14 +19,14 @@ from tests.docs.pages import DOCS, blocks
 from tests.environments.vcenter import certificate, vcenter
 from tierlab.cli.clean import clean
 from tierlab.cli.main import app
-from tierlab.environments import vsphere_settings
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger, accounts
 from tierlab.environments.placement import Placement
 from tierlab.environments.process import TOKEN
-from tierlab.environments.vsphere import Vsphere
-from tierlab.environments.vsphere_domain import PREPARE, VsphereDomain
-from tierlab.environments.vsphere_session import session
+from tierlab.environments.vsphere import settings as vsphere_settings
+from tierlab.environments.vsphere.domain import PREPARE, VsphereDomain
+from tierlab.environments.vsphere.environment import Vsphere
+from tierlab.environments.vsphere.session import session
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import pus_at
 
@@ -34,7 +34,7 @@ OWNER = """
 import sys, time
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.vsphere import Vsphere
+from tierlab.environments.vsphere.environment import Vsphere
 
 vsphere = Vsphere(Ledger(sys.argv[1]))
 domain = vsphere.create(DomainSpec("db.1"))

@@ -18,9 +18,9 @@ from tierlab import experiment
 from tierlab.cli.clean import clean
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.placement import Placement
-from tierlab.environments.xen import Xen
-from tierlab.environments.xen_accounts import SECONDS, XenAccounts
-from tierlab.environments.xen_domain import XenDomain
+from tierlab.environments.xen.accounts import SECONDS, XenAccounts
+from tierlab.environments.xen.domain import XenDomain
+from tierlab.environments.xen.environment import Xen
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import pus_at
 from tierlab.servers.neighbours import Neighbours
@@ -35,7 +35,7 @@ pytestmark = [
 OWNER = """
 import sys
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.xen import Xen
+from tierlab.environments.xen.environment import Xen
 
 xen = Xen(Ledger(sys.argv[1]))
 print("booting", flush=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tierlab.environments.disk_counters import DiskCounters
-from tierlab.environments.xen_accounts import disk_looks, rows
+from tierlab.environments.guests.disk_counters import DiskCounters
+from tierlab.environments.xen.accounts import disk_looks, rows
 from tierlab.tables.schemas import SCHEMAS
 
 S = 1_000_000_000

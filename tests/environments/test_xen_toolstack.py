@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tierlab.environments.xen_toolstack import (
+from tierlab.environments.xen.toolstack import (
     Description,
     Kernel,
     looked,

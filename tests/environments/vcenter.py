@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.environments.cgroup import trial_group
-from tierlab.environments.entered_domain import INIT
+from tierlab.environments.cgroups.cgroup import trial_group
+from tierlab.environments.containers.entered_domain import INIT
+from tierlab.environments.containers.podman_storage import Storage
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.podman_storage import Storage
 from tierlab.environments.process import TOKEN, Launch
 from tierlab.environments.removal import remove_listed
 from tierlab.machine.control_groups import roots

@@ -15,17 +15,17 @@ from typing import ClassVar
 import pyroute2
 
 from tierlab.environments.addresses import BRIDGED
-from tierlab.environments.bridge import gateway
-from tierlab.environments.bridged import BridgedEnvironment
 from tierlab.environments.capability import Capability, Probe
-from tierlab.environments.cgroup import Group
+from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.domain import DomainSpec, Inside
-from tierlab.environments.host_domain import Ground
-from tierlab.environments.host_probe import probe_host
+from tierlab.environments.guests.bridged import BridgedEnvironment
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Entry
-from tierlab.environments.native_domain import NativeDomain
-from tierlab.environments.netns import Namespace
+from tierlab.environments.native.host_domain import Ground
+from tierlab.environments.native.host_probe import probe_host
+from tierlab.environments.native.native_domain import NativeDomain
+from tierlab.environments.network.bridge import gateway
+from tierlab.environments.network.netns import Namespace
 from tierlab.environments.process import Launch, Process
 
 

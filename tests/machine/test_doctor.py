@@ -13,7 +13,7 @@ from tierlab.cli import doctor as module
 from tierlab.cli import run_needs
 from tierlab.cli.main import app
 from tierlab.environments.capability import Capability, Probe
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.trial import agent

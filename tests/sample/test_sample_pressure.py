@@ -11,7 +11,7 @@ import pytest
 
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.environments.placement import Placement
 
 from .conftest import Start

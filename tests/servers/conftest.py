@@ -12,7 +12,7 @@ from talk import LOAD_DAY, SCALE
 
 from tierlab import experiment
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.servers.rubbos import rubbos
 from tierlab.servers.system import System
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 from datetime import date
 
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.servers.base import Endpoint
 from tierlab.servers.greetings import mysql_login
 from tierlab.servers.system import Subject, System

@@ -8,7 +8,7 @@ import pymysql
 import pytest
 from talk import nothing, query, running
 
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.servers.base import Endpoint, NotReadyError
 from tierlab.servers.greetings import mysql_login
 from tierlab.servers.mariadb import DATA, SOCKET

@@ -14,7 +14,7 @@ import pytest
 from talk import LOAD_DAY, SCALE
 
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.servers.mariadb_seed import seed_folder
 from tierlab.servers.rubbos import rubbos
 
@@ -29,7 +29,7 @@ from datetime import date
 from pathlib import Path
 from tierlab import experiment
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.servers.rubbos import rubbos
 from tierlab.servers.system import System

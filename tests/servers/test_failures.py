@@ -11,7 +11,7 @@ from itertools import cycle
 import pytest
 from talk import STEPS, nothing, running
 
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.servers.system import System
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from talk import STEPS, fetch, nothing, query, running
 
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.servers.base import Endpoint
 from tierlab.servers.system import System
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.tries import best_of
 from tierlab import experiment
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.servers.neighbours import Neighbours
 

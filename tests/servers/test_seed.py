@@ -9,7 +9,7 @@ from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 from talk import LOAD_DAY, SCALE
 
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.servers.mariadb_seed import cache_folder, seed_folder
 from tierlab.servers.rubbos import rubbos

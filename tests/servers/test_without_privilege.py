@@ -22,7 +22,7 @@ from datetime import date
 from pathlib import Path
 from tierlab import experiment
 from tierlab.environments.ledger import Ledger, accounts
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.servers.rubbos import rubbos
 from tierlab.servers.system import System
 

@@ -6,7 +6,7 @@ import pytest
 
 from tierlab import experiment
 from tierlab.cli.study import find
-from tierlab.environments.xen import Xen
+from tierlab.environments.xen.environment import Xen
 from tierlab.machine.uniformity import static_dnu
 from tierlab.servers.mapping import plan
 from tierlab.studies.cases import SUBJECT

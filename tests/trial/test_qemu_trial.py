@@ -13,7 +13,7 @@ from tests.conftest import host
 from tests.environments.obstacle import needs
 from tests.trial.left import check_nothing_left
 from tests.trial.reach import check_nothing_beyond, sockets
-from tierlab.environments import kvm
+from tierlab.environments.qemu import kvm
 
 Write = Callable[..., Path]
 TIERS = ("web.1", "app.1", "lb.1", "db.1")

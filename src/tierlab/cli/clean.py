@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tierlab.environments import image
+from tierlab.environments.images import image
 from tierlab.environments.ledger import Account, accounts, discard
 from tierlab.environments.removal import GRACE, describe, remove_all
 from tierlab.errors import UserError

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tierlab.cli.run import Json, Runs, run_experiment
 from tierlab.cli.truth import told
-from tierlab.environments.native import Native
+from tierlab.environments.native.native import Native
 from tierlab.experiment import Experiment
 from tierlab.experiment.file import read_tables
 from tierlab.trial.disturb_needs import possible_classes

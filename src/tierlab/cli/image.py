@@ -12,9 +12,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tierlab.environments import image_build, image_cache
-from tierlab.environments.image import RECIPES, cache_folder
-from tierlab.environments.image_cache import Kept
+from tierlab.environments.images import build as image_build
+from tierlab.environments.images import cache as image_cache
+from tierlab.environments.images.cache import Kept
+from tierlab.environments.images.image import RECIPES, cache_folder
 from tierlab.report.figures import amount
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tierlab.environments.capability import Capability
-from tierlab.environments.host import WORK_ROOT, HostEnvironment
+from tierlab.environments.native.host import WORK_ROOT, HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.servers.kinds import KINDS

@@ -16,12 +16,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tierlab.environments import podman_storage, qemu_process, vsphere_machine, vsphere_settings
+from tierlab.environments.containers import podman_storage
+from tierlab.environments.containers.podman_storage import Storage
 from tierlab.environments.ledger import Account, Entry, Ledger
 from tierlab.environments.mounts import detach, mounts_below
-from tierlab.environments.podman_storage import Storage
 from tierlab.environments.process import Identity, end, session_members
-from tierlab.environments.vsphere_session import session
+from tierlab.environments.qemu import process as qemu_process
+from tierlab.environments.vsphere import machine as vsphere_machine
+from tierlab.environments.vsphere import settings as vsphere_settings
+from tierlab.environments.vsphere.session import session
 from tierlab.errors import UserError
 
 GRACE = 5.0

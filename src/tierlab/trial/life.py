@@ -11,17 +11,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from tierlab.environments.docker import Docker
+from tierlab.environments.containers.docker import Docker
+from tierlab.environments.containers.lxc import Lxc
+from tierlab.environments.containers.podman import Podman
 from tierlab.environments.environment import Environment
-from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.lxc import Lxc
-from tierlab.environments.native import Native
-from tierlab.environments.podman import Podman
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.tcp import BEHAVIOURS
-from tierlab.environments.vsphere import Vsphere
-from tierlab.environments.xen import Xen
+from tierlab.environments.native.host import HostEnvironment
+from tierlab.environments.native.native import Native
+from tierlab.environments.network.tcp import BEHAVIOURS
+from tierlab.environments.qemu.environment import Qemu
+from tierlab.environments.vsphere.environment import Vsphere
+from tierlab.environments.xen.environment import Xen
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.servers.neighbours import Neighbours

@@ -12,8 +12,8 @@ from tests.environments.borrowed import borrowed, lasting
 from tests.environments.conformance.entries import ENVIRONMENTS, Entry
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
-from tierlab.environments.host import HostEnvironment
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.native.host import HostEnvironment
 from tierlab.errors import UserError
 
 MARKS = {"qemu": pytest.mark.slow, "xen": pytest.mark.slow}

@@ -10,17 +10,19 @@ from pathlib import Path
 import pytest
 
 from tests.environments.vcenter import vcenter
-from tierlab.environments import qemu, vsphere, xen
 from tierlab.environments.capability import Capability
-from tierlab.environments.docker import Docker
+from tierlab.environments.containers.docker import Docker
+from tierlab.environments.containers.lxc import Lxc
+from tierlab.environments.containers.podman import Podman
 from tierlab.environments.environment import Environment
-from tierlab.environments.host import HostEnvironment
-from tierlab.environments.lxc import Lxc
-from tierlab.environments.native import Native
-from tierlab.environments.podman import Podman
-from tierlab.environments.qemu import Qemu
-from tierlab.environments.vsphere import Vsphere
-from tierlab.environments.xen import Xen
+from tierlab.environments.native.host import HostEnvironment
+from tierlab.environments.native.native import Native
+from tierlab.environments.qemu import environment as qemu
+from tierlab.environments.qemu.environment import Qemu
+from tierlab.environments.vsphere import environment as vsphere
+from tierlab.environments.vsphere.environment import Vsphere
+from tierlab.environments.xen import environment as xen
+from tierlab.environments.xen.environment import Xen
 from tierlab.errors import UserError
 
 Ask = Callable[[], object] | None

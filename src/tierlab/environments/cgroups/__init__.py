@@ -1,0 +1,1 @@
+"""Control groups of both versions, made and read back."""

@@ -1,0 +1,1 @@
+"""Containers on this host's kernel: podman, Docker and LXC."""

@@ -1,0 +1,33 @@
+"""A container's root: this host's, below an overlay that only the container's daemon sees."""
+
+from __future__ import annotations
+
+import shutil
+
+from tierlab.environments.daemons.own import OwnDaemon
+
+
+class OverlayRoot:
+    """The root of one domain; what is written to it is the domain's, and goes with it.
+
+    The mount is in the mount namespace of `daemon`, so that it ends with the daemon at the latest.
+    """
+
+    def __init__(self, daemon: OwnDaemon, name: str) -> None:
+        self.folder = daemon.folder / "roots" / name
+        self.merged = self.folder / "merged"
+        """Where the daemon finds it."""
+        self._daemon = daemon
+
+    def mount(self) -> None:
+        """Make it."""
+        upper, work = self.folder / "upper", self.folder / "work"
+        for folder in (upper, work, self.merged):
+            folder.mkdir(parents=True)
+        options = f"lowerdir=/,upperdir={upper},workdir={work}"
+        self._daemon.run("mount", "-t", "overlay", "-o", options, "overlay", str(self.merged))
+
+    def remove(self) -> None:
+        """Remove it, with what was written to it."""
+        self._daemon.run("umount", "--lazy", str(self.merged))
+        shutil.rmtree(self.folder)

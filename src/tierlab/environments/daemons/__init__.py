@@ -1,0 +1,1 @@
+"""Daemons of a trial's own, beside the machine's."""

@@ -1,0 +1,1 @@
+"""What virtual machines have in common, whatever runs them."""

@@ -1,0 +1,1 @@
+"""Bare processes on this host, and what all domains on it share."""

@@ -1,0 +1,1 @@
+"""The trial's network: namespaces, bridges, TCP."""

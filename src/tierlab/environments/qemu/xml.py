@@ -1,0 +1,168 @@
+"""A guest as libvirt wants it described.
+
+Source: https://libvirt.org/formatdomain.html. The kernel is loaded by the hypervisor itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from tierlab.environments.domain import Topology
+from tierlab.environments.guests.words import CHANNEL, SHARE, Link, Told
+from tierlab.environments.images.image import Image
+from tierlab.environments.process import TOKEN
+
+EMULATOR = "/usr/bin/qemu-system-x86_64"
+NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
+"""Of what only QEMU has."""
+
+ET.register_namespace("qemu", NAMESPACE)
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A virtual machine to be."""
+
+    name: str
+    """The domain's, such as ``db.1``."""
+    identity: str
+    """What libvirt calls it."""
+    image: Image
+    accelerated: bool
+    """By KVM; otherwise emulated."""
+    memory: int
+    """Bytes."""
+    shared: Path
+    """A folder that the guest may mount: its own, or where files wait that go there."""
+    folder: Path
+    """Its own, at the same path in the guest."""
+    socket: Path
+    """Where the hypervisor is to listen for who talks to the guest's agent, as libvirt sees it."""
+    console: Path
+    """The file for what the kernel says."""
+    user: int
+    """User id of its programs."""
+    token: str
+    """The ledger's: in the hypervisor's environment."""
+    vcpus: int = 1
+    topology: Topology = field(default_factory=Topology)
+    link: Link | None = None
+    disk: Path | None = None
+    """An ext4 file system of the guest's own."""
+    disk_folders: tuple[str, ...] = ()
+    """Which folders in `folder` lie on it."""
+    sysctls: Mapping[str, int] = field(default_factory=dict)
+
+
+def document(guest: Guest) -> str:
+    """Write its XML document."""
+    domain = ET.Element("domain", type="kvm" if guest.accelerated else "qemu")
+    _text(domain, "name", guest.identity)
+    _text(domain, "memory", str(guest.memory), unit="b")
+    _text(domain, "vcpu", str(guest.vcpus))
+    boot = ET.SubElement(domain, "os")
+    _text(boot, "type", "hvm", arch="x86_64", machine="pc")
+    _text(boot, "kernel", str(guest.image.kernel))
+    _text(boot, "initrd", str(guest.image.initramfs))
+    _text(boot, "cmdline", " ".join(_kernel_words(guest)))
+    features = ET.SubElement(domain, "features")
+    ET.SubElement(features, "acpi")
+    ET.SubElement(features, "apic")
+    _add_processor(domain, guest)
+    for event in ("on_poweroff", "on_reboot", "on_crash"):
+        _text(domain, event, "destroy")
+    _add_devices(domain, guest)
+    _add_token(domain, guest)
+    return ET.tostring(domain, encoding="unicode")
+
+
+def elsewhere(document: str, port: str) -> str:
+    """The description of a running guest as another host is to have it, with that port's name."""
+    domain = ET.fromstring(document)
+    for target in domain.iterfind("devices/interface/target"):
+        target.set("dev", port)
+    return ET.tostring(domain, encoding="unicode")
+
+
+def _kernel_words(guest: Guest) -> list[str]:
+    told = Told(
+        name=guest.name,
+        console="ttyS0",
+        disks="vd",
+        bus="virtio",
+        folder=guest.folder,
+        user=guest.user,
+        disk_folders=guest.disk_folders,
+        link=guest.link,
+        sysctls=guest.sysctls,
+    )
+    return told.words()
+
+
+def _add_processor(domain: ET.Element, guest: Guest) -> None:
+    mode = "host-passthrough" if guest.accelerated else "maximum"
+    processor = ET.SubElement(domain, "cpu", mode=mode)
+    cores = guest.vcpus // guest.topology.sockets
+    ET.SubElement(
+        processor, "topology", sockets=str(guest.topology.sockets), cores=str(cores), threads="1"
+    )
+    if guest.topology.numa:
+        numa = ET.SubElement(processor, "numa")
+        for node in range(guest.topology.sockets):
+            mine = range(node * cores, (node + 1) * cores)
+            ET.SubElement(
+                numa,
+                "cell",
+                id=str(node),
+                cpus=",".join(map(str, mine)),
+                memory=str(guest.memory // guest.topology.sockets),
+                unit="b",
+            )
+
+
+def _add_devices(domain: ET.Element, guest: Guest) -> None:
+    devices = ET.SubElement(domain, "devices")
+    _text(devices, "emulator", EMULATOR)
+    root = _disk(devices, guest.image.root, "vda", {"cache": "writeback"})
+    ET.SubElement(root, "readonly")
+    ET.SubElement(root, "shareable")
+    if guest.disk is not None:
+        _disk(devices, guest.disk, "vdb", {"cache": "none", "io": "native"})
+    share = ET.SubElement(devices, "filesystem", type="mount", accessmode="passthrough")
+    ET.SubElement(share, "source", dir=str(guest.shared))
+    ET.SubElement(share, "target", dir=SHARE)
+    if guest.link is not None:
+        network = ET.SubElement(devices, "interface", type="bridge")
+        ET.SubElement(network, "mac", address=guest.link.mac)
+        ET.SubElement(network, "source", bridge=guest.link.bridge)
+        ET.SubElement(network, "target", dev=guest.name)
+        ET.SubElement(network, "model", type="virtio")
+        ET.SubElement(network, "driver", name="qemu")
+    channel = ET.SubElement(devices, "channel", type="unix")
+    ET.SubElement(channel, "source", mode="bind", path=str(guest.socket))
+    ET.SubElement(channel, "target", type="virtio", name=CHANNEL)
+    console = ET.SubElement(devices, "serial", type="file")
+    ET.SubElement(console, "source", path=str(guest.console), append="on")
+    random = ET.SubElement(devices, "rng", model="virtio")
+    _text(random, "backend", "/dev/urandom", model="random")
+    ET.SubElement(devices, "memballoon", model="virtio")
+
+
+def _add_token(domain: ET.Element, guest: Guest) -> None:
+    command = ET.SubElement(domain, f"{{{NAMESPACE}}}commandline")
+    ET.SubElement(command, f"{{{NAMESPACE}}}env", name=TOKEN, value=guest.token)
+
+
+def _disk(devices: ET.Element, file: Path, name: str, driver: Mapping[str, str]) -> ET.Element:
+    disk = ET.SubElement(devices, "disk", type="file", device="disk")
+    ET.SubElement(disk, "driver", {"name": "qemu", "type": "raw", **driver})
+    ET.SubElement(disk, "source", file=str(file))
+    ET.SubElement(disk, "target", dev=name, bus="virtio")
+    return disk
+
+
+def _text(parent: ET.Element, tag: str, text: str, **attributes: str) -> None:
+    ET.SubElement(parent, tag, attributes).text = text

@@ -1,0 +1,1 @@
+"""Domains by Xen, on an emulated host."""
