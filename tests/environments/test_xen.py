@@ -66,23 +66,18 @@ def said(domain: XenDomain, script: str) -> str:
 def test_what_hwloc_names_is_where_domains_run(xen: Xen) -> None:
     """From a place in hwloc's words to what Xen reads back, on each of the two sockets."""
     machine = Xen.probe().machine
-    asked = [
-        Placement(pus=frozenset(pus_at(f"package:{package}", machine)), nodes=frozenset({package}))
-        for package in (0, 1)
-    ]
-    # Its memory may be far from its PUs: the one does not follow the other.
-    asked.append(Placement(pus=asked[0].pus, nodes=asked[1].nodes))
-    domains = [
-        xen.create(DomainSpec(f"db.{number}", placement, vcpus=2))
-        for number, placement in enumerate(asked, 1)
-    ]
-    for domain in domains:
-        domain.boot()
-    for domain, placement in zip(domains, asked, strict=True):
-        domain.start()
+    for package in (0, 1):
+        name = f"db.{package + 1}"
+        pus = frozenset(pus_at(f"package:{package}", machine))
+        placement = Placement(pus=pus, nodes=frozenset({package}), memory=512 << 20)
+        domain = started(xen, DomainSpec(name, placement, vcpus=2))
         found = domain.verify(placement)
-        assert (found.pus, found.nodes) == (placement.pus, placement.nodes)
+        assert (found.pus, found.nodes) == (pus, frozenset({package}))
         assert said(domain, "cat /sys/devices/system/cpu/online") == "0-1"
+
+    # Its memory may be far from its PUs: the one does not follow the other.
+    far = Placement(pus=frozenset({0}), nodes=frozenset({1}), memory=512 << 20)
+    assert started(xen, DomainSpec("app.1", far)).verify(far).nodes == {1}
 
 
 def test_a_vcpu_that_somebody_moves_is_found_out(xen: Xen) -> None:
