@@ -35,12 +35,15 @@ PAIRED = (
 )
 """Modules whose tests are marked `paired`: those that take longest first, lest one ends alone."""
 
+LONGEST = "test_a_whole_page_can_be_followed[docs/how-to/studies.md]"
+"""It runs two studies. It begins, so that nothing waits for its end."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what nothing may run beside, and what only one of its own kind may."""
     folder = Path(__file__).parent
     paired = {folder / name: number for number, name in enumerate(PAIRED)}
-    items.sort(key=lambda item: paired.get(item.path, -1))
+    items.sort(key=lambda item: (paired.get(item.path, -1), item.name != LONGEST))
     for item in items:
         if item.path in paired:
             item.add_marker("paired")
