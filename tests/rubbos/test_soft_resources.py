@@ -80,16 +80,16 @@ def test_a_pool_that_is_shrunk_makes_requests_wait(
     assert last(log, "pool", in_use=0, waiting=0, limit=4)
     assert last(log, "threads", limit=16)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with control(path) as orders, ThreadPoolExecutor(5) as users:
+    with control(path) as orders, ThreadPoolExecutor(7) as users:
         assert orders.ask("set pool 1") == "ok 4"
         with locked_categories(database):
             pages = [users.submit(app.get, "BrowseCategories") for _ in range(4)]
             assert last(log, "pool", in_use=1, waiting=3, limit=1)
             assert last(log, "threads", in_use=4, waiting=0)
             assert orders.ask("set pool 4") == "ok 1"
-            # A larger pool opens connections when a request comes; else within 30 s.
-            pages.append(users.submit(app.get, "BrowseCategories"))
-            assert last(log, "pool", in_use=4, waiting=1, limit=4)
+            # A larger pool opens a connection for each request that comes; the others within 30 s.
+            pages += [users.submit(app.get, "BrowseCategories") for _ in range(3)]
+            assert last(log, "pool", in_use=4, waiting=3, limit=4)
         assert {page.result().status for page in pages} == {200}
     assert last(log, "pool", in_use=0, waiting=0, limit=4)
 
