@@ -132,3 +132,11 @@ def test_an_image_that_was_dropped_is_asked_for() -> None:
     assert not folder.exists()
     with pytest.raises(UserError, match="tierlab image build guest"):
         image_cache.hold("guest")
+
+
+def test_two_may_drop_the_same_image() -> None:
+    built(OLD)
+    (listed,) = image_cache.unnamed()
+    assert image_cache.drop(listed.image)
+    assert image_cache.drop(listed.image)
+    assert image_cache.kept() == []

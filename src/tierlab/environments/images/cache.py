@@ -55,7 +55,10 @@ def hold(name: str) -> Image:
 
 def kept() -> list[Kept]:
     """List the images in the cache, the last used first."""
-    found = [_kept(Image(record.parent)) for record in cache_folder().glob("[!.]*/image.json")]
+    found = []
+    for record in cache_folder().glob("[!.]*/image.json"):
+        with suppress(FileNotFoundError):  # somebody else drops it meanwhile
+            found.append(_kept(Image(record.parent)))
     return sorted(found, key=lambda each: each.used, reverse=True)
 
 
@@ -66,11 +69,15 @@ def unnamed() -> list[Kept]:
 
 def drop(image: Image) -> bool:
     """Remove an image whole; False if a running trial has it, `UserError` if it will not go."""
-    lock = os.open(image.record, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        lock = os.open(image.record, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True  # somebody else did, since it was listed
     try:
         if not _locked(lock):
             return False
-        _remove(image)
+        if image.record.exists():
+            _remove(image)
     finally:
         os.close(lock)
     return True
