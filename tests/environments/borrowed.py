@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Traces
+from tests.conftest import Traces, host
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.host import HostEnvironment
 
@@ -20,12 +20,13 @@ def lasting(kind: type[HostEnvironment], ledger_folder: Path) -> Iterator[HostEn
     """Have an environment for more than one test, which leaves nothing in the end."""
     trial = f"test{os.getpid()}-{kind.name}"
     traces = Traces(trial, ledger_folder)
-    made = kind(Ledger(trial, ledger_folder))
+    before, made = host(), kind(Ledger(trial, ledger_folder))
     try:
         yield made
     finally:
         made.destroy()
     assert traces.none(), traces.found()
+    assert host() == before
 
 
 @contextmanager
