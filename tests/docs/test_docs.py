@@ -12,12 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
-import typer
 from pages import DOCS, ROOT, Block, blocks, pages
 
-from tierlab.cli.main import app
+from tierlab.cli.verbs import Verbs
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 from tierlab.tables.manifest import Manifest
@@ -219,9 +217,11 @@ def test_the_reference_has_every_column_with_its_type(table: str) -> None:
     assert rows == columns
 
 
-def verbs() -> dict[str, click.Command]:
-    found: dict[str, click.Command] = {}
-    for verb, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+def verbs() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    main = Verbs(name="tierlab")
+    for verb in main.list_commands(None):
+        command = main.get_command(None, verb)
         parts = getattr(command, "commands", None)
         found |= (
             {f"{verb} {part}": each for part, each in parts.items()} if parts else {verb: command}

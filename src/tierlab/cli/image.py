@@ -20,7 +20,12 @@ from tierlab.report.figures import amount
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-image = typer.Typer(help="The images that guests boot.", no_args_is_help=True)
+image = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="The images that guests boot.",
+    no_args_is_help=True,
+)
 
 
 class Name(StrEnum):

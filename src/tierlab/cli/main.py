@@ -8,17 +8,7 @@ from importlib.metadata import version
 import typer
 from rich.console import Console
 
-from tierlab.cli.clean import clean
-from tierlab.cli.compare import compare_runs
-from tierlab.cli.demo import demo
-from tierlab.cli.diagnose import diagnose
-from tierlab.cli.doctor import doctor
-from tierlab.cli.image import image
-from tierlab.cli.init import init
-from tierlab.cli.map import show_map
-from tierlab.cli.report import report
-from tierlab.cli.run import run
-from tierlab.cli.study import study
+from tierlab.cli.verbs import Verbs
 from tierlab.errors import Interrupted, UserError
 
 FAILED = 2
@@ -26,17 +16,13 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="tierlab",
+    cls=Verbs,
     help="A performance laboratory for n-tier applications.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, report, diagnose, study, init, doctor, clean):
-    app.command()(verb)
-app.command("compare")(compare_runs)
-app.command("map")(show_map)
-app.add_typer(image, name="image")
 
 
 def _print_version(asked: bool) -> None:

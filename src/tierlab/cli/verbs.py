@@ -1,0 +1,51 @@
+"""The verbs of the command line, each loaded when it is called.
+
+What some verbs need takes seconds to load where the machine is busy; the others do not wait for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+VERBS = {
+    "demo": "demo",
+    "run": "run",
+    "report": "report",
+    "diagnose": "diagnose",
+    "study": "study",
+    "init": "init",
+    "doctor": "doctor",
+    "clean": "clean",
+    "compare": "compare_runs",
+    "map": "show_map",
+    "image": "image",
+}
+"""Verb, in the order of the help: its module in this package has it by this name."""
+
+
+class Verbs(TyperGroup):
+    """A group of commands whose modules are loaded when they are asked for.
+
+    Contexts and commands are of a click that is private to Typer: they have no type to name.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's interface
+        """Name all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's interface
+        """Load a verb; None where there is none of this name."""
+        return _loaded(cmd_name) if cmd_name in VERBS else None
+
+
+def _loaded(verb: str) -> Any:
+    found = getattr(import_module(f"tierlab.cli.{verb}"), VERBS[verb])
+    if isinstance(found, typer.Typer):
+        return typer.main.get_group(found)
+    alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    alone.command(verb)(found)
+    return typer.main.get_command(alone)
