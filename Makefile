@@ -8,24 +8,20 @@ AGENT := agent/target/release/tierlab-agent
 APP := apps/rubbos/target/rubbos.jar
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint format bench setup setup-test image-guest image-xen lock clean
+.PHONY: help demo test test-environments test-fast lint format bench setup setup-test setup-environments \
+    image-guest image-xen lock clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: setup ## Set up, run RUBBoS on four real tiers, open the answer: runs/demo/001/report.html
 	@$(BIN)/tierlab demo
 
-# The machine is shared: what fails is run again alone, at most twice; what fails three times fails.
-# Two tests at a time, where neither measures time: an emulated guest that boots keeps one core busy,
-# or little more. One worker has all tests of a module, which share a guest, or a host with Xen.
-test: setup-test ## Set up and pass every test (about an hour: guests and Xen are emulated)
-	cd agent && cargo test --locked --workspace --quiet
-	cd apps/rubbos && mvn -q -B test
-	$(BIN)/python tests/again.py -m "not alone and not paired" --durations 20 --numprocesses 2 --dist worksteal
-	$(BIN)/python tests/again.py -m paired --durations 20 --numprocesses 2 --dist loadfile \
-	    --no-loadscope-reorder
-	$(BIN)/python tests/again.py -m alone --durations 40
+test: setup-test ## Set up and prove the product on real servers (10 minutes of tests)
+	@$(BIN)/python tests/suite.py test
+
+test-environments: setup-environments ## The other environments and whole studies (20 minutes: guests are emulated)
+	@$(BIN)/python tests/suite.py environments
 
 test-fast: setup ## The tests that take seconds
 	cd agent && cargo test --locked --workspace --quiet
@@ -61,8 +57,9 @@ lock: ## Renew requirements.lock from pyproject.toml
 setup: ## Install and build what a run needs
 	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP)
 
-setup-test: setup
-	@$(MAKE) -s --no-print-directory $(STAMPS)/packages-test
+setup-test: setup $(STAMPS)/packages-test
+
+setup-environments: setup-test
 	@$(MAKE) -s --no-print-directory -j 3 image-guest image-xen $(STAMPS)/vcsim
 
 image-guest image-xen: | $(STAMPS)/packages-test

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,39 +17,28 @@ import pytest
 from tests.figures import FIGURES
 
 _NUMBERS = itertools.count(1)
-ALONE = (
-    *("capture", "disturb", "drive", "environments", "machine", "sample"),
-    *("link/test_links.py", "report/test_browser.py"),
-    *("rubbos/test_load.py", "rubbos/test_soft_resources.py"),
-    *("servers/test_neighbours.py", "servers/test_without_privilege.py"),
-    *("trial/test_container_trials.py", "trial/test_disturbed.py", "trial/test_guests.py"),
-    "trial/test_kvm_trial.py",
-    *("trial/test_echoes.py", "trial/test_main_job.py", "trial/test_migration_trial.py"),
-    *("trial/test_neighbours_trial.py", "trial/test_qemu_trial.py", "trial/test_vsphere_trial.py"),
-    "trial/test_xen_trial.py",
-    *("trial/test_very_long_explained.py", "trial/test_without_root.py"),
-)
-"""Folders and modules whose tests are marked `alone`, but for those of `PAIRED`."""
-PAIRED = (
-    *("environments/test_xen.py", "trial/test_guests_broken_off.py"),
-    *("environments/test_image_build.py", "environments/test_qemu.py"),
-)
-"""Modules whose tests are marked `paired`: those that take longest first, lest one ends alone."""
+FURTHER = frozenset({"docker", "lxc", "qemu", "kvm", "xen", "vsphere"})
+"""Environments whose tests are the second suite's; native's and podman's are the first's."""
 
-LONGEST = "test_a_whole_page_can_be_followed[docs/how-to/studies.md]"
-"""It runs two studies. It begins, so that nothing waits for its end."""
+
+def pytest_configure() -> None:
+    """Have SIGINT end what the tests start, as it does in a terminal.
+
+    What a shell starts in the background ignores it, and so would all that it starts itself.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what nothing may run beside, and what only one of its own kind may."""
-    folder = Path(__file__).parent
-    paired = {folder / name: number for number, name in enumerate(PAIRED)}
-    items.sort(key=lambda item: (paired.get(item.path, -1), item.name != LONGEST))
+    """Mark the tests of further environments, by the name in their parameters."""
     for item in items:
-        if item.path in paired:
-            item.add_marker("paired")
-        elif any(item.path.is_relative_to(folder / name) for name in ALONE):
-            item.add_marker("alone")
+        parameters = item.name.partition("[")[2].rstrip("]").split("-")
+        if item.get_closest_marker("privileged") and FURTHER.intersection(parameters):
+            item.add_marker("environments")
+        # What is made for a package's or module's tests is made by one worker of xdist's.
+        shared = parameters[0] if "conformance" in item.path.parts else item.path.name
+        item.add_marker(pytest.mark.xdist_group(shared))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -21,6 +21,8 @@ from tests.figures import figure
 from tests.tries import best_of
 from tierlab.environments.device import device_of
 
+pytestmark = pytest.mark.alone
+
 LOGIN = {"user": "root", "database": "test"}
 MIB = 1 << 20
 

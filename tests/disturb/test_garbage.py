@@ -46,6 +46,7 @@ def left_by_attaching(pid: int) -> list[Path]:
     return [*Path("/tmp").glob(f".*_pid{pid}"), *Path(f"/proc/{pid}/cwd").glob(".*_pid*")]
 
 
+@pytest.mark.alone
 def test_collections_fill_the_time_and_nothing_is_left_in_tmp(
     domain: Domain, disturb: Disturb, jvm: subprocess.Popen[bytes]
 ) -> None:

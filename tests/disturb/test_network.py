@@ -17,6 +17,8 @@ from tierlab.trial.agent import binary
 KIB = 1024
 TRAFFIC = """
 import json, socket, sys, threading, time
+
+pytestmark = pytest.mark.alone
 addresses, until = sys.argv[1].split(","), time.time() + float(sys.argv[2])
 got = {address: [] for address in addresses}
 def receive(server, times):

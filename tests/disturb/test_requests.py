@@ -10,6 +10,8 @@ import pytest
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
 from tierlab.environments.network.netns import Namespace
 
+pytestmark = pytest.mark.alone
+
 ADDRESS, PORT = "127.0.1.1", 8080
 THREADS = 16
 CONFIG = f"""

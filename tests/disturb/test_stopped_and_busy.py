@@ -22,6 +22,7 @@ def states(domain: Domain) -> set[str]:
     return {stat.rsplit(")", 1)[1].split()[0] for stat in stats}
 
 
+@pytest.mark.alone
 def test_a_frozen_domain_stands_still_for_as_long_as_asked(
     domain: Domain, disturb: Disturb
 ) -> None:
@@ -52,6 +53,7 @@ def lateness(domain: Domain, disturb: Disturb) -> tuple[float, float]:
     return statistics.median(starts), statistics.median(ends)
 
 
+@pytest.mark.alone
 def test_true_times_are_those_asked_for(domain: Domain, disturb: Disturb) -> None:
     domain.start("sleep", "60")
     best_of(lambda: lateness(domain, disturb), lambda late: max(late) < 10 * MS, tries=3)
@@ -93,6 +95,7 @@ def others_share(domain: Domain, server: subprocess.Popen[bytes], seconds: float
     return ((group_later - group) / 1e9 - (own_later - own)) / elapsed
 
 
+@pytest.mark.alone
 def test_a_neighbour_in_the_domain_takes_its_cpu_time(domain: Domain, disturb: Disturb) -> None:
     server = domain.start(*BUSY)
     run = disturb(entry(domain, 1, "cpu", 2 * LEAD, 1_000 * MS, pus=[0], threads=2))
@@ -106,6 +109,7 @@ def test_a_neighbour_in_the_domain_takes_its_cpu_time(domain: Domain, disturb: D
     is_its_own(domain, server)
 
 
+@pytest.mark.alone
 def test_a_neighbour_beside_the_domain_has_a_group_of_its_own(
     domain: Domain, disturb: Disturb
 ) -> None:

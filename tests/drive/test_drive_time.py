@@ -90,6 +90,7 @@ def test_open_loop_starts_at_its_own_times(arrivals, site, drive: Driver) -> Non
     assert requests.error.dropna().empty
 
 
+@pytest.mark.alone
 def test_open_loop_shows_a_stall_from_the_intended_time(site, drive: Driver) -> None:
     loop = {"mode": "open", "rate_per_s": 200, "arrivals": "constant"}
     process = drive.start(site(), seconds=2, loop=loop, users=10)
@@ -111,6 +112,7 @@ def stop_for(pid: int, after: float, length: float) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.alone
 def test_lag_is_reported_when_the_driver_was_held_up(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=3, users=50)
     stop_for(process.pid, after=1.5, length=0.2)
@@ -128,6 +130,7 @@ def test_lag_is_reported_when_the_driver_was_held_up(site, drive: Driver) -> Non
     assert driven.summary["lag_max_ns"] == max(worst)
 
 
+@pytest.mark.alone
 def test_a_driver_that_was_the_bottleneck_says_so(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=1.5, users=50)
     for _ in range(3):
@@ -137,6 +140,7 @@ def test_a_driver_that_was_the_bottleneck_says_so(site, drive: Driver) -> None:
     assert "late" in driven.summary["why"]
 
 
+@pytest.mark.alone
 def test_a_late_ramp_up_does_not_make_the_driver_a_bottleneck(site, drive: Driver) -> None:
     phases = [
         {"name": "ramp_up", "duration_ns": SECOND},

@@ -41,6 +41,7 @@ for number in range(1, 100):
 """
 
 
+@pytest.mark.alone
 def test_a_container_is_ready_within_a_second(containers: HostEnvironment) -> None:
     """The best of some: the machine may be busy with other things meanwhile."""
     took = []

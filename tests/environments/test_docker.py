@@ -19,7 +19,11 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.host import HostEnvironment
 from tierlab.errors import UserError
 
-pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("docker_here")]
+pytestmark = [
+    pytest.mark.environments,
+    pytest.mark.privileged,
+    pytest.mark.usefixtures("docker_here"),
+]
 
 PLACES = ("/etc/docker", "/run/docker", "/run/containerd", "/run/runc", "/var/lib/docker")
 """Where a machine has its Docker, or one of a trial's left something by default."""

@@ -20,6 +20,7 @@ from tierlab.environments.ledger import accounts
 from tierlab.machine.programs import locate
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),

@@ -27,6 +27,7 @@ from tierlab.machine.hwloc import pus_at
 from tierlab.machine.probes import hypervisor as doctor
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(900),

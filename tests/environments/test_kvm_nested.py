@@ -20,6 +20,7 @@ from tierlab.environments.qemu.environment import Qemu
 from tierlab.machine.programs import locate
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(900),

@@ -14,7 +14,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 
-pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("lxc_here")]
+pytestmark = [pytest.mark.environments, pytest.mark.privileged, pytest.mark.usefixtures("lxc_here")]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 
-pytestmark = [pytest.mark.privileged, pytest.mark.usefixtures("lxc_here")]
+pytestmark = [pytest.mark.environments, pytest.mark.privileged, pytest.mark.usefixtures("lxc_here")]
 
 
 @pytest.fixture

@@ -23,7 +23,12 @@ from tierlab.environments.qemu.environment import Qemu
 from tierlab.environments.qemu.process import hypervisors
 from tierlab.errors import UserError
 
-pytestmark = [pytest.mark.slow, pytest.mark.privileged, pytest.mark.usefixtures("guests_here")]
+pytestmark = [
+    pytest.mark.environments,
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.usefixtures("guests_here"),
+]
 
 MIB = 1 << 20
 SLACK_S = 1.0

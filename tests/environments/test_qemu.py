@@ -21,7 +21,12 @@ from tierlab.environments.qemu.domain import QemuDomain
 from tierlab.environments.qemu.environment import Qemu
 from tierlab.errors import UserError
 
-pytestmark = [pytest.mark.slow, pytest.mark.privileged, pytest.mark.usefixtures("guests_here")]
+pytestmark = [
+    pytest.mark.environments,
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.usefixtures("guests_here"),
+]
 
 MIB = 1 << 20
 

@@ -16,7 +16,12 @@ from tierlab.environments.native.host import HostEnvironment
 from tierlab.environments.qemu.environment import Qemu
 from tierlab.environments.xen.environment import Xen
 
-pytestmark = [pytest.mark.slow, pytest.mark.privileged, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.environments,
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.timeout(900),
+]
 
 
 @pytest.mark.parametrize(("kind", "within"), [(Qemu, 30.0), (Xen, 60.0)], ids=["qemu", "xen"])

@@ -44,7 +44,7 @@ print("up", flush=True)
 time.sleep(600)
 """
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.environments, pytest.mark.privileged]
 
 
 @pytest.fixture(scope="module")

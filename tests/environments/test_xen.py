@@ -26,6 +26,7 @@ from tierlab.machine.hwloc import pus_at
 from tierlab.servers.neighbours import Neighbours
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(900),

@@ -251,5 +251,6 @@ def opening(browser: webdriver.Chrome, page: Path) -> tuple[float, float]:
     return drawn, painted_ms / 1000
 
 
+@pytest.mark.alone
 def test_the_page_opens_quickly(browser, made):
     best_of(lambda: opening(browser, made.page), lambda seconds: seconds[0] < 15 and seconds[1] < 3)

@@ -81,6 +81,7 @@ def test_a_damaged_data_set_is_refused(server: PrivateMariaDB, tmp_path: Path, d
     assert "users.tsv: the database took" in str(refused.value)
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_the_demos_size_is_there_in_ten_seconds(server: PrivateMariaDB, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"

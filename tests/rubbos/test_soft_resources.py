@@ -142,6 +142,7 @@ def test_what_a_broken_connection_changed_is_put_back(start: Start, tmp_path: Pa
         assert orders.ask("get pool") == "ok 3"
 
 
+@pytest.mark.alone
 def test_gauges_cost_little(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "soft.log"
     app = start(pool_size=64, soft_log=log)

@@ -165,6 +165,7 @@ def test_connections_add_up_to_snmp_and_netstat(start: Start) -> None:
         assert within(tcp[column].sum(), grew[counter]), column
 
 
+@pytest.mark.alone
 def test_busy_time_adds_up_to_cpuacct(start: Start) -> None:
     usage = Path("/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu")
     if not usage.exists() or not (usage.parent / "release_agent").exists():
@@ -180,6 +181,7 @@ def test_busy_time_adds_up_to_cpuacct(start: Start) -> None:
         assert within((rows.busy * rows.dt_ns).sum(), grew[str(core)], slack=TICK)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("column", "parts"),
     [("user", (1, 2)), ("system", (3,)), ("iowait", (5,)), ("irq", (6, 7)), ("steal", (8,))],
@@ -216,6 +218,7 @@ def busy_shares(start: Start) -> dict[str, float]:
     return shares
 
 
+@pytest.mark.alone
 def test_every_source_of_busy_time_agrees_in_the_long_run(start: Start) -> None:
     # They start and stop one after the other, and what the machine does may change in between.
     shares = best_of(

@@ -20,6 +20,8 @@ from tests.tries import best_of
 from .conftest import INTERVAL, Start
 from .switches import busy_shares, recorded
 
+pytestmark = pytest.mark.alone
+
 SECONDS = 8
 LOAD = Path(__file__).parent / "mixed_load.py"
 MOST_RMS = 3.0

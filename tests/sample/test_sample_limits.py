@@ -15,6 +15,8 @@ import pytest
 
 from .conftest import INTERVAL, Group, Start, wait_for
 
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 
 

@@ -14,6 +14,8 @@ from tests.tries import best_of
 
 from .conftest import INTERVAL, MILLISECOND, Sampling, Start
 
+pytestmark = pytest.mark.alone
+
 TEN_MS = 10 * MILLISECOND
 
 

@@ -18,6 +18,7 @@ from tierlab.errors import UserError
 from tierlab.servers.neighbours import Neighbours
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.privileged,
     pytest.mark.skipif(not os.sched_getaffinity(0) >= {0, 1}, reason="needs PUs 0 and 1"),
 ]

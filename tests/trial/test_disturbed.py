@@ -26,6 +26,7 @@ from tierlab.trial import agent
 from tierlab.trial.truth import Happened, TruthFolder
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),

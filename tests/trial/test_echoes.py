@@ -66,6 +66,7 @@ def veth(trial: str, traces: Traces) -> Iterator[Veth]:  # noqa: ARG001 - looks 
     made.destroy()
 
 
+@pytest.mark.alone
 @pytest.mark.privileged
 def test_a_silence_of_300_ms_is_seen(veth: Veth, tmp_path: Path) -> None:
     address = veth.addresses.server(2, 1)

@@ -23,6 +23,7 @@ from tierlab.trial.folder import create
 from tierlab.trial.progress import Silent
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),

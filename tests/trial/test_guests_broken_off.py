@@ -17,7 +17,7 @@ from tests.trial.left import check_clean_clears, check_nothing_left
 Write = Callable[..., Path]
 BOOTING = "start servers"
 
-pytestmark = [pytest.mark.slow, pytest.mark.privileged]
+pytestmark = [pytest.mark.environments, pytest.mark.slow, pytest.mark.privileged]
 
 
 @pytest.fixture

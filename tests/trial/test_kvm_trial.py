@@ -18,6 +18,7 @@ from tests.trial.left import check_nothing_left
 from tierlab.machine.hwloc import pus_at
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(900),

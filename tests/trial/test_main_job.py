@@ -20,6 +20,7 @@ from tierlab.analysis.summary import Summary, summarise
 from tierlab.tables.run import Run
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),

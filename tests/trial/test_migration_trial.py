@@ -56,6 +56,7 @@ IN_QEMU = "--environment=qemu"
 
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(1500),

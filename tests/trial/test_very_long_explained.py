@@ -17,6 +17,7 @@ from tierlab.analysis.explain_request import explain
 from tierlab.analysis.observed import Observed, observe
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),

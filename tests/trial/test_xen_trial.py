@@ -26,6 +26,7 @@ mapping = { place = "package:1.core:0", memory_node = 1, weight = 512 }
 
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.timeout(1500),

@@ -1,0 +1,89 @@
+"""A suite: what fails by chance is run again, what always fails still fails, times are kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+MADE = """
+import sys
+from tests.suite import lane, main
+sys.exit(main("made", (lane("first", 60, "first"), lane("second", 0, "not first"))))
+"""
+MARKS = "[pytest]\nmarkers = first\n"
+PASSES = "def test_passes():\n    with open('passes', 'a') as runs: runs.write('.')\n"
+AT_FIRST = """
+import pytest
+from pathlib import Path
+@pytest.mark.first
+def test_fails_at_first():
+    Path("runs").open("a").write(".")
+    assert len(Path("runs").read_text()) == {}
+"""
+ALWAYS = "def test_always_fails{}():\n    assert False\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    return tmp_path
+
+
+def run(folder: Path, *texts: str) -> tuple[int, list[str]]:
+    """The suite's exit status and what it printed of its own."""
+    (folder / "test_made.py").write_text("".join(texts))
+    done = subprocess.run(
+        [sys.executable, "-c", MADE],
+        cwd=folder,
+        env={"PYTHONPATH": str(TESTS.parent), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, [line for line in done.stdout.splitlines() if line]
+
+
+def test_what_passes_is_run_once_and_its_time_is_told(folder: Path) -> None:
+    status, lines = run(folder, PASSES)
+    assert status == 0, lines
+    assert (folder / "passes").read_text() == "."
+    assert any(line.startswith("1 passed") or " 1 passed" in line for line in lines)
+    assert lines[-2].split()[0] == "second"
+    assert lines[-2].endswith("over its budget")
+    assert not lines[-3].endswith("over its budget")
+    assert set(json.loads((folder / "build/tests/made.json").read_text())) == {"first", "second"}
+
+
+@pytest.mark.parametrize("passes", [2, 3])
+def test_what_fails_by_chance_is_run_again_and_nothing_else_is(folder: Path, passes: int) -> None:
+    status, lines = run(folder, PASSES, AT_FIRST.format(passes))
+    assert status == 0, lines
+    assert (folder / "passes").read_text() == "."
+    assert "tests: of all, 1 failed at first:" in lines
+    assert "  test_made.py::test_fails_at_first: passed when run again alone" in lines
+
+
+def test_what_fails_three_times_fails(folder: Path) -> None:
+    status, lines = run(folder, AT_FIRST.format(2), ALWAYS.format(""))
+    assert status == 1, lines
+    assert "  test_made.py::test_always_fails: failed" in lines
+    assert "  test_made.py::test_fails_at_first: passed when run again alone" in lines
+
+
+def test_more_failures_than_chance_brings_are_not_run_again(folder: Path) -> None:
+    status, lines = run(folder, AT_FIRST.format(2), *map(ALWAYS.format, range(3)))
+    assert status == 1, lines
+    assert (folder / "runs").read_text() == "."
+    assert "tests: 4 failed, more than 3: none is run again" in lines
+
+
+def test_a_pytest_that_dies_ends_the_suite(folder: Path) -> None:
+    """What it had not come to would count as passed."""
+    status, lines = run(folder, "import os\ndef test_dies():\n    os.abort()\n", PASSES)
+    assert status not in (0, 1), lines
+    assert not (folder / "passes").exists()
