@@ -1,4 +1,4 @@
-"""The papers' equations for the use of CPUs and disks, on tables written by hand."""
+"""The published equations for the use of CPUs and disks, on tables written by hand."""
 
 import pytest
 

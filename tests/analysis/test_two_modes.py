@@ -19,7 +19,7 @@ def seconds(parts: list[tuple[int, float]], seed: int = 1, noise: float = 0.2) -
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_first_half_is_congested(seed: int) -> None:
-    """As in figure 17 of the thesis."""
+    """As in figure 17 of J. Park's thesis (Georgia Institute of Technology, 2016)."""
     found = two_states(seconds([(90, 60.0), (90, 10.0)], seed))
     assert found is not None
     assert found.high[:88].all()

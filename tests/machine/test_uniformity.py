@@ -32,7 +32,7 @@ PUBLISHED = {
     (3, 3): 0.17,
     (7, 3): 0.24,
 }
-"""The paper, table 2. Its 0.53 for 1*4-7*1 is not what its own equation 2 gives."""
+"""Zhong et al. (2013), table 2. Its 0.53 for 1*4-7*1 is not what its own equation 2 gives."""
 
 
 @pytest.mark.parametrize(("others", "each"), PUBLISHED)

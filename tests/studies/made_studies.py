@@ -1,4 +1,6 @@
-"""Made runs that are what the thesis saw, so that every value of a study is known beforehand."""
+"""Made runs that are what J. Park's thesis (Georgia Institute of Technology, 2016) saw, so that
+every value of a study is known beforehand.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,10 @@
 
 Q. Wang et al., "An Experimental Study of Rapidly Alternating Bottlenecks in n-Tier Applications"
 (CLOUD 2013): each is saturated for moments only and neither on average, so a report of averages
-finds no bottleneck; what betrays them is that one is busy just when the other is not. Seed 003
-(section 4.1, figure 5) makes such a load: threads that run in turns on shared cores.
+finds no bottleneck; what betrays them is that one is busy just when the other is not. A. Zhong
+et al., "Performance Implications of Non-Uniform VCPU-PCPU Mapping in Virtualization Environment"
+(Cluster Computing 2013), section 4.1, figure 5, makes such a load: threads that run in turns on
+shared cores.
 
 A negative correlation of two series that each depend on their own past happens by chance more
 often than tables of the correlation coefficient say. So one series is cut into blocks of random

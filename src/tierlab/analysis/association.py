@@ -1,11 +1,12 @@
 """Which series moved with the bottleneck's windows, and just before them, beyond chance?
 
-The fourth step of the thesis' transient-event analysis (section 4.3, figure 31) finds the root
-cause by eye, from page faults that "coincide near perfectly" with saturation. Here each candidate's
-series is correlated with the windows at every lag up to a limit, cause first. Both series depend on
-their own past, so chance is what is left when the windows are shuffled in blocks
-(:mod:`tierlab.analysis.shuffling`). The largest correlation over the lags is tested as such, and
-the p-values are corrected for the number of candidates.
+The fourth step of transient-event analysis in J. Park, "Performance Scalability of N-Tier
+Application in Virtualized Cloud Environments" (PhD thesis, Georgia Institute of Technology, 2016),
+section 4.3, figure 31, finds the root cause by eye, from page faults that "coincide near perfectly"
+with saturation. Here each candidate's series is correlated with the windows at every lag up to a
+limit, cause first. Both series depend on their own past, so chance is what is left when the windows
+are shuffled in blocks (:mod:`tierlab.analysis.shuffling`). The largest correlation over the lags is
+tested as such, and the p-values are corrected for the number of candidates.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """Which connection requests were dropped, how long did each wait, and who turned them away?
 
 A full accept queue drops a SYN; the kernel sends it again after 1 s, then 2 s, 4 s ... (RFC 6298;
-3 s first in the thesis' day, section 4.3): a drop of a millisecond costs its user a second. Each
+3 s first until Linux 3.1): a drop of a millisecond costs its user a second. Each
 retransmission names its connection, so the visit that waited for it is known, not guessed.
 """
 

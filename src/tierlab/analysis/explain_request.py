@@ -1,9 +1,11 @@
 """Where did a very long request's seconds go? To the retransmission, the visit and the image.
 
-The thesis infers from queue peaks that dropped packets made its VLRT requests (section 4.3). Here
-each one is taken apart: from when its user meant to click, the driver's lateness, the wait for
-retransmitted SYNs, the page's visit and the visits of its images, one exchange after the other as
-the driver fetches them. What is left is the network, the handshakes and the client.
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), section 4.3, infers from queue peaks that dropped
+packets made its VLRT requests. Here each one is taken apart: from when its user meant to click, the
+driver's lateness, the wait for retransmitted SYNs, the page's visit and the visits of its images,
+one exchange after the other as the driver fetches them. What is left is the network, the handshakes
+and the client.
 
 The requests' table holds no connection, so visits are found by time: the driver notes
 ``connected_ns`` right after it sent the page's request, so its visit is one of the last that

@@ -9,7 +9,9 @@ from tierlab.analysis.span import Span
 
 BOUNDS_MS: Final = (200, 400, 600, 800, 1000, 1500, 2000)
 """Upper bounds: 200 ms wide up to a second, 500 ms up to two, the rest in one last bucket. These
-are the buckets of figure 15 in the thesis that found two modes at a moderate average load."""
+are the buckets of figure 15 in J. Park, "Performance Scalability of N-Tier Application in
+Virtualized Cloud Environments" (PhD thesis, Georgia Institute of Technology, 2016), which found two
+modes at a moderate average load."""
 
 
 class Bucket(Result):

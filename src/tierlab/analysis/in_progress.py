@@ -1,8 +1,10 @@
 """How many visits were in progress at any instant? Each server's arrivals and departures, in order.
 
-The number at ``t`` is the arrivals up to ``t`` less the departures up to ``t`` (the thesis, section
-4.3: a request waits at a tier from its packet's arrival until its response is returned), so two
-sorted arrays answer for any instant and any window without a step per visit.
+The number at ``t`` is the arrivals up to ``t`` less the departures up to ``t``: a request is
+at a tier from its packet's arrival until its response is returned (J. Park, "Performance
+Scalability of N-Tier Application in Virtualized Cloud Environments", PhD thesis, Georgia Institute
+of Technology, 2016, section 4.3). So two sorted arrays answer for any instant and any window
+without a step per visit.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """How much does repeating change? ADIN and MMR over the trials of a group.
 
-Source: the paper on non-uniform VCPU-PCPU mapping in virtualization, section 4.2.1, equations 3-4.
+Source: A. Zhong et al., "Performance Implications of Non-Uniform VCPU-PCPU Mapping in
+Virtualization Environment" (Cluster Computing 2013), section 4.2.1, equations 3-4.
 ADIN is the variance divided by the mean and so has the unit of the figure; MMR is the largest by
 the smallest.
 """

@@ -1,8 +1,11 @@
 """What of the machine's CPUs and disks was used, and what of it virtualisation took.
 
-Source: the paper on the overheads of Xen, section 3.4, equations 1-3 (use of CPUs by a native
-system and by Xen's domains, use of disks); the paper on virtualization for server consolidation,
-section 3.2 (CPU of each container); the thesis, figures 18-20 (latency and queue length of requests
+Sources: R. NasiriGerdeh et al., "Performance Investigation of Multi-tier Web Applications in Xen
+Virtualized Environment" (2017), section 3.4, equations 1-3 (use of CPUs by a native system and by
+Xen's domains, use of disks); P. Padala et al., "Performance Evaluation of Virtualization
+Technologies for Server Consolidation" (HP Labs, 2007), section 3.2 (CPU of each container);
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), figures 18-20 (latency and queue length of requests
 to disks at the levels that they pass).
 """
 
@@ -45,8 +48,8 @@ class DiskLevel(Result):
 
     ``latency_s`` is the mean time of the requests that ended, queueing included (None: there were
     none); ``queue_length`` the mean number in flight. What the hypervisor sees is the guest latency
-    of the thesis, and what of it is beyond the device's is its kernel latency; what the kernel in
-    the guest sees has the wait in its own queue besides.
+    of Park's thesis, and what of it is beyond the device's is its kernel latency; what the kernel
+    in the guest sees has the wait in its own queue besides.
     """
 
     level: Level

@@ -1,10 +1,12 @@
 """How many modes have the response times, where are they, and how much lies in each?
 
-The thesis (section 3.3, figure 15) tells a congested system by the second mode of its response
-times. Here the modes are found and tested: a kernel density of log10 response times, Silverman's
-test for more than ``k`` modes by the critical bandwidth and a smoothed bootstrap (B. W. Silverman,
-"Using Kernel Density Estimates to Investigate Multimodality", JRSS B 43, 1981), first for one mode,
-then for two, and so on. The thesis' own buckets are in :mod:`tierlab.analysis.histogram`.
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), section 3.3, figure 15, tells a congested system by
+the second mode of its response times. Here the modes are found and tested: a kernel density of
+log10 response times, Silverman's test for more than ``k`` modes by the critical bandwidth and a
+smoothed bootstrap (B. W. Silverman, "Using Kernel Density Estimates to Investigate Multimodality",
+JRSS B 43, 1981), first for one mode, then for two, and so on. The thesis' own buckets are in
+:mod:`tierlab.analysis.histogram`.
 """
 
 from itertools import pairwise

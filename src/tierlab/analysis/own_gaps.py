@@ -4,8 +4,9 @@ A visit's time at its server is its stay less the stays of its calls. What is le
 from its request's last byte to its first call, between calls, from the last reply to its departure.
 A long gap is time that this server, and nobody below it, kept a request waiting (nor the asker: one
 who takes long to send the rest, or never does, holds a thread, but it is the server that waits).
-The blame that the thesis' step of comparing queues tier by tier (seed 004, chapter 4) finds for a
-window is found here for every single visit.
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), section 4.3, compares queues tier by tier to blame a
+server for a window; here one is blamed for every single visit.
 """
 
 from dataclasses import dataclass

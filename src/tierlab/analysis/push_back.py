@@ -1,9 +1,10 @@
 """In which server did the queues begin to grow, and how did the growth climb to the users?
 
-The push-back wave of the thesis (section 4.3, figure 29): a slow server's queue holds its caller's
-threads, so the caller's queue grows too, tier by tier. Onsets alone cannot tell cause from effect
-when they lie within a millisecond; a queue's *own* part can: visits in progress less those that
-only wait for a call of theirs.
+The push-back wave of J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud
+Environments" (PhD thesis, Georgia Institute of Technology, 2016), section 4.3, figure 29: a slow
+server's queue holds its caller's threads, so the caller's queue grows too, tier by tier. Onsets
+alone cannot tell cause from effect when they lie within a millisecond; a queue's *own* part can:
+visits in progress less those that only wait for a call of theirs.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,11 @@
 """When did a server's queue grow beyond this run's own normal, from which instant, and how far?
 
-The queue episodes of the thesis (section 4.3, figure 29: requests queued at each tier, every 50 ms)
-and of Q. Wang et al., "Detecting Transient Bottlenecks in n-Tier Applications through Fine-Grained
-Analysis" (ICDCS 2013). Windows say that there was one; the messages' own times say from when: the
-onset lies between the last departure of normal service and when the next one was due.
+The queue episodes of J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud
+Environments" (PhD thesis, Georgia Institute of Technology, 2016), section 4.3, figure 29 (requests
+queued at each tier, every 50 ms), and of Q. Wang et al., "Detecting Transient Bottlenecks in n-Tier
+Applications through Fine-Grained Analysis" (ICDCS 2013). Windows say that there was one; the
+messages' own times say from when: the onset lies between the last departure of normal service and
+when the next one was due.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,10 @@
 """When was a resource saturated, hard or soft, and for how long?
 
-The third step of the thesis' transient-event analysis (section 4.3, figure 30): very short
-bottlenecks are windows of tens to hundreds of milliseconds in which a resource is fully used while
-its average stays moderate. Hard resources are sampled; the use of soft ones (threads, pools) is
-also counted exactly from the visits in progress.
+The third step of transient-event analysis in J. Park, "Performance Scalability of N-Tier
+Application in Virtualized Cloud Environments" (PhD thesis, Georgia Institute of Technology, 2016),
+section 4.3, figure 30: very short bottlenecks are windows of tens to hundreds of milliseconds in
+which a resource is fully used while its average stays moderate. Hard resources are sampled; the use
+of soft ones (threads, pools) is also counted exactly from the visits in progress.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,10 @@
 """Which requests took very long, which were delayed, and in which clusters did they come?
 
-The first step of the thesis' transient-event analysis (section 4.3, figure 28): clusters of
-requests that take seconds instead of milliseconds. A very short bottleneck also delays requests by
-less than that; they are told by what the run's own normal gives for their interaction.
+The first step of transient-event analysis in J. Park, "Performance Scalability of N-Tier
+Application in Virtualized Cloud Environments" (PhD thesis, Georgia Institute of Technology, 2016),
+section 4.3, figure 28: clusters of requests that take seconds instead of milliseconds. A very short
+bottleneck also delays requests by less than that; they are told by what the run's own normal gives
+for their interaction.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,12 @@
 """Did the run have a congested mode and a normal mode, and when was which?
 
-The thesis (section 3.3, figures 15 to 17) names them so: over one part of a run requests take
-seconds, over another they do not, at the same load. Seconds are told apart by a hidden Markov model
-of two states whose emissions are the log response times' means, fitted by Baum and Welch's method
-(L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proc. IEEE 77, 1989). Two modes are believed
-when they explain the run much better than one (BIC), lie well apart, and both last.
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), section 3.3, figures 15 to 17, names them so: over
+one part of a run requests take seconds, over another they do not, at the same load. Seconds are
+told apart by a hidden Markov model of two states whose emissions are the log response times' means,
+fitted by Baum and Welch's method (L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proc. IEEE
+77, 1989). Two modes are believed when they explain the run much better than one (BIC), lie well
+apart, and both last.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A finding: a claim with its windows, strength, chain, evidence and remedies (DESIGN section 6).
+"""A finding: a claim with its windows, strength, chain, evidence and remedies.
 
 Times are UTC nanoseconds (``*_ns``), durations seconds (``*_s``), shares and confidences 0..1.
 """

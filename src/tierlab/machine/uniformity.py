@@ -1,6 +1,7 @@
 """How unevenly a mapping shares the PUs out: shares of time slots, fast and slow vCPUs, and DNU.
 
-Source: the paper on non-uniform VCPU-PCPU mapping in virtualization, section 3, definitions 1, 2.
+Source: A. Zhong et al., "Performance Implications of Non-Uniform VCPU-PCPU Mapping in
+Virtualization Environment" (Cluster Computing 2013), section 3, definitions 1 and 2.
 With M_ij the number of non-blocking vCPUs of domain j on PU i and w_j the domain's share of all
 weights, the load of PU i is the sum of M_ij w_j over all domains, and the degree of non-uniformity
 (DNU) of a domain is the variance of the load over the PUs that it runs on, divided by its mean
@@ -80,7 +81,7 @@ def static_dnu(plan: Plan) -> Mapping[str, float]:
 
 
 def time_slots(plan: Plan) -> Mapping[str, tuple[Share, ...]]:
-    """Each vCPU's share of time slots, all wanting to run, in the paper's model.
+    """Each vCPU's share of time slots, all wanting to run, in Zhong's model.
 
     A PU divides its time among the vCPUs on it by their domains' weights, every vCPU having its
     domain's full weight, as Xen's credit scheduler does. Linux divides a control group's weight

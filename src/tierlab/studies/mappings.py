@@ -1,5 +1,7 @@
-"""Does instability follow the degree of non-uniformity? (The paper on non-uniform VCPU-PCPU
-mapping, tables 2 and 3, figures 6, 10 and 11.)
+"""Does instability follow the degree of non-uniformity?
+
+A. Zhong et al., "Performance Implications of Non-Uniform VCPU-PCPU Mapping in Virtualization
+Environment" (Cluster Computing 2013), tables 2 and 3, figures 6, 10 and 11.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Which queues grew when requests took very long, and where from? (Thesis, figure 29.)"""
+"""Which queues grew when requests took very long, and where from?
+
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), figure 29.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""When did requests take very long, and how long did the others take? (Thesis, figure 28.)"""
+"""When did requests take very long, and how long did the others take?
+
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), figure 28.
+"""
 
 from __future__ import annotations
 

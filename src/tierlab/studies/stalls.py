@@ -1,4 +1,8 @@
-"""What was saturated at the database, for how long, and why? (Thesis, figures 30 and 31.)"""
+"""What was saturated at the database, for how long, and why?
+
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), figures 30 and 31.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Had the run a congested and a normal mode, and what told them apart? (Thesis, figures 15 to 17
-and 21.)
+"""Had the run a congested and a normal mode, and what told them apart?
+
+J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
+thesis, Georgia Institute of Technology, 2016), figures 15 to 17 and 21.
 """
 
 from __future__ import annotations

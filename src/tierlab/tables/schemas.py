@@ -75,7 +75,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
             limit:i64?""",
     }.items()
 }
-"""Table name to schema, in the order of DESIGN section 4."""
+"""Table name to schema, in the order of docs/reference/run-folder.md."""
 
 _SEEN_INSIDE: Final = ("cpu", "memory", "disk", "net", "tcp", "pressure", "process")
 

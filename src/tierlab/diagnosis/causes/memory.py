@@ -1,8 +1,9 @@
 """Memory thrashing: the domain had less memory than its server's working set.
 
-The kernel dropped pages of the server's own files and read them back as major faults (thesis,
-section 3.3: page-fault bursts and iowait; read-around keeps the count small, so the pages that came
-back and memory pressure are looked at too).
+The kernel dropped pages of the server's own files and read them back as major faults: bursts of
+page faults, and iowait (J. Park, "Performance Scalability of N-Tier Application in Virtualized
+Cloud Environments", PhD thesis, Georgia Institute of Technology, 2016, section 3.3). Read-around
+keeps the count small, so the pages that came back and memory pressure are looked at too.
 """
 
 from tierlab.diagnosis.case import Case, ramp

@@ -1,8 +1,9 @@
 """What each guest asks of its disks, every two seconds, by QEMU's own count.
 
 It counts a request from when the guest's driver hands it over until it is answered: the guest
-latency of the thesis' figures 18 and 19, seen from the top of the hypervisor. See domstats in
-https://libvirt.org/manpages/virsh.html.
+latency of figures 18 and 19 in J. Park, "Performance Scalability of N-Tier Application in
+Virtualized Cloud Environments" (PhD thesis, Georgia Institute of Technology, 2016), seen from the
+top of the hypervisor. See domstats in https://libvirt.org/manpages/virsh.html.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 //! Takes memory in requests of one size, each page touched, and releases them at random: as the
-//! thesis' micro-benchmark. It takes as much as fits beside the memory that cannot be reclaimed, so
+//! micro-benchmark of J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud
+//! Environments" (PhD thesis, Georgia Institute of Technology, 2016). It takes as much as fits beside the memory that cannot be reclaimed, so
 //! that the file pages of the domain's other processes have no place to stay.
 
 use super::{Job, Worked};
