@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 STAMPS := .setup
 AGENT := agent/target/release/tierlab-agent
 APP := apps/rubbos/target/rubbos.jar
+WHEELS := dist
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-environments test-fast lint format bench setup setup-test setup-environments \
-    image-guest image-xen lock clean
+    image-guest image-xen lock wheel clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +48,9 @@ bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/analyse/run.py
 	$(BIN)/python bench/compare/run.py
 	$(BIN)/python bench/diagnosis/run.py --quick
+
+wheel: setup ## Make one wheel with the agent and RUBBoS inside: dist/
+	@$(BIN)/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
 
 lock: ## Renew requirements.lock from pyproject.toml
 	@test -x $(BIN)/pip-compile || $(BIN)/pip install -q pip-tools

@@ -147,7 +147,7 @@ def test_a_program_that_is_missing_stops_the_demo() -> None:
     (check,) = program_checks([Program("haproxy", "haproxy", None, None, None)])
 
     assert check.stops_the_demo
-    assert check.remedy == "apt-get install --no-install-recommends haproxy, or: make setup"
+    assert check.remedy == "apt-get install --no-install-recommends haproxy"
 
 
 def test_kvm_is_not_there_without_its_file() -> None:

@@ -60,6 +60,19 @@ def test_something_needed_is_missing(found: list[Check]) -> None:
     assert result.stdout.endswith("The demo cannot run here without: bad.\n")
 
 
+def test_one_command_installs_all_programs_that_are_missing(
+    found: list[Check], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found.append(BAD)
+    missing = {"no-such-program": "its-package", "nor-this": "its-package", "nor-that": "another"}
+    monkeypatch.setattr(run_needs, "PROGRAMS", missing | {"sh": "dash"})
+
+    result = RUNNER.invoke(app, ["doctor"])
+
+    command = "Install: apt-get install --no-install-recommends its-package another\n"
+    assert result.stdout.endswith(command)
+
+
 def test_json_says_the_same(found: list[Check]) -> None:
     found += [GOOD, BAD]
 
@@ -103,12 +116,12 @@ def test_an_agent_that_is_not_built_stops_the_demo(monkeypatch: pytest.MonkeyPat
 def test_an_application_that_is_not_built_stops_the_demo(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(run_needs, "PROJECT", tmp_path)
+    monkeypatch.setattr(run_needs, "APPLICATION_JAR", tmp_path / "rubbos.jar")
 
     check = next(check for check in run_needs.checks() if check.name == "RUBBoS")
 
     assert check.stops_the_demo
-    assert check.seen == f"{tmp_path}/apps/rubbos/target/rubbos.jar is not built"
+    assert check.seen == f"{tmp_path}/rubbos.jar is missing"
 
 
 def test_what_the_environment_cannot_do_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tierlab.workloads.rubbos.shape import application_jar, document_root
+from tierlab.workloads.rubbos.shape import APPLICATION_JAR, DOCUMENT_ROOT
 
 PROJECT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 30.0
@@ -146,7 +146,7 @@ def java_command(folder: Path, settings: dict[str, object]) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "app.properties"
     config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    jar = str(application_jar(PROJECT))
+    jar = str(APPLICATION_JAR)
     return ["java", "-Xmx128m", "-XX:+UseSerialGC", f"-Drubbos.config={config}", "-jar", jar]
 
 
@@ -156,7 +156,7 @@ def running(folder: Path, port: int, settings: dict[str, object]) -> Iterator[Ru
     own: dict[str, object] = {
         "http.port": port,
         "work.dir": folder / "work",
-        "static.dir": document_root(PROJECT) / "rubbos",
+        "static.dir": DOCUMENT_ROOT / "rubbos",
         "jdbc.user": "rubbos",
         "jdbc.password": "secret",
     }

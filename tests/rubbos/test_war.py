@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.workloads.rubbos.shape import STATIC_PATHS, application_jar, application_libraries
+from tierlab.workloads.rubbos.shape import APPLICATION_JAR, APPLICATION_LIBRARIES, STATIC_PATHS
 
-from .application import PATIENCE_SECONDS, PROJECT, Running
+from .application import PATIENCE_SECONDS, Running
 from .private_mariadb import PrivateMariaDB, free_port
 
 pytestmark = pytest.mark.slow
 
 
 def test_the_war_serves_pages_and_files(database: PrivateMariaDB, tmp_path: Path) -> None:
-    tomcat = ":".join(map(str, application_libraries(PROJECT).glob("tomcat-*.jar")))
-    war = application_jar(PROJECT).with_name("rubbos-servlets.war")
+    tomcat = ":".join(map(str, APPLICATION_LIBRARIES.glob("tomcat-*.jar")))
+    war = APPLICATION_JAR.with_name("rubbos-servlets.war")
     port = free_port()
     settings = {
         "jdbc.url": database.jdbc_url,

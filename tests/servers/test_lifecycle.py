@@ -53,7 +53,7 @@ def test_an_application_that_is_not_built_says_how_to_build_it(tmp_path: Path) -
         libraries=tmp_path,
         dynamic_prefix="/servlet/",
     )
-    with pytest.raises(UserError, match=r"rubbos\.jar is missing; build .*'make setup'"):
+    with pytest.raises(UserError, match=r"rubbos\.jar is missing: build .*`make setup`"):
         application.check()
 
 

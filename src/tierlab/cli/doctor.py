@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json as encoder
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ from tierlab.cli import run_needs
 from tierlab.machine.capabilities import check_all
 from tierlab.machine.check import Check, Verdict
 from tierlab.machine.fingerprint import fingerprint
-from tierlab.machine.programs import look_up
+from tierlab.machine.programs import Program, look_up
 
 COLOURS = {Verdict.WORKS: "green", Verdict.PARTLY: "yellow", Verdict.MISSING: "red"}
 
@@ -43,17 +43,17 @@ def doctor(
         }
         typer.echo(encoder.dumps(found, indent=2))
     else:
-        _show(Console(highlight=False), checks, possible)
+        _show(Console(highlight=False), checks, programs)
     if not possible:
         raise typer.Exit(1)
 
 
-def _show(console: Console, checks: list[Check], possible: bool) -> None:
+def _show(console: Console, checks: list[Check], programs: Sequence[Program]) -> None:
     ordered = sorted(checks, key=lambda check: [c.group for c in checks].index(check.group))
     for group, members in itertools.groupby(ordered, key=lambda check: check.group):
         console.print(Text(group, style="bold"))
         console.print(Padding(_table(list(members)), (0, 0, 1, 2), expand=False))
-    for line in _summary(checks, possible):
+    for line in _summary(checks, programs):
         console.print(line, soft_wrap=True)
 
 
@@ -73,11 +73,14 @@ def _table(checks: list[Check]) -> Table:
     return table
 
 
-def _summary(checks: list[Check], possible: bool) -> Iterator[Text]:
+def _summary(checks: list[Check], programs: Sequence[Program]) -> Iterator[Text]:
     full = sum(check.verdict is Verdict.WORKS for check in checks)
     yield Text(f"{full} of {len(checks)} work in full.")
     stopping = [check.name for check in checks if check.stops_the_demo]
-    if possible:
+    if not stopping:
         yield Text("The demo can run here: tierlab demo", style="green")
-    else:
-        yield Text(f"The demo cannot run here without: {', '.join(stopping)}.", style="red")
+        return
+    yield Text(f"The demo cannot run here without: {', '.join(stopping)}.", style="red")
+    packages = dict.fromkeys(program.package for program in programs if program.path is None)
+    if packages:
+        yield Text(f"Install: apt-get install --no-install-recommends {' '.join(packages)}")

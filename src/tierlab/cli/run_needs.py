@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from tierlab import installation
 from tierlab.environments.capability import Capability
 from tierlab.environments.native.host import WORK_ROOT, HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.mariadb_seed import cache_folder
-from tierlab.servers.rubbos import PROJECT
 from tierlab.trial import agent
 from tierlab.trial.life import ENVIRONMENTS
-from tierlab.workloads.rubbos.shape import application_jar
+from tierlab.workloads.rubbos.shape import APPLICATION_JAR
 
 GROUP = "programs"
 LOST = {
@@ -67,18 +67,19 @@ def _agent() -> Check:
         path = agent.binary()
     except UserError as error:
         seen = str(error).partition(":")[0]
-        remedy = "make setup, or name the binary in TIERLAB_AGENT"
+        remedy = f"{installation.REMEDY}, or name the binary in TIERLAB_AGENT"
         return Check(GROUP, name, Verdict.MISSING, seen, "every run", remedy, needed=True)
     return Check(GROUP, name, Verdict.WORKS, path, needed=True)
 
 
 def _application() -> Check:
     """RUBBoS, built."""
-    jar = application_jar(PROJECT)
+    jar = APPLICATION_JAR
     if jar.exists():
         return Check(GROUP, "RUBBoS", Verdict.WORKS, str(jar), needed=True)
-    seen = f"{jar} is not built"
-    return Check(GROUP, "RUBBoS", Verdict.MISSING, seen, "every run", "make setup", needed=True)
+    seen = f"{jar} is missing"
+    remedy = installation.REMEDY
+    return Check(GROUP, "RUBBoS", Verdict.MISSING, seen, "every run", remedy, needed=True)
 
 
 def _environment(kind: type[HostEnvironment]) -> Check:

@@ -12,14 +12,12 @@ from rich.console import Console
 from tierlab import experiment
 from tierlab.cli.run import Json, Runs, print_answer, run_trials
 from tierlab.errors import UserError
+from tierlab.installation import STUDIES
 from tierlab.report import Report, build
 from tierlab.report.study import NAME, build_cases, build_study, show
-from tierlab.servers.rubbos import PROJECT
 from tierlab.studies.published import SUFFIX, Published, beside, load
 from tierlab.trial.finish import is_unfinished, recover
 from tierlab.trial.folder import RunFolder
-
-STUDIES = PROJECT / "studies"
 
 
 def study(

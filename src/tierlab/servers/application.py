@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierlab import installation
 from tierlab.errors import UserError
 
 
@@ -32,4 +33,4 @@ class Application(Pages):
         """Raise `UserError` if it is not built."""
         for path in (self.jar, self.libraries, self.documents):
             if not path.exists():
-                raise UserError(f"{path} is missing; build the application with 'make setup'.")
+                raise UserError(f"{path} is missing: {installation.REMEDY}.")

@@ -1,9 +1,8 @@
-"""RUBBoS as a workload to deploy: its build in this source tree, its data as of today."""
+"""RUBBoS as a workload to deploy: as it is built, its data as of today."""
 
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 from tierlab.environments.environment import Environment
 from tierlab.servers.application import Application
@@ -12,16 +11,14 @@ from tierlab.servers.system import Workload
 from tierlab.workloads.rubbos import shape
 from tierlab.workloads.rubbos.load import RubbosLoader
 
-PROJECT = Path(__file__).resolve().parents[3]
-
 
 def application() -> Application:
-    """RUBBoS as it is built in this source tree."""
+    """RUBBoS as it is built."""
     return Application(
         name=shape.NAME,
-        jar=shape.application_jar(PROJECT),
-        libraries=shape.application_libraries(PROJECT),
-        documents=shape.document_root(PROJECT),
+        jar=shape.APPLICATION_JAR,
+        libraries=shape.APPLICATION_LIBRARIES,
+        documents=shape.DOCUMENT_ROOT,
         dynamic_prefix=shape.DYNAMIC_PREFIX,
         ready_path=shape.READY_PATH,
     )

@@ -12,7 +12,7 @@ from tierlab.servers.system import Workload
 
 
 def check_built(shape: experiment.System) -> None:
-    """Raise `UserError` if the workload is not built in this source tree."""
+    """Raise `UserError` if the workload is not built."""
     if shape.workload == "rubbos":
         rubbos.application().check()
 

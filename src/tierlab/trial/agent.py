@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from tierlab import installation
 from tierlab.errors import UserError
 
 
@@ -46,16 +47,17 @@ Spawn = Callable[[Sequence[str], Path], Child]
 
 
 def binary() -> str:
-    """Return the agent's path: ``$TIERLAB_AGENT``, else the source tree's build, else ``$PATH``.
+    """Return the agent's path: ``$TIERLAB_AGENT``, else the one that was built or came with
+    the wheel, else ``$PATH``.
 
     Raises :class:`UserError` when it is in none of these places.
     """
-    built = Path(__file__).resolve().parents[3] / "agent" / "target" / "release" / "tierlab-agent"
-    for candidate in (os.environ.get("TIERLAB_AGENT"), str(built), shutil.which("tierlab-agent")):
+    built = str(installation.AGENT)
+    for candidate in (os.environ.get("TIERLAB_AGENT"), built, shutil.which("tierlab-agent")):
         if candidate and os.access(candidate, os.X_OK):
             return candidate
     raise UserError(
-        f"tierlab-agent is neither at {built} nor on PATH: build it with `make setup`, "
+        f"tierlab-agent is neither at {built} nor on PATH: {installation.REMEDY}, "
         "or name it in TIERLAB_AGENT."
     )
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from tierlab.errors import UserError
 from tierlab.machine.programs import Program, look_up
 from tierlab.servers.kinds import KINDS
-from tierlab.servers.rubbos import PROJECT
 from tierlab.servers.tomcat import Tomcat
 from tierlab.trial import agent
-from tierlab.workloads.rubbos.shape import application_libraries
+from tierlab.workloads.rubbos.shape import APPLICATION_LIBRARIES
 
 EMBEDDED = re.compile(r"tomcat-embed-core-(.+)\.jar")
 DOTTED = re.compile(r"\d+(?:\.\d+)+")
@@ -32,7 +31,7 @@ def versions(found: dict[str, Program]) -> dict[str, str]:
         "tierlab": version("tierlab"),
         "tierlab-agent": _agent(),
         **{("java" if kind == Tomcat.kind else kind): _number(p) for kind, p in found.items()},
-        Tomcat.kind: _tomcat(application_libraries(PROJECT)),
+        Tomcat.kind: _tomcat(APPLICATION_LIBRARIES),
     }
     return {name: number for name, number in told.items() if number is not None}
 

@@ -20,7 +20,7 @@ def checks(programs: Iterable[Program]) -> Iterator[Check]:
                 Verdict.MISSING,
                 "not found",
                 "every run",
-                f"apt-get install --no-install-recommends {program.package}, or: make setup",
+                f"apt-get install --no-install-recommends {program.package}",
                 needed=True,
             )
             continue

@@ -6,7 +6,7 @@ are to log in as says `tierlab.workloads.rubbos.population`.
 
 from __future__ import annotations
 
-from pathlib import Path
+from tierlab import installation
 
 NAME = "rubbos"
 CONTEXT = "/rubbos"
@@ -34,19 +34,11 @@ ENTRY_PATHS = (
 )
 """What anybody can ask for who comes anew, each page followed by its image."""
 
-_TARGET = Path("apps") / "rubbos" / "target"
+APPLICATION_JAR = installation.application(NAME) / "rubbos.jar"
+"""The application with its own Tomcat."""
 
+APPLICATION_LIBRARIES = installation.application(NAME) / "lib"
+"""The folder of the jar's libraries, which must lie beside it as `lib`."""
 
-def application_jar(project: Path) -> Path:
-    """The application with its own Tomcat."""
-    return project / _TARGET / "rubbos.jar"
-
-
-def application_libraries(project: Path) -> Path:
-    """The folder of the jar's libraries, which must lie beside it as `lib`."""
-    return project / _TARGET / "lib"
-
-
-def document_root(project: Path) -> Path:
-    """The web server's documents: `STATIC_PATHS`."""
-    return project / _TARGET / "static"
+DOCUMENT_ROOT = installation.application(NAME) / "static"
+"""The web server's documents: `STATIC_PATHS`."""

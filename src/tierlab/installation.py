@@ -1,0 +1,24 @@
+"""Where what is not Python lies: the agent, the built applications, the studies.
+
+In a source tree they are where the builds leave them. A wheel brings them below `bundle`, at the
+same relative paths; `setup/wheel.py` says which.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_BUNDLE = _PACKAGE / "bundle"
+_IS_WHEEL = _BUNDLE.is_dir()
+_ROOT = _BUNDLE if _IS_WHEEL else _PACKAGE.parents[1]
+
+AGENT = _ROOT / "agent" / "target" / "release" / "tierlab-agent"
+STUDIES = _ROOT / "studies"
+REMEDY = "install Tierlab's wheel again" if _IS_WHEEL else "build it with `make setup`"
+"""What to do where one of them is missing."""
+
+
+def application(name: str) -> Path:
+    """Return the folder with what the application's build made."""
+    return _ROOT / "apps" / name / "target"
