@@ -45,6 +45,7 @@ bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/drive/run.py
 	$(BIN)/python bench/sample/run.py
 	$(BIN)/python bench/trace/run.py
+	$(BIN)/python bench/link/run.py
 	$(BIN)/python bench/analyse/run.py
 	$(BIN)/python bench/compare/run.py
 	$(BIN)/python bench/diagnosis/run.py --quick

@@ -32,8 +32,10 @@ FOLLOWED = [page for page in PAGES if page != README]
 BUILDS = DOCS / "reference" / "rubbos.md"
 """Builds the application anew, which trials of other tests start."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
+FURTHER = [DOCS / "how-to" / name for name in ("guests.md", "studies.md")]
+"""They build guests' images and run whole studies."""
 SECONDS = 900
-HURRIED_S = {"ramp_up": 1, "runtime": 6, "ramp_down": 0}
+HURRIED_S = {"ramp_up": 1, "runtime": 3, "ramp_down": 0}
 
 
 def name(page: Path) -> str:
@@ -113,7 +115,14 @@ def test_quick_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.privileged
 @pytest.mark.timeout(2 * SECONDS)
-@pytest.mark.parametrize("page", [page for page in SLOW if page != BUILDS], ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.environments if page in FURTHER else (), id=name(page))
+        for page in SLOW
+        if page != BUILDS
+    ],
+)
 def test_a_whole_page_can_be_followed(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path, slow=True)
 

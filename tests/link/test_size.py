@@ -1,131 +1,31 @@
-"""Nine million visits link in well under a minute and in bounded memory."""
+"""Linking takes time that grows with the visits, and memory that does not.
+
+Ten times as many visits as here are linked by bench/link.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import time
+import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import ipc
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "link"))
+
+from made_visits import VISITS, link
 
 from tests.figures import figure
-from tests.link.conftest import SERVERS
-from tierlab.trial.agent import binary
 
 pytestmark = pytest.mark.slow
 
-REQUESTS = 900_000
-STATEMENTS = 4
-PER_SECOND = 5_000
-BATCH = 5_000
-COLUMNS = [
-    "visit",
-    "server",
-    "protocol",
-    "connection",
-    "arrival_ns",
-    "request_end_ns",
-    "reply_start_ns",
-    "departure_ns",
-    "label",
-    "status",
-    "bytes_in",
-    "bytes_out",
-    "upstream",
-    "id_hash",
-    "literals",
-]
+REQUESTS = 60_000
 
 
-def schema() -> pa.Schema:
-    done = subprocess.run([binary(), "schema"], stdout=subprocess.PIPE, text=True, check=True)
-    kinds: dict[str, pa.DataType] = {
-        "Int64": pa.int64(),
-        "Int32": pa.int32(),
-        "UInt64": pa.uint64(),
-        "Utf8": pa.string(),
-    }
-    fields = []
-    declared = json.loads(done.stdout)["raw_visits"]
-    assert set(declared) == set(COLUMNS)
-    for name, kind in ((name, declared[name]) for name in COLUMNS):
-        item = kinds.get(kind.rstrip("?"), pa.list_(pa.uint64()))
-        fields.append(pa.field(name, item, nullable=kind.endswith("?")))
-    return pa.schema(fields)
-
-
-def batch(first: int, made: pa.Schema) -> pa.RecordBatch:
-    """``BATCH`` requests with their visits at four tiers, in the order of departure."""
-    request = np.arange(first, first + BATCH)
-    ids = request.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    start = 1_700_000_000_000_000_000 + request * (1_000_000_000 // PER_SECOND)
-    columns: dict[str, list[np.ndarray]] = {"arrival_ns": [], "departure_ns": [], "server": []}
-    for depth, (tier, visits) in enumerate(
-        {"web.1": 1, "app.1": 1, "lb.1": STATEMENTS, "db.1": STATEMENTS}.items()
-    ):
-        for turn in range(visits):
-            columns["arrival_ns"].append(start + 1_000_000 * (turn + 1) + 10_000 * depth)
-            length = 900_000 if visits > 1 else 10_000_000
-            columns["departure_ns"].append(columns["arrival_ns"][-1] + length - 30_000 * depth)
-            columns["server"].append(np.full(BATCH, tier))
-    flat = {name: np.concatenate(parts) for name, parts in columns.items()}
-    order = np.argsort(flat["departure_ns"], kind="stable")
-    count = len(order)
-    server = flat["server"][order]
-    row = np.tile(request, count // BATCH)[order]
-    is_db = server == "db.1"
-    known: dict[str, Any] = {
-        "visit": np.arange(count) + first * (count // BATCH),
-        "server": server,
-        "protocol": np.where(is_db | (server == "lb.1"), "mysql", "http1"),
-        "connection": row % 64 + np.where(is_db, 1_000, 0),
-        "arrival_ns": flat["arrival_ns"][order],
-        "request_end_ns": flat["arrival_ns"][order],
-        "reply_start_ns": flat["departure_ns"][order],
-        "departure_ns": flat["departure_ns"][order],
-        "label": np.where(is_db | (server == "lb.1"), "SELECT ?", "GET /page"),
-        "status": np.zeros(count, np.int32),
-        "bytes_in": np.full(count, 100),
-        "bytes_out": np.full(count, 1_000),
-        "upstream": pa.array((row % 64).astype(str), mask=~is_db),
-        "id_hash": np.tile(ids, count // BATCH)[order],
-        "literals": np.column_stack((row, row + 1)).tolist(),
-    }
-    arrays = [pa.array(known[field.name], field.type) for field in made]
-    return pa.RecordBatch.from_arrays(arrays, schema=made)
-
-
-def test_nine_million_visits(tmp_path: Path) -> None:
-    made = schema()
-    raw = tmp_path / "raw_visits.arrows"
-    with pa.OSFile(str(raw), "wb") as file, ipc.new_stream(file, made) as stream:
-        for first in range(0, REQUESTS, BATCH):
-            stream.write_batch(batch(first, made))
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps({"input": str(raw), "servers": SERVERS}))
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [binary(), "link", "--plan", plan, "--out", tmp_path], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    printed = process.stdout.read()
-    # Of this very child: RUSAGE_CHILDREN would be the largest of all that pytest ever started.
-    _, status, usage = os.wait4(process.pid, 0)
-    took = time.monotonic() - began
-    assert os.waitstatus_to_exitcode(status) == 0
-    summary = json.loads(printed.splitlines()[-1])["summary"]
-    largest = usage.ru_maxrss << 10
-    figure(
-        f"{summary['visits']} visits in {took:.1f} s ({summary['cpu_ns'] / 1e9:.1f} s of CPU), "
-        f"{largest / 2**20:.0f} MiB"
-    )
-    assert summary["visits"] == REQUESTS * (2 + 2 * STATEMENTS)
-    assert [pair["unlinked"] for pair in summary["pairs"]] == [0, 0, 0]
-    assert summary["cpu_ns"] < 60e9
-    assert largest < 2**30
+def test_visits_are_linked_in_bounded_time_and_memory(tmp_path: Path) -> None:
+    third = link(REQUESTS // 3, tmp_path)
+    whole = link(REQUESTS, tmp_path)
+    figure(f"{third}; {whole}")
+    assert whole.visits == REQUESTS * VISITS
+    assert whole.unlinked == 0
+    assert whole.cpu_s < 60 * whole.visits / 9e6 + 1
+    assert whole.peak < third.peak + (32 << 20)

@@ -12,6 +12,7 @@ import pytest
 
 import tierlab as api
 from tests.command import Command, Start
+from tests.conftest import Traces, host
 from tests.figures import figure
 from tests.trial.conftest import EXPERIMENT
 from tests.trial.reach import check_nothing_beyond, sockets
@@ -41,18 +42,22 @@ LEAST_SHARE = 0.9999
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A trial of some thousand requests."""
+    """A trial of some thousand requests, of which only the run folder is left."""
     folder = tmp_path_factory.mktemp("main-job")
     file = folder / "main-job.toml"
     # Half the usual think time: as many requests as in twice the time.
     text = EXPERIMENT.format(name="main-job", users=1000, up=5, run=20, down=2)
     file.write_text(text + 'think = "3500ms"\n')
-    listened = sockets()
+    before, listened = host(), sockets()
     command = Command(folder, "run", file)
+    trial = f"main-job-001-{command.process.pid}"
     command.wait_for("runtime")
-    check_nothing_beyond(f"main-job-001-{command.process.pid}", listened)
+    check_nothing_beyond(trial, listened)
     ended = command.end()
     assert ended.status == 0, ended.stderr
+    traces = Traces(trial, folder / "state")
+    assert traces.none(), traces.found()
+    assert host() == before
     return api.open(folder / "runs" / "main-job" / "001")
 
 
