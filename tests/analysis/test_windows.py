@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
+from tierlab.analysis.in_progress import visits_in_progress
 from tierlab.analysis.point_in_time import point_in_time
 from tierlab.analysis.queue_length import queue_lengths
 from tierlab.analysis.span import Span
 from tierlab.analysis.visit_time import visit_times
+
+
+def queue_lengths_of(db, span, width):
+    return queue_lengths(visits_in_progress(db, span), span, width)
 
 
 def brute_queue(arrivals, departures, span, width):
@@ -33,7 +38,7 @@ def test_queue_length_equals_brute_force(tiny, seed):
         for i, (s, a, d) in enumerate(zip(server, arrivals, stays, strict=True))
     ]
     observed = tiny({"visits": rows})
-    found = queue_lengths(observed.db, span, width)
+    found = queue_lengths_of(observed.db, span, width)
     for name in ("web.1", "db.1"):
         mine = server == name
         expected = brute_queue(arrivals[mine], (arrivals + stays)[mine], span, width)
@@ -48,7 +53,7 @@ def stay(number, connection, arrival, departure, server="db.1"):
 def test_a_frozen_server_shows_its_queue_to_the_end(tiny):
     hung = [stay(n, n, 10 + n, None) for n in range(5)]
     observed = tiny({"visits": [*hung, stay(9, 9, 0, 5)]}, seconds=200e-9)
-    found = queue_lengths(observed.db, Span(0, 200), 50)
+    found = queue_lengths_of(observed.db, Span(0, 200), 50)
     expected = [(5 + 40 + 39 + 38 + 37 + 36) / 50, 5, 5, 5]
     assert found.by_server["db.1"].tolist() == pytest.approx(expected)
 
@@ -57,14 +62,14 @@ def test_a_visit_without_a_departure_ends_where_its_connection_is_used_again(tin
     rows = [stay(1, 7, 10, None), stay(2, 7, 60, 70), stay(3, 7, 80, None), stay(4, 8, 20, 30)]
     elsewhere = stay(5, 7, 40, 50, "web.1")
     observed = tiny({"visits": [*rows, elsewhere]}, seconds=100e-9)
-    found = queue_lengths(observed.db, Span(0, 100), 100)
+    found = queue_lengths_of(observed.db, Span(0, 100), 100)
     expected = ((60 - 10) + (70 - 60) + (100 - 80) + (30 - 20)) / 100
     assert found.by_server["db.1"].tolist() == pytest.approx([expected])
 
 
 def test_a_readiness_check_that_was_given_up_before_the_trial_is_in_no_queue(tiny):
     observed = tiny({"visits": [stay(1, 1, -10, None)]})
-    assert queue_lengths(observed.db, Span(0, 100), 50).by_server == {}
+    assert queue_lengths_of(observed.db, Span(0, 100), 50).by_server == {}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -119,4 +124,4 @@ def test_no_rows_give_no_values(tiny):
     assert np.isnan(found.mean_s).all()
     assert found.ended.tolist() == [0, 0, 0, 0]
     assert visit_times(observed.db, Span(0, 200), 50).by_server == {}
-    assert queue_lengths(observed.db, Span(0, 200), 50).by_server == {}
+    assert queue_lengths_of(observed.db, Span(0, 200), 50).by_server == {}

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
+import numpy as np
+
+from tierlab.analysis.query import IN_SPAN, Connection, Ints, batches, bounds, row, rows
 from tierlab.analysis.span import Span
 
 
@@ -42,29 +44,56 @@ def stays(db: Connection, span: Span) -> list[Stays]:
 def calls(db: Connection, span: Span, servers: list[str]) -> list[Call]:
     """Return who called whom, from the linked visits: one row a pair of ``servers``.
 
-    The join carries a server's number, not its name: that halves its time on millions of visits.
+    A caller is looked up by its visit's number, batch by batch: half the time of a join of millions
+    of visits with themselves, and none of its memory.
     """
-    found = rows(
+    server = "list_position($servers::VARCHAR[], server)::USMALLINT"
+    callers = _Numbered(db)
+    for batch in batches(
         db,
-        f"""WITH stays AS (
-            SELECT visit, parent, list_position($servers::VARCHAR[], server)::USMALLINT AS server,
-                arrival_ns, departure_ns FROM visits
-        ) SELECT caller.server AS caller, callee.server AS callee, count(*) AS count,
-            sum(callee.departure_ns - callee.arrival_ns)::BIGINT AS total_ns
-            FROM stays AS callee JOIN stays AS caller ON callee.parent = caller.visit
-            WHERE caller.departure_ns {IN_SPAN} AND callee.departure_ns IS NOT NULL
-            GROUP BY ALL ORDER BY ALL""",
+        f"SELECT visit, {server} AS server FROM visits WHERE departure_ns {IN_SPAN}",
         {**bounds(span), "servers": servers},
-    )
-    return [
-        Call(
-            servers[each["caller"] - 1],
-            servers[each["callee"] - 1],
-            each["count"],
-            each["total_ns"],
-        )
-        for each in found
+    ):
+        callers.add(batch["visit"], batch["server"])
+    size = len(servers) + 1
+    count, total_ns = np.zeros(size * size, dtype=np.int64), np.zeros(size * size)
+    for batch in batches(
+        db,
+        f"""SELECT parent, {server} AS server, departure_ns - arrival_ns AS stay_ns FROM visits
+            WHERE parent IS NOT NULL AND departure_ns IS NOT NULL""",
+        {"servers": servers},
+    ):
+        pair = callers.of(batch["parent"]).astype(np.int64) * size + batch["server"]
+        count += np.bincount(pair, minlength=size * size)
+        total_ns += np.bincount(pair, batch["stay_ns"], minlength=size * size)
+    found = [
+        Call(servers[at // size - 1], servers[at % size - 1], int(count[at]), int(total_ns[at]))
+        for at in np.flatnonzero(count).tolist()
+        if at >= size
     ]
+    return sorted(found, key=lambda each: (each.caller, each.callee))
+
+
+class _Numbered:
+    """The server of a visit by the visit's number: a table of all numbers from the least to the
+    highest, since tracers number visits one after another.
+    """
+
+    def __init__(self, db: Connection) -> None:
+        ends = row(db, "SELECT min(visit) AS low, max(visit) AS high FROM visits", {})
+        self._low = ends["low"] or 0
+        self._table = np.zeros((ends["high"] or 0) - self._low + 1, dtype=np.uint16)
+
+    def add(self, visit: Ints, server: Ints) -> None:
+        """Keep the ``server`` of each ``visit``."""
+        self._table[visit - self._low] = server
+
+    def of(self, visit: Ints) -> Ints:
+        """Return each visit's server; 0 where it was not kept."""
+        place = visit - self._low
+        inside = (place >= 0) & (place < self._table.size)
+        found: Ints = np.where(inside, self._table[np.where(inside, place, 0)], 0)
+        return found
 
 
 def depths(tiers: set[str], edges: set[tuple[str, str]]) -> dict[str, int]:

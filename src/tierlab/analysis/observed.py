@@ -32,7 +32,7 @@ class Observed:
         """Every server's queue length over the whole trial; figures and charts both need it."""
         if self.whole is None or not self.run.has("visits"):
             return None
-        return queue_lengths(self.db, self.whole)
+        return queue_lengths(self.in_progress, self.whole)
 
     @cached_property
     def in_progress(self) -> dict[str, InProgress]:

@@ -62,7 +62,7 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
     Needs :func:`tierlab.analysis.unfinished.hold_unfinished`. A visit without a departure lasts as
     long as ``held`` says, but no longer than until one is answered that came after it: then it was
     not the server that kept it. Only visits that lasted that long are joined with their calls, so
-    that millions of short ones cost one pass.
+    that millions of short ones cost one pass; they are read twice rather than kept.
     """
     found = columns(
         db,
@@ -73,7 +73,7 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
         ), answered AS (
             SELECT server, arrival_ns, departure_ns FROM visits
             WHERE departure_ns IS NOT NULL AND server IN (SELECT server FROM unanswered)
-        ), stays AS (
+        ), stays AS NOT MATERIALIZED (
             SELECT visit, server, label, greatest(arrival_ns, request_end_ns) AS a,
                 departure_ns AS d FROM visits
             WHERE departure_ns IS NOT NULL
@@ -83,7 +83,7 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
                 least(until_ns, coalesce(answered.departure_ns, until_ns))
             FROM unanswered ASOF LEFT JOIN answered ON unanswered.server = answered.server
                 AND unanswered.arrival_ns < answered.arrival_ns
-        ), long AS (
+        ), long AS MATERIALIZED (
             SELECT * FROM stays WHERE d - a >= $least AND d > $start AND a < $end
         ), usual AS (
             SELECT server, label, median(d - a) AS usual FROM stays

@@ -119,6 +119,9 @@ class Stage:
 
     def _read_departures(self, server: str) -> Ints:
         """When visits were seen to leave; those that never were do not count."""
+        seen = self._observed.in_progress.get(server)
+        if seen is not None and server not in self._holding:
+            return seen.departure_ns
         found = columns(
             self._observed.db,
             """SELECT departure_ns AS t FROM visits
@@ -126,6 +129,12 @@ class Stage:
             {"server": server},
         )
         return found["t"].astype(np.int64)
+
+    @cached_property
+    def _holding(self) -> set[str]:
+        """The servers with visits that were never seen to leave."""
+        found = columns(self._observed.db, "SELECT DISTINCT server FROM held", {})
+        return {str(name) for name in found["server"]}
 
     def _arrivals(self) -> Ints:
         return self._came(self.entry)
