@@ -10,7 +10,6 @@ mod ring;
 mod salt;
 mod summary;
 mod tables;
-mod writer;
 
 use anyhow::Result;
 use plan::{FilePlan, LivePlan};

@@ -7,7 +7,7 @@ use crate::summary::Summary;
 use crate::tables::Tables;
 use anyhow::Result;
 use tierlab_dissect::{Dissector, LinkType};
-use tierlab_record::clock::{monotonic_ns, realtime_ns};
+use tierlab_record::clock::{Moment, monotonic_ns};
 use tierlab_record::{Stop, priority};
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -20,22 +20,20 @@ pub(crate) fn run(plan: LivePlan, tables: Tables) -> Result<()> {
     let stop = Stop::on_signals();
     let mut filter = filter::of(&plan.servers)?;
     let ring = Ring::open(&plan.interface, plan.ring_bytes, &mut filter)?;
-    let scheduling = priority::raise(priority::OBSERVER);
+    let scheduling = priority::take(priority::Role::Observer);
     let end_ns = plan.duration_ns.map(|duration_ns| monotonic_ns() + duration_ns);
     let dissector = Dissector::new(plan.servers, crate::salt::draw()?).behind_filter();
     let summary = Summary { scheduling, ..Summary::default() };
     let mut capture = Capture { ring, dissector, tables, summary };
     Summary::ready();
-    let mut tick = realtime_ns();
+    let mut tick = Moment::now();
     while !stop.asked() && end_ns.is_none_or(|end_ns| monotonic_ns() < end_ns) {
         if !capture.read_block() {
             capture.ring.wait(WAIT_MS)?;
         }
-        let now = realtime_ns();
-        if now - tick >= SECOND_NS {
-            capture.second(tick, now)?;
-            capture.summary.progress();
-            tick = now;
+        if monotonic_ns() - tick.monotonic_ns >= SECOND_NS {
+            tick = capture.second(tick)?;
+            capture.tables.say(capture.summary.progress());
         }
     }
     capture.finish(tick)
@@ -59,22 +57,24 @@ impl Capture {
         })
     }
 
-    /// Once a second: what was lost, and the tables to disk.
-    fn second(&mut self, since_ns: i64, now_ns: i64) -> Result<()> {
+    /// Once a second: what was lost since the last, and the rows to the writer. Returns when it was.
+    fn second(&mut self, last: Moment) -> Result<Moment> {
+        let now = Moment::now();
         let drops = self.ring.drops()?;
         let crowded_out = self.dissector.crowded_out();
         let without_room = drops + crowded_out - self.summary.crowded_out;
         if without_room > 0 {
-            self.tables.capture_drop(since_ns, now_ns - since_ns, without_room);
+            self.tables.capture_drop(last.t_ns, now.since(last), without_room);
         }
         self.summary.drops += drops;
         self.summary.visits = self.tables.visit_count();
         self.summary.connections = self.dissector.open_connections() as u64;
         self.summary.crowded_out = crowded_out;
-        self.tables.flush()
+        self.tables.flush()?;
+        Ok(now)
     }
 
-    fn finish(mut self, since_ns: i64) -> Result<()> {
+    fn finish(mut self, last: Moment) -> Result<()> {
         // What came until now is handed over when its block's time is up.
         std::thread::sleep(HANDED_OVER);
         for _ in 0..self.ring.blocks() {
@@ -82,7 +82,7 @@ impl Capture {
                 break;
             }
         }
-        self.second(since_ns, realtime_ns())?;
+        self.second(last)?;
         self.dissector.finish(&mut self.tables);
         self.summary.visits = self.tables.visit_count();
         self.tables.finish()?;

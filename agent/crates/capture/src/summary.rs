@@ -1,10 +1,10 @@
 //! What the verb says on standard output: JSON lines, for whoever started it.
 
 use serde::Serialize;
-use serde_json::json;
-use std::io::Write;
+use serde_json::{Value, json};
 use tierlab_record::clock::process_cpu_ns;
 use tierlab_record::priority::Scheduling;
+use tierlab_record::status::say;
 
 /// What was seen, lost and spent so far.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -32,19 +32,13 @@ impl Summary {
         say(&json!({ "ready": true }));
     }
 
-    pub(crate) fn progress(mut self) {
+    pub(crate) fn progress(mut self) -> Value {
         self.cpu_ns = process_cpu_ns();
-        say(&json!({ "progress": self }));
+        json!({ "progress": self })
     }
 
     pub(crate) fn last(mut self) {
         self.cpu_ns = process_cpu_ns();
         say(&json!({ "summary": self }));
     }
-}
-
-/// Says a line. If nobody listens any more, the work goes on.
-fn say(line: &serde_json::Value) {
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

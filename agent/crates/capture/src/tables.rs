@@ -1,30 +1,33 @@
 //! Where visits and events go.
 
 use crate::messages;
-use crate::writer::{Batch, Writer};
-use anyhow::{Result, bail};
-use serde_json::json;
+use anyhow::Result;
+use serde_json::{Value, json};
 use std::path::Path;
 use tierlab_dissect::{Event, Happening, Message, Sink, Visit};
-use tierlab_record::Table;
-use tierlab_record::tables::{EventRow, RawVisitRow};
+use tierlab_record::priority::Role;
+use tierlab_record::tables::{EventRow, Events, RawVisitRow, RawVisits};
+use tierlab_record::{Lines, Rows, WhenFull, Writer};
 
-/// A batch is handed over when it has this many rows or bytes of messages, or once a second.
-const MOST_ROWS: usize = 16_384;
-const MOST_BYTES: usize = 4 << 20;
-
-/// The verb's tables: a batch that is being collected, and the thread that writes the full ones.
+/// The verb's tables, and the thread that writes them. A ring's reader waits for it only when much
+/// waits for the disk; what the kernel drops meanwhile is counted.
 pub(crate) struct Tables {
-    batch: Batch,
-    writer: Option<Writer>,
-    with_messages: bool,
+    writer: Writer,
+    visits: Rows<RawVisits>,
+    events: Rows<Events>,
+    /// If messages are wanted.
+    messages: Option<Rows<Lines>>,
     visit_count: u64,
 }
 
 impl Tables {
     pub(crate) fn create(out: &Path, verb: &str, with_messages: bool) -> Result<Self> {
-        let writer = Some(Writer::start(out, verb, with_messages)?);
-        Ok(Self { batch: Batch::default(), writer, with_messages, visit_count: 0 })
+        let writer = Writer::start(WhenFull::Wait, Role::Observer)?;
+        let visits = writer.table(out)?;
+        let events = writer.table_as(out, &format!("{verb}.events"))?;
+        let lines = || writer.lines(out.join("messages.jsonl"));
+        let messages = with_messages.then(lines).transpose()?;
+        Ok(Self { writer, visits, events, messages, visit_count: 0 })
     }
 
     pub(crate) fn visit_count(&self) -> u64 {
@@ -38,41 +41,27 @@ impl Tables {
         self.event(t_ns, duration_ns, "capture_drop", "", &detail);
     }
 
-    /// Sends what was collected on its way to disk. Fails if an earlier write did.
+    /// Hands over what was collected. Fails if anything could not be written.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        if self.hand_over() {
-            return Ok(());
-        }
-        self.close()?;
-        bail!("the tables were closed before their end")
+        self.visits.hand_over();
+        self.events.hand_over();
+        self.messages.iter_mut().for_each(Rows::hand_over);
+        Ok(self.writer.check()?)
     }
 
-    /// Waits until everything is on its way to disk.
+    /// Says a line on standard output, without waiting for who reads it.
+    pub(crate) fn say(&self, line: Value) {
+        self.writer.say(line);
+    }
+
+    /// Waits until everything is written.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
-        self.close()
-    }
-
-    fn hand_over(&mut self) -> bool {
-        let batch = std::mem::take(&mut self.batch);
-        self.writer.as_ref().is_some_and(|writer| writer.hand_over(batch))
-    }
-
-    /// A failure is told at the next flush.
-    fn hand_over_if_full(&mut self) {
-        let rows = self.batch.visits.len() + self.batch.events.len();
-        if rows >= MOST_ROWS || self.batch.messages.len() >= MOST_BYTES {
-            self.hand_over();
-        }
-    }
-
-    fn close(&mut self) -> Result<()> {
-        self.writer.take().map_or(Ok(()), Writer::finish)
+        Ok(self.writer.finish()?)
     }
 
     fn event(&mut self, t_ns: i64, duration_ns: i64, kind: &str, subject: &str, detail: &str) {
-        self.batch.events.push(EventRow { t_ns, duration_ns, kind, subject, detail });
-        self.hand_over_if_full();
+        self.events.push(EventRow { t_ns, duration_ns, kind, subject, detail });
     }
 }
 
@@ -80,7 +69,7 @@ impl Sink for Tables {
     fn visit(&mut self, visit: &Visit<'_>) {
         self.visit_count += 1;
         let upstream = visit.upstream.map(|connection| connection.to_string());
-        self.batch.visits.push(RawVisitRow {
+        self.visits.push(RawVisitRow {
             visit: visit.visit,
             server: &visit.server.name,
             protocol: visit.server.protocol.name(),
@@ -97,7 +86,6 @@ impl Sink for Tables {
             id_hash: visit.id_hash,
             literals: visit.literals,
         });
-        self.hand_over_if_full();
     }
 
     fn event(&mut self, event: &Event<'_>) {
@@ -121,9 +109,9 @@ impl Sink for Tables {
     }
 
     fn message(&mut self, message: &Message<'_>) {
-        if self.with_messages {
-            messages::push(message, &mut self.batch.messages);
-            self.hand_over_if_full();
+        if let Some(lines) = &mut self.messages {
+            lines.batch().push(|text| messages::push(message, text));
+            lines.hand_over_if_full();
         }
     }
 }

@@ -11,13 +11,14 @@ use serde_json::json;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use tierlab_record::clock::realtime_ns;
-use tierlab_record::priority;
+use tierlab_record::priority::{self, Role};
+use tierlab_record::status::say;
 
 /// Answers on `address`, one client at a time, until a signal ends the process.
 pub fn tell(address: SocketAddr) -> Result<()> {
     let listener =
         TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-    priority::raise(priority::OBSERVER);
+    priority::take(Role::Observer);
     say(&json!({ "ready": true, "address": listener.local_addr()? }));
     loop {
         let (client, _) = listener.accept().context("cannot accept")?;
@@ -34,12 +35,6 @@ fn answer(mut client: TcpStream) -> io::Result<()> {
         client.write_all(&realtime_ns().to_le_bytes())?;
     }
     Ok(())
-}
-
-/// A line on standard output; who does not read it any more is told nothing.
-fn say(line: &serde_json::Value) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use crate::moment;
 use crate::plan::{Plan, Planned};
 use crate::truth::Truth;
 use anyhow::{Context, Result, anyhow, ensure};
-use serde_json::{Value, json};
-use std::io::Write;
+use serde_json::json;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use tierlab_record::{Stop, clock, priority};
+use tierlab_record::priority::{self, Role};
+use tierlab_record::status::say;
+use tierlab_record::{Stop, clock};
 
 /// A disturbance's thread is there this long before its time.
 const LEAD_NS: i64 = 50_000_000;
@@ -34,7 +35,7 @@ pub fn run(plan: Plan, keeper: Keeper, out: &Path, stop: Stop) -> Result<()> {
     waiting.sort_by_key(|prepared| std::cmp::Reverse(prepared.planned.what.start_ns));
     let count = waiting.len();
     // On a saturated machine an ordinary thread would come too late just when it matters.
-    let scheduling = priority::raise(priority::DRIVER);
+    let scheduling = priority::take(Role::Driver);
     say(&json!({ "ready": true, "disturbances": count, "scheduling": scheduling }));
     let (mut threads, mut left_out) = (Vec::new(), 0);
     while let Some(next) = waiting.pop() {
@@ -71,7 +72,7 @@ fn prepare(plan: Plan, keeper: &Keeper) -> Result<Vec<Prepared>> {
 /// Makes one disturbance, from its start to its end. Whether it was done as planned.
 fn make(prepared: Prepared, truth: &Truth, stop: Stop) -> Result<bool> {
     let Prepared { planned, mut disturbance } = prepared;
-    priority::raise(priority::DRIVER);
+    priority::take(Role::Driver);
     let until_ns = planned.what.start_ns + planned.what.duration_ns;
     if !moment::wait(planned.what.start_ns, stop) {
         return never(&planned, truth);
@@ -115,10 +116,4 @@ fn join(threads: Vec<thread::JoinHandle<Result<bool>>>, stop: Stop) -> Result<us
         failed += usize::from(!done);
     }
     Ok(failed)
-}
-
-/// A line on standard output. When nobody reads it any more, the work goes on.
-fn say(line: &Value) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }

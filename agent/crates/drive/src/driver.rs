@@ -4,7 +4,7 @@ use crate::arrivals::ArrivalTimes;
 use crate::course::Course;
 use crate::deadlines::Deadlines;
 use crate::flight::{Flight, Stage};
-use crate::journal::{Journal, Moment, say};
+use crate::journal::{Journal, Moment};
 use crate::judgement::judged_span;
 use crate::plan::{Pace, Plan};
 use crate::poll::Poll;
@@ -20,8 +20,9 @@ use slab::Slab;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::path::Path;
-use tierlab_record::Stop;
 use tierlab_record::clock::{monotonic_ns, realtime_ns};
+use tierlab_record::status::say;
+use tierlab_record::{Stop, priority};
 
 /// Interactions started before sockets are looked at again: replies must not wait for a burst.
 const STARTS_PER_TURN: usize = 32;
@@ -106,7 +107,7 @@ impl Driver {
 
     /// Runs all phases, ends what is in flight and closes the tables.
     pub fn run(mut self) -> Result<()> {
-        self.journal.is_scheduled(scheduling::take(self.plan.priority));
+        self.journal.is_scheduled(priority::take(scheduling::role(self.plan.priority)));
         let start_ns = monotonic_ns();
         self.set_out(start_ns);
         let phases = std::mem::take(&mut self.plan.phases);

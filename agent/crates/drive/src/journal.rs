@@ -4,27 +4,24 @@ use crate::course::Ended;
 use crate::flight::Record;
 use crate::judgement::{Judgement, Times, at, times};
 use crate::plan::Priority;
+use crate::scheduling;
 use crate::script::Script;
-use crate::writer::{Batch, Writer};
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
-use tierlab_record::Table;
 use tierlab_record::clock::process_cpu_ns;
 use tierlab_record::priority::Scheduling;
-use tierlab_record::tables::{EventRow, RequestRow};
-
-/// Rows in a batch; more than a second's only where there are very many.
-const MOST_ROWS: usize = 16_384;
+use tierlab_record::status::say;
+use tierlab_record::tables::{EventRow, Events, RequestRow, Requests};
+use tierlab_record::{Rows, WhenFull, Writer};
 
 /// The tables and the figures of one run.
 pub struct Journal {
     writer: Writer,
-    /// What the writer does not have yet.
-    batch: Batch,
+    requests: Rows<Requests>,
+    events: Rows<Events>,
     ids: bool,
     /// Of the present second.
     second: Second,
@@ -65,9 +62,12 @@ impl Journal {
     /// Creates the tables in `out`. `ids`: whether request ids were sent;
     /// `priority`: the driver's.
     pub fn create(out: &Path, ids: bool, priority: Priority, now_ns: i64) -> Result<Self> {
+        // When much waits for the disk, the driver waits too, and its lag shows it.
+        let writer = Writer::start(WhenFull::Wait, scheduling::role(priority))?;
         Ok(Self {
-            writer: Writer::start(out, priority)?,
-            batch: Batch::default(),
+            requests: writer.table(out)?,
+            events: writer.table_as(out, "drive.events")?,
+            writer,
             ids,
             second: Second {
                 from_ns: now_ns,
@@ -117,7 +117,7 @@ impl Journal {
             if image { format!("image_{}", failure.name()) } else { failure.name().into_owned() }
         });
         let id = format!("{:016x}", record.request_id);
-        self.batch.requests.push(RequestRow {
+        self.requests.push(RequestRow {
             user: number as i32,
             session: i64::from(number) * 1_000_000 + i64::from(record.session),
             interaction: &script.workload.states[usize::from(record.state)].name,
@@ -132,9 +132,6 @@ impl Journal {
             error: error.as_deref(),
             attempts: record.attempts,
         });
-        if self.batch.requests.len() >= MOST_ROWS {
-            self.hand_over()?;
-        }
         self.judgement.interaction(record.intended_ns, record.start_ns, error.as_deref());
         let response_ns = (end_ns - record.start_ns).max(0) as u64;
         self.second.responses.saturating_record(response_ns);
@@ -150,7 +147,7 @@ impl Journal {
 
     /// Records a phase.
     pub fn phase(&mut self, phase: &Ended<'_>) {
-        self.batch.events.push(EventRow {
+        self.events.push(EventRow {
             t_ns: phase.start_ns,
             duration_ns: phase.end_ns - phase.start_ns,
             kind: "phase",
@@ -177,7 +174,7 @@ impl Journal {
             "max_ns": (!second.lag.is_empty()).then_some(second.largest_lag_ns),
             "cpu_ns": spent_ns,
         });
-        self.batch.events.push(EventRow {
+        self.events.push(EventRow {
             t_ns: second.from_ns,
             duration_ns: length_ns,
             kind: "driver_lag",
@@ -185,7 +182,7 @@ impl Journal {
             detail: &lag.to_string(),
         });
         let ended = second.responses.len();
-        say(&json!({
+        self.writer.say(json!({
             "t_ns": moment.now_ns,
             "phase": moment.phase,
             "elapsed_ns": moment.elapsed_ns,
@@ -208,7 +205,9 @@ impl Journal {
     }
 
     fn hand_over(&mut self) -> Result<()> {
-        self.writer.hand_over(std::mem::take(&mut self.batch))
+        self.requests.hand_over();
+        self.events.hand_over();
+        Ok(self.writer.check()?)
     }
 
     /// Ends the tables and says what the run was and cost. Lag, `runtime_cpu_share` and
@@ -242,10 +241,4 @@ impl Journal {
         }}));
         Ok(())
     }
-}
-
-/// Prints a line. Whoever stopped reading does not stop the run.
-pub fn say(line: &Value) {
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -8,7 +8,7 @@
 //!   system's calls;
 //! - `flight`, `interaction`, `exchange`, `overdue`, `driver`, `deadlines`, `arrivals`, `course`:
 //!   interactions under way;
-//! - `failure`, `journal`, `judgement`, `writer`: what is written down.
+//! - `failure`, `journal`, `judgement`: what is written down.
 //!
 //! A user who thinks holds no buffer and, unless connections are kept, no socket: only its random
 //! stream, its history and the request that it will send.
@@ -42,7 +42,6 @@ mod socket;
 mod sources;
 mod wire;
 pub mod workload;
-mod writer;
 
 use anyhow::{Context, Result, ensure};
 use plan::{Connection, Plan};

@@ -7,10 +7,11 @@ use crate::survey::Survey;
 use crate::table::{self, RawReader, Words};
 use crate::topology::Topology;
 use anyhow::{Context, Result};
-use std::io::Write;
 use std::path::Path;
+use tierlab_record::priority::Role;
+use tierlab_record::status::say;
 use tierlab_record::tables::Visits;
-use tierlab_record::{TableWriter, clock};
+use tierlab_record::{Rows, WhenFull, Writer, clock};
 
 /// How many visits of the beginning and of the middle are surveyed: enough to meet every page some
 /// dozens of times, few enough for seconds of CPU time.
@@ -37,15 +38,18 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     drop(survey);
     let mut raw = RawReader::open(&plan.input)?;
     let mut linker = Linker::new(topology, ways, plan.window_ns);
-    let mut visits = TableWriter::<Visits>::create(out)?;
+    let writer = Writer::start(WhenFull::Wait, Role::Ordinary)?;
+    let mut visits = writer.table::<Visits>(out)?;
     say(&serde_json::json!({ "ready": true }));
     while let Some(batch) = raw.batch()? {
         raw.visits(&batch, &mut words, |visit| linker.push(visit));
-        keep(&mut linker, &words, &mut summary, &mut visits)?;
+        keep(&mut linker, &words, &mut summary, &mut visits);
+        writer.check()?;
     }
     linker.finish();
-    keep(&mut linker, &words, &mut summary, &mut visits)?;
-    visits.finish()?;
+    keep(&mut linker, &words, &mut summary, &mut visits);
+    visits.hand_over();
+    writer.finish()?;
     summary.cpu_ns = clock::process_cpu_ns() - started_ns;
     say(&serde_json::json!({ "summary": summary }));
     Ok(())
@@ -85,20 +89,9 @@ fn survey(input: &Path, words: &mut Words) -> Result<Survey> {
 }
 
 /// Writes and counts what is decided.
-fn keep(
-    linker: &mut Linker,
-    words: &Words,
-    summary: &mut Summary,
-    visits: &mut TableWriter<Visits>,
-) -> Result<()> {
+fn keep(linker: &mut Linker, words: &Words, summary: &mut Summary, visits: &mut Rows<Visits>) {
     for linked in linker.decided() {
         summary.count(&linked, linker.topology());
-        table::write(visits, words, &linked)?;
+        table::write(visits, words, &linked);
     }
-    Ok(())
-}
-
-/// Prints a line for whoever started the verb; nobody may be listening.
-fn say(line: &serde_json::Value) {
-    let _ = writeln!(std::io::stdout(), "{line}");
 }

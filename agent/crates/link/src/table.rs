@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use tierlab_record::tables::{RawVisits, VisitRow, Visits};
-use tierlab_record::{RecordError, Table, TableWriter};
+use tierlab_record::{Rows, Table};
 
 /// The wire protocols whose connections are lent to one request at a time for many messages.
 const LENT: [&str; 2] = ["mysql", "postgresql"];
@@ -173,16 +173,9 @@ fn optional<T>(valid: bool, value: T) -> Option<T> {
 }
 
 /// Appends a linked visit to the table `visits`.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write(
-    writer: &mut TableWriter<Visits>,
-    words: &Words,
-    (visit, link): &Linked,
-) -> Result<(), RecordError> {
+pub fn write(rows: &mut Rows<Visits>, words: &Words, (visit, link): &Linked) {
     let departure_ns = visit.span.departure_ns;
-    writer.push(VisitRow {
+    rows.push(VisitRow {
         visit: visit.visit,
         server: words.servers.text(visit.server.into()),
         protocol: words.names.text(visit.protocol),
@@ -198,5 +191,5 @@ pub fn write(
         parent: link.map(|link| link.parent),
         link: link.map(|link| link.means.as_str()),
         confidence: link.map(|link| link.confidence),
-    })
+    });
 }

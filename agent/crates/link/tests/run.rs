@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tierlab_link::Topology;
 use tierlab_link::table::{RawReader, Words};
-use tierlab_record::TableWriter;
+use tierlab_record::priority::Role;
 use tierlab_record::tables::{EventRow, Events, RawVisitRow, RawVisits};
+use tierlab_record::{Table, WhenFull, Writer};
 
 fn row<'a>(
     visit: i64,
@@ -37,17 +38,22 @@ fn row<'a>(
     }
 }
 
+/// Writes a table with the rows that `fill` gives it.
+fn write<T: Table>(folder: &Path, fill: impl FnOnce(&mut T)) {
+    let writer = Writer::start(WhenFull::Wait, Role::Ordinary).expect("a thread");
+    let mut rows = writer.table::<T>(folder).expect("a table");
+    fill(rows.batch());
+    rows.hand_over();
+    writer.finish().expect("the end");
+}
+
 fn raw_visits(folder: &Path) -> PathBuf {
-    let mut table = TableWriter::<RawVisits>::create(folder).expect("a table");
     let rows = [
         row(1, "app.1", (20, 30), Some(7)),
         row(2, "web.1", (10, 40), Some(7)),
         row(3, "cache.1", (11, 12), Some(7)),
     ];
-    for row in rows {
-        table.push(row).expect("a row");
-    }
-    table.finish().expect("the end");
+    write::<RawVisits>(folder, |table| rows.into_iter().for_each(|row| table.push(row)));
     folder.join("raw_visits.arrows")
 }
 
@@ -106,12 +112,11 @@ fn a_stream_that_was_cut_off_gives_its_whole_batches() {
 #[test]
 fn a_visit_without_an_end_ends_where_the_capture_gave_it_up() {
     let folder = TempDir::new().expect("a folder");
-    let mut table = TableWriter::<RawVisits>::create(folder.path()).expect("a table");
-    table.push(row(1, "app.1", (20, 30), None)).expect("a row");
-    let open = RawVisitRow { departure_ns: None, ..row(2, "web.1", (10, 0), None) };
-    table.push(open).expect("a row");
-    table.push(row(3, "web.1", (15, 40), None)).expect("a row");
-    table.finish().expect("the end");
+    write::<RawVisits>(folder.path(), |table| {
+        table.push(row(1, "app.1", (20, 30), None));
+        table.push(RawVisitRow { departure_ns: None, ..row(2, "web.1", (10, 0), None) });
+        table.push(row(3, "web.1", (15, 40), None));
+    });
     let calls = BTreeMap::from([("web.1".to_owned(), vec!["app.1".to_owned()])]);
     let mut words = Words::new(&Topology::new(&calls).expect("no circle"));
     let mut raw = RawReader::open(&folder.path().join("raw_visits.arrows")).expect("the table");
@@ -125,7 +130,7 @@ fn a_visit_without_an_end_ends_where_the_capture_gave_it_up() {
 #[test]
 fn an_empty_table_gives_an_empty_table() {
     let folder = TempDir::new().expect("a folder");
-    TableWriter::<RawVisits>::create(folder.path()).expect("a table").finish().expect("the end");
+    write::<RawVisits>(folder.path(), |_| {});
     let input = folder.path().join("raw_visits.arrows");
     tierlab_link::run(&plan(folder.path(), &input, ""), folder.path()).expect("links");
     assert!(links(folder.path()).is_empty());
@@ -141,10 +146,9 @@ fn bad_input_is_named() {
     assert!(failure(&folder, &input, r#", "hide_ids": "yes""#).contains("expected a boolean"));
     std::fs::write(&input, "not a table at all").expect("a file");
     assert!(failure(&folder, &input, "").contains("is not an Arrow IPC stream"));
-    let mut other = TableWriter::<Events>::create(folder.path()).expect("a table");
     let (kind, subject, detail) = ("phase", "all", "");
-    other.push(EventRow { t_ns: 0, duration_ns: 0, kind, subject, detail }).expect("a row");
-    other.finish().expect("the end");
+    let event = EventRow { t_ns: 0, duration_ns: 0, kind, subject, detail };
+    write::<Events>(folder.path(), |table| table.push(event));
     let events = folder.path().join("events.arrows");
     assert!(failure(&folder, &events, "").contains("does not have the columns of raw_visits"));
 }

@@ -1,5 +1,6 @@
-//! Clocks. Everything recorded is CLOCK_REALTIME in nanoseconds since the epoch (UTC); everything
-//! waited for is CLOCK_MONOTONIC, so that a clock step never stretches an interval.
+//! The one rule for clocks: a point in time that is recorded is CLOCK_REALTIME in nanoseconds since
+//! the epoch (UTC); lengths and waits are CLOCK_MONOTONIC, so that a clock that is set meanwhile
+//! stretches or cuts none of them.
 
 fn now(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -16,6 +17,33 @@ pub fn realtime_ns() -> i64 {
 /// Nanoseconds of the monotonic clock.
 pub fn monotonic_ns() -> i64 {
     now(libc::CLOCK_MONOTONIC)
+}
+
+/// Both clocks at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Nanoseconds since the epoch, for the table.
+    pub t_ns: i64,
+    /// Nanoseconds of the monotonic clock, for lengths.
+    pub monotonic_ns: i64,
+}
+
+impl Moment {
+    /// Now.
+    pub fn now() -> Self {
+        Self { t_ns: realtime_ns(), monotonic_ns: monotonic_ns() }
+    }
+
+    /// Now, a short while after `earlier`, in which the two clocks have gone alike.
+    pub fn after(earlier: Self) -> Self {
+        let monotonic_ns = monotonic_ns();
+        Self { t_ns: earlier.t_ns + monotonic_ns - earlier.monotonic_ns, monotonic_ns }
+    }
+
+    /// Nanoseconds since `earlier`, at least 1 so that it can be divided by.
+    pub fn since(self, earlier: Self) -> i64 {
+        (self.monotonic_ns - earlier.monotonic_ns).max(1)
+    }
 }
 
 /// CPU time that this process has used, in nanoseconds.

@@ -49,6 +49,11 @@ impl Heap {
         self.hashes.clear();
     }
 
+    /// Bytes of what is kept.
+    pub fn bytes(&self) -> usize {
+        self.texts.len() + size_of_val(self.hashes.as_slice())
+    }
+
     fn keep_text(&mut self, text: &str) -> Span {
         let from = self.texts.len() as u32;
         self.texts.push_str(text);

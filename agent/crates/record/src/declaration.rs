@@ -43,6 +43,10 @@ macro_rules! tables {
                     self.rows.len()
                 }
 
+                fn bytes(&self) -> usize {
+                    size_of_val(self.rows.as_slice()) + self.heap.bytes()
+                }
+
                 fn take(&mut self) -> Result<arrow_array::RecordBatch, arrow_schema::ArrowError> {
                     let Self { rows, heap } = self;
                     let columns = vec![ $(

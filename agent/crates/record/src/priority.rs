@@ -1,15 +1,20 @@
-//! How soon the calling thread gets its turn. What measures does little but must not wait: on a
+//! How soon the agent's threads get their turn. What measures does little but must not wait: on a
 //! saturated machine a fair share comes too late just when it matters most. A capture's ring fills
 //! up (measured: 5 % of a core used, 80 % of the time spent waiting for it), a sampler's tick and a
 //! driver's request are late.
 
 use serde::Serialize;
 
-/// The driver's: above every ordinary thread, below everything else that is real-time.
-pub const DRIVER: libc::c_int = 1;
-
-/// Of what watches: it works less than the driver, and must see it.
-pub const OBSERVER: libc::c_int = 2;
+/// What a thread is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It watches. It works less than the driver, and must see it.
+    Observer,
+    /// It drives: above every ordinary thread, below everything else that is real-time.
+    Driver,
+    /// It measures no time, or was told to be as any other.
+    Ordinary,
+}
 
 /// The second best: well before the servers' default of 0. Where the kernel schedules sessions as
 /// groups (sched_autogroup_enabled) it counts only within the agent's own.
@@ -29,19 +34,49 @@ pub enum Scheduling {
     Normal,
 }
 
-/// Raises the calling thread's priority, to the real-time one given if that is allowed.
-pub fn raise(realtime: libc::c_int) -> Scheduling {
-    let parameters = libc::sched_param { sched_priority: realtime };
-    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: `parameters` is valid for the call; on Linux 0 is the calling thread.
-    if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
-        return Scheduling::Realtime;
+/// Gives the calling thread the best priority for its role that is allowed. Threads that it starts
+/// afterwards have an ordinary one. Real-time only where the kernel keeps a share of the CPU from
+/// real-time threads (sched(7)), so that one with more to do than it can does not stop the machine.
+pub fn take(role: Role) -> Scheduling {
+    match role {
+        Role::Ordinary => Scheduling::Normal,
+        Role::Driver if realtime(1) => Scheduling::Realtime,
+        Role::Observer if realtime(2) => Scheduling::Realtime,
+        Role::Driver | Role::Observer => be_nice(),
     }
-    be_nice()
 }
 
-/// Raises the calling thread's priority among the ordinary ones, if that is allowed.
-pub fn be_nice() -> Scheduling {
+/// Gives the calling thread the priority of one that works for those of `role`. It may wait, but not
+/// for long: what it holds meanwhile (the heap, the address space) they wait for too.
+pub fn assist(role: Role) {
+    if role != Role::Ordinary {
+        be_nice();
+    }
+}
+
+/// Signals to end must wake a thread that measures out of its sleep, not the calling one.
+pub fn leave_signals_to_others() {
+    // SAFETY: `all` is filled before it is used; only this thread's mask changes.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}
+
+fn realtime(priority: libc::c_int) -> bool {
+    let parameters = libc::sched_param { sched_priority: priority };
+    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: `parameters` is valid for the call; on Linux 0 is the calling thread.
+    is_bounded() && unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0
+}
+
+fn is_bounded() -> bool {
+    let limit = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
+    limit.ok().and_then(|limit| limit.trim().parse().ok()).is_some_and(|limit: i64| limit >= 0)
+}
+
+fn be_nice() -> Scheduling {
     // SAFETY: no pointer is passed; on Linux 0 is the calling thread.
     if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) } == 0 {
         return Scheduling::Nice;

@@ -1,8 +1,8 @@
 //! A file that may not be there yet, and may go: a control group's, before its server starts.
 
 use crate::kernel_file::KernelFile;
-use crate::sampler::Moment;
 use std::path::PathBuf;
+use tierlab_record::clock::Moment;
 
 const RETRY_NS: i64 = 500_000_000;
 

@@ -5,10 +5,11 @@ use crate::kernel_file::KernelFile;
 use crate::machine::tick_ns;
 use crate::plan::CpuSource;
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured};
+use crate::sampler::NotMeasured;
 use crate::switches::Switches;
 use crate::text::{number, words};
 use std::path::{Path, PathBuf};
+use tierlab_record::clock::Moment;
 
 /// A source of busy time.
 pub enum Busy {

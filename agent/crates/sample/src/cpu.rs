@@ -20,10 +20,11 @@ use crate::kernel_file::KernelFile;
 use crate::machine::tick_ns;
 use crate::plan::CpuSource;
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::text::{lines, number, words};
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Cpu, CpuRow};
-use tierlab_record::{RecordError, TableWriter};
 
 /// Ticks of one core since boot; a column that the kernel does not have is `None`.
 pub type Ticks = [Option<u64>; COLUMNS];
@@ -73,14 +74,9 @@ impl CpuSampler {
 impl Sampler for CpuSampler {
     type Table = Cpu;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Cpu>,
-        events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Cpu, events: &mut EventLog) {
         self.busy.read();
-        let Ok(text) = self.stat.read() else { return Ok(()) };
+        let Ok(text) = self.stat.read() else { return };
         self.round += 1;
         let of_cores = lines(text).skip(1).map_while(core_line);
         for (core, ticks) in of_cores {
@@ -91,7 +87,7 @@ impl Sampler for CpuSampler {
             });
             let busy_ns = self.busy.of_core(core, now, &ticks);
             self.cores[at].seen = self.round;
-            self.cores[at].sample(now, ticks, busy_ns, table)?;
+            self.cores[at].sample(now, ticks, busy_ns, table);
         }
         let round = self.round;
         self.cores.retain(|core| {
@@ -101,7 +97,6 @@ impl Sampler for CpuSampler {
             }
             stays
         });
-        Ok(())
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {
@@ -145,13 +140,7 @@ impl Core {
         }
     }
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        mut ticks: Ticks,
-        busy_ns: Option<i64>,
-        table: &mut TableWriter<Cpu>,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, mut ticks: Ticks, busy_ns: Option<i64>, table: &mut Cpu) {
         if let Some((_, before, _)) = self.before {
             // proc(5): iowait may go down, by what was booked on the wrong core; so may idle.
             for column in [IDLE, IOWAIT] {
@@ -160,7 +149,7 @@ impl Core {
         }
         let Some((earlier, before, busy_before)) = self.before.replace((now, ticks, busy_ns))
         else {
-            return Ok(());
+            return;
         };
         let dt_ns = now.since(earlier);
         let mut share = |which: usize, columns: &[usize]| {
@@ -185,6 +174,6 @@ impl Core {
                 // A counter that was set to 0 tells nothing about this interval.
                 .filter(|spent| *spent > -dt_ns)
                 .map(|spent| self.busy.of(spent, dt_ns)),
-        })
+        });
     }
 }

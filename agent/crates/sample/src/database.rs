@@ -12,12 +12,13 @@ use crate::database_link::{Link, Reading};
 use crate::events::EventLog;
 use crate::grid::Grid;
 use crate::plan::{DatabaseServer, Plan};
-use crate::sampler::{Moment, NotMeasured, Task};
-use std::path::Path;
+use crate::sampler::{Account, NotMeasured, Place, Task};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tierlab_record::clock::Moment;
+use tierlab_record::priority::{self, Role};
 use tierlab_record::tables::{Database, DatabaseRow};
-use tierlab_record::{RecordError, Table, TableWriter, clock};
+use tierlab_record::{RecordError, Rows, Table, clock};
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -28,8 +29,7 @@ pub struct DatabasePolls {
 
 /// What the polling threads and the session have in common.
 struct Shared {
-    table: Mutex<Option<TableWriter<Database>>>,
-    failure: Mutex<Option<RecordError>>,
+    rows: Mutex<Rows<Database>>,
     cpu_ns: AtomicI64,
 }
 
@@ -43,7 +43,7 @@ struct Poll {
 
 impl DatabasePolls {
     /// Logs in to every server; those that refuse are named if there is no other.
-    pub fn start(plan: &Plan, out: &Path) -> Result<Result<Self, NotMeasured>, RecordError> {
+    pub fn start(plan: &Plan, place: Place<'_>) -> Result<Result<Self, NotMeasured>, RecordError> {
         let mut reasons = Vec::new();
         let mut polls = Vec::new();
         for server in &plan.databases {
@@ -58,8 +58,7 @@ impl DatabasePolls {
             return Ok(Err(NotMeasured(reason)));
         }
         let shared = Arc::new(Shared {
-            table: Mutex::new(Some(TableWriter::create(out)?)),
-            failure: Mutex::new(None),
+            rows: Mutex::new(place.writer.table(place.folder)?),
             cpu_ns: AtomicI64::new(0),
         });
         for poll in polls {
@@ -76,31 +75,17 @@ impl Task for DatabasePolls {
     }
 
     /// Nothing: the threads have their own ticks.
-    fn tick(&mut self, _now: &mut Moment, _events: &mut EventLog) -> Result<(), RecordError> {
-        Ok(())
+    fn tick(&mut self, _now: &mut Moment, _events: &mut EventLog) {}
+
+    fn hand_over(&mut self) {
+        held(&self.shared.rows).hand_over();
     }
 
-    fn flush(&mut self) -> Result<(), RecordError> {
-        if let Some(error) = held(&self.shared.failure).take() {
-            return Err(error);
-        }
-        match held(&self.shared.table).as_mut() {
-            Some(table) => table.flush(),
-            None => Ok(()),
-        }
-    }
-
-    /// A thread that still waits for its server is not waited for: it finds no table and ends.
-    fn finish(self: Box<Self>) -> Result<(), RecordError> {
-        match held(&self.shared.table).take() {
-            Some(table) => table.finish(),
-            None => Ok(()),
-        }
-    }
-
-    /// The threads' CPU time: they wait for most of the time that they take.
-    fn took_ns(&self) -> i64 {
-        self.shared.cpu_ns.load(Ordering::Relaxed)
+    /// Of the threads' time that which they have run: they wait for most of it.
+    fn account(&self) -> Account {
+        let rows = held(&self.shared.rows);
+        let took_ns = self.shared.cpu_ns.load(Ordering::Relaxed);
+        Account { took_ns, written_ns: rows.spent_ns(), lost_rows: rows.lost() }
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {
@@ -117,9 +102,10 @@ impl Poll {
         Ok(Self { subject, link, rows_end: now, before: Some((now, reading)) })
     }
 
-    /// Polls until the table is finished.
+    /// Polls until the process ends.
     fn run(mut self, interval_ns: i64, shared: &Shared) {
-        leave_signals_to_the_session();
+        priority::leave_signals_to_others();
+        priority::take(Role::Observer);
         let mut grid = Grid::aligned(interval_ns, clock::monotonic_ns(), clock::realtime_ns());
         let mut cpu_ns = clock::thread_cpu_ns();
         loop {
@@ -127,25 +113,14 @@ impl Poll {
             let began = Moment::now();
             let reading = self.link.read().ok();
             let now = Moment::now();
-            let mut table = held(&shared.table);
-            let Some(table) = table.as_mut() else { return };
-            if let Err(error) = self.push(table, began, now, reading) {
-                *held(&shared.failure) = Some(error);
-                return;
-            }
+            self.push(held(&shared.rows).batch(), began, now, reading);
             let earlier = std::mem::replace(&mut cpu_ns, clock::thread_cpu_ns());
             shared.cpu_ns.fetch_add(cpu_ns - earlier, Ordering::Relaxed);
         }
     }
 
     /// A server that did not answer has a row too: how long it was waited for.
-    fn push(
-        &mut self,
-        table: &mut TableWriter<Database>,
-        began: Moment,
-        now: Moment,
-        reading: Option<Reading>,
-    ) -> Result<(), RecordError> {
+    fn push(&mut self, table: &mut Database, began: Moment, now: Moment, reading: Option<Reading>) {
         let (since, before) = match (&self.before, &reading) {
             (Some((since, before)), Some(_)) => (*since, before.clone()),
             _ => (self.rows_end, Reading::default()),
@@ -177,26 +152,15 @@ impl Poll {
             buffer_pool_waits: count("Innodb_buffer_pool_wait_free"),
             aborted_connections: count("Aborted_connects"),
             refused_connections: count("Connection_errors_max_connections"),
-        })?;
+        });
         self.rows_end = now;
         if let Some(reading) = reading {
             self.before = Some((now, reading));
         }
-        Ok(())
     }
 }
 
 /// What a lock holds; a thread that panicked has left it as good as before.
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A signal to end must wake the session out of its sleep, not a thread of this file.
-fn leave_signals_to_the_session() {
-    // SAFETY: `all` is filled before it is used; only this thread's mask changes.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-    }
 }

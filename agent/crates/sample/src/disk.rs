@@ -12,12 +12,13 @@ use crate::counter::{Share, increase};
 use crate::events::EventLog;
 use crate::kernel_file::KernelFile;
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::tally::Tally;
 use crate::text::{number, words};
 use std::path::PathBuf;
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Disk, DiskRow};
-use tierlab_record::{RecordError, TableWriter};
 
 const SECTOR: i64 = 512;
 const MS: i64 = 1_000_000;
@@ -76,32 +77,15 @@ impl DiskSampler {
 impl Sampler for DiskSampler {
     type Table = Disk;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Disk>,
-        events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Disk, events: &mut EventLog) {
         let looking = now.monotonic_ns >= self.look_due_ns;
         if looking {
             self.look_due_ns = now.monotonic_ns + LOOK_NS;
             self.look();
         }
-        let mut failed = None;
-        self.devices.retain_mut(|device| {
-            if !device.used && !looking {
-                return true;
-            }
-            match device.sample(now, table, events) {
-                Ok(stays) => stays,
-                Err(error) => {
-                    failed = Some(error);
-                    true
-                }
-            }
-        });
+        self.devices
+            .retain_mut(|device| (!device.used && !looking) || device.sample(now, table, events));
         self.requests.tell(self.begun(), now);
-        failed.map_or(Ok(()), Err)
     }
 }
 
@@ -114,26 +98,21 @@ impl Device {
     }
 
     /// Pushes its row; false when it is gone.
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Disk>,
-        events: &mut EventLog,
-    ) -> Result<bool, RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Disk, events: &mut EventLog) -> bool {
         let Ok(text) = self.stat.read() else {
             events.at(now, "device_gone", &self.name, "it was taken away");
-            return Ok(false);
+            return false;
         };
-        let Some(columns) = columns(text) else { return Ok(true) };
+        let Some(columns) = columns(text) else { return true };
         self.used = columns[0] != 0 || columns[4] != 0;
-        let Some((earlier, before)) = self.before.replace((now, columns)) else { return Ok(true) };
+        let Some((earlier, before)) = self.before.replace((now, columns)) else { return true };
         if !self.used {
-            return Ok(true);
+            return true;
         }
         let Some(grew) = grown(before, columns) else {
             let detail = "its counters started anew: the device was replaced";
             events.at(now, "counter_reset", &self.name, detail);
-            return Ok(true);
+            return true;
         };
         let dt_ns = now.since(earlier);
         table.push(DiskRow {
@@ -149,8 +128,8 @@ impl Device {
             in_flight: columns[IN_FLIGHT] as i64,
             busy: self.busy.of(grew[9] * MS, dt_ns),
             queue_length: (grew[10] * MS) as f64 / dt_ns as f64,
-        })?;
-        Ok(true)
+        });
+        true
     }
 }
 

@@ -20,12 +20,13 @@ use crate::group_files::{CpuCounts, CpuFiles, Faults, IoFile, MemoryFiles};
 use crate::group_state::GroupState;
 use crate::plan::Subject;
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::tally::{Tallies, Tally};
 use crate::text::lines;
 use crate::thread_states::{StateCounter, ThreadStates};
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Domain, DomainRow};
-use tierlab_record::{RecordError, TableWriter};
 
 const SLOW_NS: i64 = 1_000_000_000;
 /// So long after a fault of the machine its group may be told of it.
@@ -123,17 +124,12 @@ impl DomainSampler {
 impl Sampler for DomainSampler {
     type Table = Domain;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Domain>,
-        events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Domain, events: &mut EventLog) {
         for group in &mut self.groups {
             group.read(now, events);
         }
         self.count_threads();
-        self.groups.iter_mut().try_for_each(|group| group.push(now, table))
+        self.groups.iter_mut().for_each(|group| group.push(now, table));
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {
@@ -208,8 +204,8 @@ impl Group {
     }
 
     /// Pushes the row.
-    fn push(&mut self, now: Moment, table: &mut TableWriter<Domain>) -> Result<(), RecordError> {
-        let Some(interval) = self.interval.take() else { return Ok(()) };
+    fn push(&mut self, now: Moment, table: &mut Domain) {
+        let Some(interval) = self.interval.take() else { return };
         let Interval { before, now: counts, threads, .. } = interval;
         let frozen = if interval.looked_at { self.state.is_frozen(now) } else { None };
         let (throttled, throttled_before) = (counts.cpu.throttled, before.cpu.throttled);
@@ -232,7 +228,7 @@ impl Group {
             threads_stopped: threads.map(|threads| threads.stopped),
             frozen: frozen.map(i64::from),
             limit_hits: grown(before.limit_hits, counts.limit_hits, 1),
-        })
+        });
     }
 
     /// The group is gone; of one that comes in its place everything is read again.

@@ -12,7 +12,7 @@ use crate::plan::{Plan, Subject};
 use crate::pressure::PressureSampler;
 use crate::process::ProcessSampler;
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Place, Sampler};
 use crate::tally::Tallies;
 use crate::tcp::TcpSampler;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -20,7 +20,9 @@ use arrow_ipc::reader::StreamReader;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tierlab_record::{Cgroups, Table, TableWriter};
+use tierlab_record::clock::Moment;
+use tierlab_record::priority::Role;
+use tierlab_record::{Cgroups, Table, WhenFull, Writer};
 
 const FIRST: Moment = Moment { t_ns: 1_000_000_000, monotonic_ns: 1_000_000_000 };
 const SECOND: Moment = Moment { t_ns: 1_050_000_000, monotonic_ns: 1_050_000_000 };
@@ -113,17 +115,20 @@ fn rows_of<S: Sampler>(sampler: Result<S, NotMeasured>, second: &dyn Fn(), out: 
         Ok(sampler) => sampler,
         Err(NotMeasured(reason)) => return format!("{name}: not measured: {reason}\n\n"),
     };
-    let mut table = TableWriter::<S::Table>::create(out).unwrap();
-    let mut events = EventLog::create(out).unwrap();
-    sampler.sample(FIRST, &mut table, &mut events).unwrap();
+    let writer = Writer::start(WhenFull::Drop, Role::Ordinary).unwrap();
+    let place = Place { writer: &writer, folder: out };
+    let mut events = EventLog::create(place).unwrap();
+    let mut rows = writer.table::<S::Table>(out).unwrap();
+    sampler.sample(FIRST, rows.batch(), &mut events);
     second();
-    sampler.sample(SECOND, &mut table, &mut events).unwrap();
+    sampler.sample(SECOND, rows.batch(), &mut events);
     let mut text = String::new();
     for (column, reason) in sampler.missing_columns() {
         writeln!(text, "{name}.{column}: not measured: {reason}").unwrap();
     }
-    table.finish().unwrap();
-    events.finish().unwrap();
+    rows.hand_over();
+    events.hand_over();
+    writer.finish().unwrap();
     text + &printed(&out.join(format!("{name}.arrows")), name)
         + &printed(&out.join("sample.events.arrows"), "events")
         + "\n"

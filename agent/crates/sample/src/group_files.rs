@@ -3,10 +3,10 @@
 
 use crate::awaited_file::AwaitedFile;
 use crate::keyed::Keyed;
-use crate::sampler::Moment;
 use crate::text::{lines, lone_number, number, words};
 use std::path::{Path, PathBuf};
 use tierlab_record::Cgroups;
+use tierlab_record::clock::Moment;
 
 /// Version 1 writes this many bytes or more where there is no limit.
 const NO_LIMIT: u64 = i64::MAX as u64 & !0xffff;

@@ -2,10 +2,10 @@
 
 use crate::awaited_file::AwaitedFile;
 use crate::keyed::Keyed;
-use crate::sampler::Moment;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tierlab_record::Cgroups;
+use tierlab_record::clock::Moment;
 
 /// Where a group's state is told.
 pub struct GroupState {

@@ -9,7 +9,7 @@
 
 use crate::kernel_file::KernelFile;
 use crate::keyed::Keyed;
-use crate::sampler::Moment;
+use tierlab_record::clock::Moment;
 
 /// Keys of meminfo, in KiB.
 pub const LEVELS: [&str; 9] = [

@@ -14,12 +14,13 @@
 use crate::counter::grown;
 use crate::events::EventLog;
 use crate::plan::Listener;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::sock_diag::{ListenSocket, Lookups, SockDiag};
 use crate::tally::Tally;
 use std::net::IpAddr;
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Listen, ListenRow};
-use tierlab_record::{RecordError, TableWriter};
 
 /// Samples listening sockets.
 pub struct ListenSampler {
@@ -108,12 +109,7 @@ impl ListenSampler {
 impl Sampler for ListenSampler {
     type Table = Listen;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Listen>,
-        events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Listen, events: &mut EventLog) {
         for watched in &mut self.watched {
             watched.found = Found::default();
         }
@@ -129,7 +125,7 @@ impl Sampler for ListenSampler {
                 self.diag = fresh;
             }
             self.all_drops.tell(None, now);
-            return Ok(());
+            return;
         }
         self.all_drops.tell(self.drops(), now);
         let dt_ns = self.before.replace(now).map(|earlier| now.since(earlier));
@@ -146,9 +142,8 @@ impl Sampler for ListenSampler {
                 accept_queue: watched.found.accept_queue,
                 backlog: watched.found.backlog,
                 drops: grown(drops_before, watched.found.drops, 1),
-            })?;
+            });
         }
-        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Constants of the running machine.
 
 use std::sync::OnceLock;
-use tierlab_record::priority::OBSERVER;
 
 /// Bytes of a page.
 pub fn page_size() -> i64 {
@@ -26,18 +25,5 @@ pub fn allow_open_files() {
             limit.rlim_cur = limit.rlim_max;
             libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
         }
-    }
-}
-
-/// Lets this process run before the ordinary ones, so that a tick is on time on a busy machine;
-/// says how it is scheduled. It sleeps nearly always, so that the others hardly notice.
-pub fn run_before_others() -> &'static str {
-    let before_driver = libc::sched_param { sched_priority: OBSERVER };
-    // SAFETY: `before_driver` is valid; both calls only change how this process is scheduled.
-    unsafe {
-        if libc::sched_setscheduler(0, libc::SCHED_FIFO, &before_driver) == 0 {
-            return "fifo";
-        }
-        if libc::setpriority(libc::PRIO_PROCESS, 0, -10) == 0 { "nice" } else { "normal" }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::awaited_file::AwaitedFile;
 use crate::plan::Subject;
-use crate::sampler::Moment;
 use crate::text::{lines, number};
+use tierlab_record::clock::Moment;
 
 /// The processes of one subject.
 pub struct Members {

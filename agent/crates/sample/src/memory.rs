@@ -7,10 +7,11 @@ use crate::kernel_file::KernelFile;
 use crate::keyed::Keyed;
 use crate::levels::{LEVELS, Levels, PAGES};
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::tally::Tally;
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Memory, MemoryRow};
-use tierlab_record::{RecordError, TableWriter};
 
 const COUNTS: [&str; 9] = [
     "pgfault",
@@ -79,17 +80,12 @@ impl MemorySampler {
 impl Sampler for MemorySampler {
     type Table = Memory;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Memory>,
-        _events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Memory, _events: &mut EventLog) {
         let (counts, pages) = self.vmstat();
         let refaults = refaulted(&counts);
         self.faults.tell(counts[1].map(|major| major + refaults.unwrap_or(0)), now);
         let levels = self.levels.read(now, &pages);
-        let Some((earlier, before)) = self.before.replace((now, counts)) else { return Ok(()) };
+        let Some((earlier, before)) = self.before.replace((now, counts)) else { return };
         let level = |index: usize| levels[index].map(|kib| kib as i64 * 1024);
         let count = |index: usize, unit| grown(before[index], counts[index], unit);
         let major_faults = count(1, 1);
@@ -113,7 +109,7 @@ impl Sampler for MemorySampler {
             swapped_in: count(4, self.page_size),
             swapped_out: count(5, self.page_size),
             refaults: grown(refaults_before, refaults, 1),
-        })
+        });
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {

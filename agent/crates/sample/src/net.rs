@@ -8,10 +8,11 @@ use crate::events::EventLog;
 use crate::kernel_file::KernelFile;
 use crate::qdisc::{Queue, Queues, interface_number};
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::text::{lines, number, words};
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Net, NetRow};
-use tierlab_record::{RecordError, TableWriter};
 
 /// Of the 16 columns: bytes, packets, errors and drops, in and out.
 const COLUMNS: [usize; 8] = [0, 1, 2, 3, 8, 9, 10, 11];
@@ -49,13 +50,8 @@ impl NetSampler {
 impl Sampler for NetSampler {
     type Table = Net;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Net>,
-        events: &mut EventLog,
-    ) -> Result<(), RecordError> {
-        let Ok(text) = self.dev.read_records() else { return Ok(()) };
+    fn sample(&mut self, now: Moment, table: &mut Net, events: &mut EventLog) {
+        let Ok(text) = self.dev.read_records() else { return };
         self.round += 1;
         if let Ok(queues) = &mut self.queues {
             queues.look(now);
@@ -71,7 +67,7 @@ impl Sampler for NetSampler {
             let interface = &mut self.interfaces[at];
             interface.seen = self.round;
             let queue = self.queues.as_ref().ok().and_then(|queues| queues.of(interface.number));
-            interface.sample(now, columns, queue, table, events)?;
+            interface.sample(now, columns, queue, table, events);
         }
         let round = self.round;
         self.interfaces.retain(|interface| {
@@ -81,7 +77,6 @@ impl Sampler for NetSampler {
             }
             stays
         });
-        Ok(())
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {
@@ -111,17 +106,17 @@ impl Interface {
         now: Moment,
         columns: [u64; 8],
         queue: Option<Queue>,
-        table: &mut TableWriter<Net>,
+        table: &mut Net,
         events: &mut EventLog,
-    ) -> Result<(), RecordError> {
-        let Some((earlier, before)) = self.before.replace((now, columns)) else { return Ok(()) };
+    ) {
+        let Some((earlier, before)) = self.before.replace((now, columns)) else { return };
         let mut grew = [0; 8];
         for (index, grew) in grew.iter_mut().enumerate() {
             let Some(by) = increase(before[index], columns[index]) else {
                 let detail = "its counters started anew: the interface was made again";
                 events.at(now, "counter_reset", &self.name, detail);
                 self.number = interface_number(&self.name);
-                return Ok(());
+                return;
             };
             *grew = by as i64;
         }
@@ -140,6 +135,6 @@ impl Interface {
             queued_packets: queue.map(|queue| queue.packets),
             queued_bytes: queue.map(|queue| queue.bytes),
             queue_drops: queue.and_then(|queue| queue.drops),
-        })
+        });
     }
 }

@@ -10,11 +10,12 @@ use crate::counter::{Share, increase};
 use crate::events::EventLog;
 use crate::plan::Subject;
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::text::{lines, number};
 use std::path::PathBuf;
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Pressure, PressureRow};
-use tierlab_record::{RecordError, TableWriter};
 
 const RESOURCES: [&str; 4] = ["cpu", "memory", "io", "irq"];
 const SLOW_NS: i64 = 1_000_000_000;
@@ -73,20 +74,14 @@ impl PressureSampler {
 impl Sampler for PressureSampler {
     type Table = Pressure;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Pressure>,
-        _events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Pressure, _events: &mut EventLog) {
         let mut grew = [true; RESOURCES.len()];
         for source in &mut self.host {
-            grew[source.resource] = source.sample(now, true, table)?;
+            grew[source.resource] = source.sample(now, true, table);
         }
         for source in &mut self.groups {
-            source.sample(now, grew[source.resource], table)?;
+            source.sample(now, grew[source.resource], table);
         }
-        Ok(())
     }
 }
 
@@ -103,12 +98,7 @@ impl Source {
     }
 
     /// Pushes its row; false when its totals are known not to have grown.
-    fn sample(
-        &mut self,
-        now: Moment,
-        may_have_grown: bool,
-        table: &mut TableWriter<Pressure>,
-    ) -> Result<bool, RecordError> {
+    fn sample(&mut self, now: Moment, may_have_grown: bool, table: &mut Pressure) -> bool {
         let totals = match self.before {
             Some((_, before)) if !may_have_grown && now.monotonic_ns < self.slow_due_ns => {
                 Some(before)
@@ -117,9 +107,9 @@ impl Source {
         };
         let Some(totals) = totals else {
             self.before = None;
-            return Ok(true);
+            return true;
         };
-        let Some((earlier, before)) = self.before.replace((now, totals)) else { return Ok(true) };
+        let Some((earlier, before)) = self.before.replace((now, totals)) else { return true };
         let dt_ns = now.since(earlier);
         let mut share = |which: usize, before: Option<u64>, now: Option<u64>| {
             let stalled_us = increase(before?, now?)?;
@@ -132,8 +122,8 @@ impl Source {
             resource: RESOURCES[self.resource],
             some: share(0, before.some, totals.some),
             full: share(1, before.full, totals.full),
-        })?;
-        Ok(before != totals)
+        });
+        before != totals
     }
 
     fn read(&mut self, now: Moment) -> Option<Totals> {
@@ -167,6 +157,9 @@ fn totals(text: &[u8]) -> Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampler::Place;
+    use tierlab_record::priority::Role;
+    use tierlab_record::{WhenFull, Writer};
 
     /// The group's total is read again when the host's grew, and a second later at the latest.
     #[test]
@@ -186,12 +179,14 @@ mod tests {
         subject.cgroups.unified = Some(group.clone());
         let roots = Roots::fixture(folder.path());
         let mut sampler = PressureSampler::open(&roots, &[subject]).unwrap();
-        let mut table = TableWriter::create(folder.path()).unwrap();
-        let mut events = EventLog::create(folder.path()).unwrap();
+        let writer = Writer::start(WhenFull::Drop, Role::Ordinary).unwrap();
+        let place = Place { writer: &writer, folder: folder.path() };
+        let mut events = EventLog::create(place).unwrap();
+        let mut table = Pressure::default();
         let mut group_total_at = |ms: i64, host: u64, of_group: u64| {
             write(host, of_group);
             let now = Moment { t_ns: 0, monotonic_ns: ms * 1_000_000 };
-            sampler.sample(now, &mut table, &mut events).unwrap();
+            sampler.sample(now, &mut table, &mut events);
             let io = |source: &&Source| source.resource == 2;
             sampler.groups.iter().find(io).unwrap().before.unwrap().1.some.unwrap()
         };

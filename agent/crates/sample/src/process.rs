@@ -25,11 +25,12 @@ use crate::members::Members;
 use crate::pid_stat::PidStat;
 use crate::plan::{Plan, Subject, TableName};
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::threads::Threads;
 use std::path::PathBuf;
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Process as ProcessTable, ProcessRow};
-use tierlab_record::{RecordError, TableWriter};
 
 /// How often the subjects are asked for new processes.
 const LOOK_NS: i64 = 1_000_000_000;
@@ -138,19 +139,18 @@ impl ProcessSampler {
         &mut self,
         subject: usize,
         now: Moment,
-        table: &mut TableWriter<ProcessTable>,
+        table: &mut ProcessTable,
         events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    ) {
         for at in (0..self.processes.len()).rev() {
             let process = &mut self.processes[at];
             if process.subject != subject {
                 continue;
             }
-            if !process.sample_state(now, self.subjects[subject].name(), table)? {
+            if !process.sample_state(now, self.subjects[subject].name(), table) {
                 self.let_go(at, now, events);
             }
         }
-        Ok(())
     }
 
     /// When a subject's states are due next; at first, a part of the interval apart from the others'.
@@ -168,12 +168,7 @@ impl ProcessSampler {
 impl Sampler for ProcessSampler {
     type Table = ProcessTable;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<ProcessTable>,
-        events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut ProcessTable, events: &mut EventLog) {
         if now.monotonic_ns >= self.look_due_ns {
             // Halfway between states a second apart: whoever is found has a row at the next.
             let part = if self.look_due_ns == i64::MIN { 2 } else { 1 };
@@ -181,15 +176,14 @@ impl Sampler for ProcessSampler {
             self.look(now, events);
         }
         for process in self.processes.iter_mut().filter(|process| process.every_tick) {
-            process.sample_time(now, self.subjects[process.subject].name(), table)?;
+            process.sample_time(now, self.subjects[process.subject].name(), table);
         }
         for subject in 0..self.subjects.len() {
             if now.monotonic_ns >= self.due_ns[subject] {
                 self.due_ns[subject] = self.next_due(subject, now);
-                self.sample_states(subject, now, table, events)?;
+                self.sample_states(subject, now, table, events);
             }
         }
-        Ok(())
     }
 }
 
@@ -206,45 +200,35 @@ impl Process {
     }
 
     /// Pushes the row of its time.
-    fn sample_time(
-        &mut self,
-        now: Moment,
-        subject: &str,
-        table: &mut TableWriter<ProcessTable>,
-    ) -> Result<(), RecordError> {
+    fn sample_time(&mut self, now: Moment, subject: &str, table: &mut ProcessTable) {
         let Some((earlier, before)) = self.time.filter(|(earlier, _)| *earlier != now) else {
-            return Ok(());
+            return;
         };
         // Gone; the next look tells.
-        let Some(time) = cpu_clock_ns(self.pid) else { return Ok(()) };
+        let Some(time) = cpu_clock_ns(self.pid) else { return };
         self.time = Some((now, time));
         let run_ns = increase(before, time).map(|ns| ns as i64);
         let row = row(self.pid, subject, now, earlier);
-        table.push(ProcessRow { name: &self.name, run_ns, ..row })
+        table.push(ProcessRow { name: &self.name, run_ns, ..row });
     }
 
     /// Pushes the rows of its state and of its threads; false when it has ended.
-    fn sample_state(
-        &mut self,
-        now: Moment,
-        subject: &str,
-        table: &mut TableWriter<ProcessTable>,
-    ) -> Result<bool, RecordError> {
-        let Ok(text) = self.stat.read() else { return Ok(false) };
+    fn sample_state(&mut self, now: Moment, subject: &str, table: &mut ProcessTable) -> bool {
+        let Ok(text) = self.stat.read() else { return false };
         let Some(stat) = PidStat::parse(text).filter(|stat| !stat.has_ended()) else {
-            return Ok(false);
+            return false;
         };
         if !stat.is_named(&self.name) {
             self.name = stat.name();
         }
         let pid = self.pid;
         let row = |earlier: Moment| row(pid, subject, now, earlier);
-        let wait_ns = self.threads.sample(now, stat.threads, row, table)?;
+        let wait_ns = self.threads.sample(now, stat.threads, row, table);
         let counts = Counts::of(&stat);
         let (earlier, before) = std::mem::replace(&mut self.state, (now, counts));
         if earlier == now {
             // It was taken in at this very tick.
-            return Ok(true);
+            return true;
         }
         let grew = |before, now| increase(before, now).map(|by| by as i64);
         let run_ns = match self.time {
@@ -266,8 +250,8 @@ impl Process {
             major_faults: grew(before.major_faults, counts.major_faults),
             state: std::str::from_utf8(&[stat.state]).ok(),
             ..row(earlier)
-        })?;
-        Ok(true)
+        });
+        true
     }
 }
 

@@ -8,9 +8,9 @@
 
 use crate::counter::increase;
 use crate::netlink::{HEADER, Message, Netlink, attributes, header, u32_at};
-use crate::sampler::Moment;
 use std::ffi::CString;
 use std::io;
+use tierlab_record::clock::Moment;
 
 /// A `struct tcmsg`, and the places of its members.
 const TCMSG: usize = 20;

@@ -11,11 +11,10 @@ use crate::plan::{Plan, TableName};
 use crate::pressure::PressureSampler;
 use crate::process::ProcessSampler;
 use crate::roots::Roots;
-use crate::sampler::{NotMeasured, Running, Sampler, Task};
+use crate::sampler::{NotMeasured, Place, Running, Sampler, Task};
 use crate::tally::Tallies;
 use crate::tcp::TcpSampler;
 use std::collections::BTreeMap;
-use std::path::Path;
 use tierlab_record::tables::Database;
 use tierlab_record::{RecordError, Table};
 
@@ -31,8 +30,8 @@ pub struct Samplers {
 }
 
 impl Samplers {
-    /// Opens the samplers of the plan's tables; their files go to `out`.
-    pub fn open(plan: &Plan, roots: &Roots, out: &Path) -> Result<Self, RecordError> {
+    /// Opens the samplers of the plan's tables.
+    pub fn open(plan: &Plan, roots: &Roots, place: Place<'_>) -> Result<Self, RecordError> {
         let mut samplers = Self {
             running: Vec::new(),
             absent: BTreeMap::new(),
@@ -40,7 +39,7 @@ impl Samplers {
             tallies: Tallies::default(),
         };
         for table in &plan.tables {
-            samplers.open_one(*table, plan, roots, out)?;
+            samplers.open_one(*table, plan, roots, place)?;
         }
         Ok(samplers)
     }
@@ -50,27 +49,27 @@ impl Samplers {
         table: TableName,
         plan: &Plan,
         roots: &Roots,
-        out: &Path,
+        place: Place<'_>,
     ) -> Result<(), RecordError> {
         let Tallies { faults, disk, drops } = self.tallies.clone();
         match table {
             TableName::Cpu => {
                 let sampler = CpuSampler::open(roots, plan.cpu_source);
                 self.cpu_source = sampler.as_ref().ok().map(CpuSampler::source);
-                self.start(sampler, out)
+                self.start(sampler, place)
             }
-            TableName::Memory => self.start(MemorySampler::open(roots, &faults), out),
-            TableName::Disk => self.start(DiskSampler::open(roots, &disk), out),
-            TableName::Net => self.start(NetSampler::open(roots), out),
-            TableName::Tcp => self.start(TcpSampler::open(roots, &drops), out),
-            TableName::Listen => self.start(ListenSampler::open(&plan.listen, &drops), out),
-            TableName::Pressure => self.start(PressureSampler::open(roots, &plan.subjects), out),
-            TableName::Process => self.start(ProcessSampler::open(roots, plan), out),
+            TableName::Memory => self.start(MemorySampler::open(roots, &faults), place),
+            TableName::Disk => self.start(DiskSampler::open(roots, &disk), place),
+            TableName::Net => self.start(NetSampler::open(roots), place),
+            TableName::Tcp => self.start(TcpSampler::open(roots, &drops), place),
+            TableName::Listen => self.start(ListenSampler::open(&plan.listen, &drops), place),
+            TableName::Pressure => self.start(PressureSampler::open(roots, &plan.subjects), place),
+            TableName::Process => self.start(ProcessSampler::open(roots, plan), place),
             TableName::Domain => {
-                self.start(DomainSampler::open(roots, &plan.subjects, &self.tallies), out)
+                self.start(DomainSampler::open(roots, &plan.subjects, &self.tallies), place)
             }
             TableName::Database => {
-                match DatabasePolls::start(plan, out)? {
+                match DatabasePolls::start(plan, place)? {
                     Ok(polls) => self.running.push(Box::new(polls)),
                     Err(NotMeasured(reason)) => {
                         self.absent.insert(Database::NAME.to_owned(), reason);
@@ -84,10 +83,10 @@ impl Samplers {
     fn start<S: Sampler + 'static>(
         &mut self,
         sampler: Result<S, NotMeasured>,
-        out: &Path,
+        place: Place<'_>,
     ) -> Result<(), RecordError> {
         match sampler {
-            Ok(sampler) => self.running.push(Box::new(Running::start(sampler, out)?)),
+            Ok(sampler) => self.running.push(Box::new(Running::start(sampler, place)?)),
             Err(NotMeasured(reason)) => {
                 self.absent.insert(S::Table::NAME.to_owned(), reason);
             }

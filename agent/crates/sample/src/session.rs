@@ -1,4 +1,4 @@
-//! The loop: a tick, a sample of everything, once a second the tables to disk.
+//! The loop: a tick, a sample of everything, once a second the rows to the writer.
 
 use crate::events::EventLog;
 use crate::grid::Grid;
@@ -6,16 +6,20 @@ use crate::machine;
 use crate::plan::Plan;
 use crate::registry::Samplers;
 use crate::roots::Roots;
-use crate::sampler::{Moment, Task};
+use crate::sampler::{Account, Place};
 use serde_json::{Value, json};
-use std::io::Write;
+use std::collections::BTreeMap;
 use std::path::Path;
-use tierlab_record::{RecordError, Stop, clock};
+use tierlab_record::clock::Moment;
+use tierlab_record::priority::{self, Role, Scheduling};
+use tierlab_record::status::say;
+use tierlab_record::{RecordError, Stop, WhenFull, Writer, clock};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// One run of the verb.
 pub struct Session {
+    writer: Writer,
     samplers: Samplers,
     events: EventLog,
     grid: Grid,
@@ -26,26 +30,32 @@ pub struct Session {
     ticks: i64,
     late_ticks: i64,
     missed_ticks: i64,
-    scheduling: &'static str,
+    /// Rows for which there was no room, as far as events tell of them, and until when.
+    told_lost: u64,
+    told: Moment,
+    scheduling: Scheduling,
 }
 
 impl Session {
     /// Opens everything and takes the first readings.
     pub fn start(plan: &Plan, roots: &Roots, out: &Path) -> Result<Self, RecordError> {
         machine::allow_open_files();
-        let scheduling = machine::run_before_others();
-        let mut events = EventLog::create(out)?;
-        let mut samplers = Samplers::open(plan, roots, out)?;
+        let writer = Writer::start(WhenFull::Drop, Role::Observer)?;
+        let scheduling = priority::take(Role::Observer);
+        let place = Place { writer: &writer, folder: out };
+        let mut events = EventLog::create(place)?;
+        let mut samplers = Samplers::open(plan, roots, place)?;
         let start_cpu_ns = clock::process_cpu_ns();
         let mut now = Moment::now();
         for task in &mut samplers.running {
-            task.tick(&mut now, &mut events)?;
+            task.tick(&mut now, &mut events);
         }
         let began_ns = clock::monotonic_ns();
         let grid = Grid::aligned(plan.interval_ns, began_ns, clock::realtime_ns());
         let interval_ns = plan.interval_ns;
-        let (ticks, late_ticks, missed_ticks) = (0, 0, 0);
+        let (ticks, late_ticks, missed_ticks, told_lost) = (0, 0, 0, 0);
         Ok(Self {
+            writer,
             samplers,
             events,
             grid,
@@ -55,6 +65,8 @@ impl Session {
             ticks,
             late_ticks,
             missed_ticks,
+            told_lost,
+            told: now,
             scheduling,
         })
     }
@@ -67,19 +79,19 @@ impl Session {
             "scheduling": self.scheduling,
         }));
         let end_ns = duration_ns.map_or(i64::MAX, |duration| self.began_ns + duration);
-        let mut flush_due_ns = self.began_ns + SECOND_NS;
+        let mut due_ns = self.began_ns + SECOND_NS;
         while !stop.asked() && clock::monotonic_ns() < end_ns {
-            if self.tick()? && clock::monotonic_ns() >= flush_due_ns {
-                flush_due_ns = clock::monotonic_ns() + SECOND_NS - self.interval_ns / 2;
-                self.flush()?;
+            if self.tick() && clock::monotonic_ns() >= due_ns {
+                due_ns = clock::monotonic_ns() + SECOND_NS - self.interval_ns / 2;
+                self.second()?;
             }
         }
         self.finish()
     }
 
     /// False when a signal came instead of the tick.
-    fn tick(&mut self) -> Result<bool, RecordError> {
-        let Some(tick) = self.grid.wait() else { return Ok(false) };
+    fn tick(&mut self) -> bool {
+        let Some(tick) = self.grid.wait() else { return false };
         self.ticks += 1;
         self.missed_ticks += tick.missed;
         if tick.missed > 0 || tick.late_ns > self.grid.tolerance_ns() {
@@ -90,53 +102,80 @@ impl Session {
         }
         let mut now = Moment::now();
         for task in &mut self.samplers.running {
-            task.tick(&mut now, &mut self.events)?;
+            task.tick(&mut now, &mut self.events);
         }
-        Ok(true)
+        true
     }
 
-    /// Hands the rows of the last second to the kernel, all tables one after the other: the first
-    /// one's way through the code makes that of the others short.
-    fn flush(&mut self) -> Result<(), RecordError> {
+    /// Hands over the rows of the last second, all tables one after the other: the first one's way
+    /// through the code makes that of the others short.
+    fn second(&mut self) -> Result<(), RecordError> {
         for task in &mut self.samplers.running {
-            task.flush()?;
+            task.hand_over();
         }
-        self.events.flush()?;
-        say(&json!({
+        self.tell_lost();
+        self.writer.say(json!({
             "ticks": self.ticks,
             "late_ticks": self.late_ticks,
             "missed_ticks": self.missed_ticks,
         }));
-        Ok(())
+        self.writer.check()
     }
 
-    /// The CPU time of each table: this process's, divided by the time that each took. They run one
-    /// after the other, so that no clock of CPU time, a system call each, need be read in between.
+    /// Hands over the events, with one of the rows for which there was no room since the last. When
+    /// there is none for it either, the next one is of the whole time.
+    fn tell_lost(&mut self) {
+        let (lost, now) = (self.lost_rows().values().sum(), Moment::now());
+        if lost > self.told_lost {
+            let (length_ns, detail) =
+                (now.since(self.told), json!({ "rows": lost - self.told_lost }));
+            let began_ns = now.t_ns - length_ns;
+            self.events.span(began_ns, length_ns, "rows_lost", "sample", &detail.to_string());
+        }
+        let lost_events = self.events.lost();
+        self.events.hand_over();
+        if self.events.lost() == lost_events {
+            (self.told_lost, self.told) = (lost, now);
+        }
+    }
+
+    /// By table: rows for which there was no room.
+    fn lost_rows(&self) -> BTreeMap<&'static str, u64> {
+        let running = self.samplers.running.iter();
+        let tables = running.map(|task| (task.name(), task.account().lost_rows));
+        let all = tables.chain([("events", self.events.lost())]);
+        all.filter(|(_, lost)| *lost > 0).collect()
+    }
+
+    /// The CPU time of each table: what writing it took, and its part of the rest of this process's,
+    /// divided by the time that each one's ticks took. They run one after the other, so that no
+    /// clock of CPU time, a system call each, need be read in between.
     fn costs(&self) -> serde_json::Map<String, Value> {
-        let running = &self.samplers.running;
-        let all_ns: i64 = running.iter().map(|task| task.took_ns()).sum();
-        let spent_ns = clock::process_cpu_ns() - self.start_cpu_ns;
-        let part = spent_ns as f64 / all_ns.max(1) as f64;
-        let cost = |task: &dyn Task| (task.took_ns() as f64 * part) as i64;
-        running
-            .iter()
-            .map(|task| (task.name().to_owned(), json!({ "cpu_ns": cost(task.as_ref()) })))
-            .collect()
+        let running = self.samplers.running.iter();
+        let accounts: Vec<(&str, Account)> =
+            running.map(|task| (task.name(), task.account())).collect();
+        let sum = |of: fn(&Account) -> i64| -> i64 { accounts.iter().map(|(_, it)| of(it)).sum() };
+        let spent_ns = clock::process_cpu_ns() - self.start_cpu_ns - sum(|it| it.written_ns);
+        let part = spent_ns as f64 / sum(|it| it.took_ns).max(1) as f64;
+        let cost = |it: &Account| (it.took_ns as f64 * part) as i64 + it.written_ns;
+        let costs = accounts.iter();
+        costs.map(|(name, it)| ((*name).to_owned(), json!({ "cpu_ns": cost(it) }))).collect()
     }
 
     fn finish(mut self) -> Result<(), RecordError> {
+        self.second()?;
         let not_measured = self.samplers.not_measured();
-        let costs = self.costs();
-        for task in self.samplers.running.drain(..) {
-            task.finish()?;
-        }
-        self.events.finish()?;
+        let (costs, lost_rows) = (self.costs(), self.lost_rows());
+        let wall_ns = clock::monotonic_ns() - self.began_ns;
+        // A thread that still polls a database is not waited for.
+        self.writer.finish()?;
         say(&json!({ "summary": {
             "interval_ns": self.interval_ns,
             "ticks": self.ticks,
             "late_ticks": self.late_ticks,
             "missed_ticks": self.missed_ticks,
-            "wall_ns": clock::monotonic_ns() - self.began_ns,
+            "lost_rows": lost_rows,
+            "wall_ns": wall_ns,
             "cpu_ns": clock::process_cpu_ns(),
             "cpu_source": self.samplers.cpu_source,
             "scheduling": self.scheduling,
@@ -145,10 +184,4 @@ impl Session {
         }}));
         Ok(())
     }
-}
-
-/// A line on standard output. When nobody reads it any more, the sampling goes on.
-fn say(line: &Value) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }

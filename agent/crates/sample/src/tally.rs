@@ -2,9 +2,9 @@
 //! while it stands still, no part of the machine can have had any of it, and the part's own file,
 //! which may cost the kernel much, need not be read.
 
-use crate::sampler::Moment;
 use std::cell::Cell;
 use std::rc::Rc;
+use tierlab_record::clock::Moment;
 
 /// The count, shared by those who tell it and those who ask.
 #[derive(Clone, Default)]

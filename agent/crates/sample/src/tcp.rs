@@ -12,11 +12,12 @@ use crate::counter::grown;
 use crate::events::EventLog;
 use crate::kernel_file::KernelFile;
 use crate::roots::Roots;
-use crate::sampler::{Moment, NotMeasured, Sampler};
+use crate::sampler::{NotMeasured, Sampler};
 use crate::tally::Tally;
 use crate::text::{lines, number, words};
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Tcp, TcpRow};
-use tierlab_record::{RecordError, TableWriter};
 
 const SNMP: [&str; 9] = [
     "CurrEstab",
@@ -93,16 +94,11 @@ impl TcpSampler {
 impl Sampler for TcpSampler {
     type Table = Tcp;
 
-    fn sample(
-        &mut self,
-        now: Moment,
-        table: &mut TableWriter<Tcp>,
-        _events: &mut EventLog,
-    ) -> Result<(), RecordError> {
+    fn sample(&mut self, now: Moment, table: &mut Tcp, _events: &mut EventLog) {
         let tcp = self.snmp.read().map_or([None; 9], |text| self.tcp.read(text));
         let ext = self.ext(now, &tcp);
         let Some((earlier, before)) = self.before.replace((now, Counts { tcp, ext })) else {
-            return Ok(());
+            return;
         };
         let tcp_grew = |index: usize| grown(before.tcp[index], tcp[index], 1);
         let ext_grew = |index: usize| grown(before.ext[index], ext[index], 1);
@@ -123,7 +119,7 @@ impl Sampler for TcpSampler {
             listen_overflows: ext_grew(1),
             listen_drops: ext_grew(2),
             timeouts: ext_grew(3),
-        })
+        });
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {

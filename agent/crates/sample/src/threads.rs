@@ -3,11 +3,11 @@
 
 use crate::counter::grown;
 use crate::kernel_file::KernelFile;
-use crate::sampler::Moment;
 use crate::text::{number, words};
 use std::path::{Path, PathBuf};
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
 use tierlab_record::tables::{Process as ProcessTable, ProcessRow};
-use tierlab_record::{RecordError, TableWriter};
 
 /// A process's threads.
 pub struct Threads {
@@ -45,15 +45,14 @@ impl Threads {
         now: Moment,
         count: u64,
         row: impl Fn(Moment) -> ProcessRow<'a>,
-        table: &mut TableWriter<ProcessTable>,
-    ) -> Result<Option<i64>, RecordError> {
+        table: &mut ProcessTable,
+    ) -> Option<i64> {
         let first = self.listed.is_none();
         if self.listed != Some(count) {
             self.listed = Some(count);
             self.list();
         }
         let mut waited = (!first && !self.threads.is_empty()).then_some(0);
-        let mut failed = None;
         let before = self.threads.len();
         self.threads.retain_mut(|thread| {
             let Some(stat) = thread.read() else { return false };
@@ -66,20 +65,19 @@ impl Threads {
             if thread.name.is_empty() {
                 thread.name = name(&self.tasks, thread.tid);
             }
-            let pushed = table.push(ProcessRow {
+            table.push(ProcessRow {
                 thread: Some(i64::from(thread.tid)),
                 name: &thread.name,
                 run_ns: grown(before.run_ns, stat.run_ns, 1),
                 wait_ns,
                 ..row(earlier)
             });
-            failed = failed.take().or(pushed.err());
             true
         });
         if self.threads.len() < before {
             self.listed = Some(u64::MAX);
         }
-        failed.map_or(Ok(waited), Err)
+        waited
     }
 
     /// Takes in the threads that are not known yet.
