@@ -45,6 +45,12 @@ pub struct Queue {
 /// The queues of every interface that has one.
 pub struct Queues {
     netlink: Netlink,
+    listings: Listings,
+}
+
+/// What was listed at the last ticks.
+#[derive(Default)]
+struct Listings {
     roots: Vec<Root>,
     /// As they were at the tick before, which `drops` count from; none if they were not listed then.
     before: Vec<Root>,
@@ -69,9 +75,7 @@ impl Queues {
     /// Opens a socket that stays with the network namespace of the caller.
     pub fn open() -> io::Result<Self> {
         let netlink = Netlink::open(libc::NETLINK_ROUTE)?;
-        let (roots, before) = (Vec::new(), Vec::new());
-        let (watched, listed, due_ns) = (false, false, 0);
-        let mut queues = Self { netlink, roots, before, watched, listed, due_ns };
+        let mut queues = Self { netlink, listings: Listings::default() };
         // A kernel without traffic control says so here.
         queues.list()?;
         Ok(queues)
@@ -79,20 +83,9 @@ impl Queues {
 
     /// Takes the figures of this tick, if they are due.
     pub fn look(&mut self, now: Moment) {
-        let followed = self.listed;
-        self.listed = self.watched || now.monotonic_ns >= self.due_ns;
-        if !self.listed {
-            return;
-        }
-        std::mem::swap(&mut self.roots, &mut self.before);
-        if !followed {
-            // Their drops may be as old as the last listing, a second, and a row's are its tick's.
-            self.before.clear();
-        }
-        self.due_ns = now.monotonic_ns + LIST_NS;
-        if self.list().is_err() {
-            self.roots.clear();
-            self.due_ns = 0;
+        if self.listings.begin(now) && self.list().is_err() {
+            self.listings.roots.clear();
+            self.listings.due_ns = 0;
             // What is left of the answers would be taken for those of the next question.
             if let Ok(fresh) = Netlink::open(libc::NETLINK_ROUTE) {
                 self.netlink = fresh;
@@ -102,6 +95,41 @@ impl Queues {
 
     /// What the interface of this number holds back, if it can hold something and was looked at.
     pub fn of(&self, interface: u32) -> Option<Queue> {
+        self.listings.of(interface)
+    }
+
+    fn list(&mut self) -> io::Result<()> {
+        let mut request = [0; HEADER + TCMSG];
+        let head = header(libc::RTM_GETQDISC, libc::NLM_F_DUMP, 0, TCMSG);
+        request[..HEADER].copy_from_slice(&head);
+        let (roots, mut shaped) = (&mut self.listings.roots, false);
+        roots.clear();
+        self.netlink.list(&request, |message| {
+            shaped |= is_shaped(&message);
+            roots.extend(Root::of(&message));
+        })?;
+        self.listings.watched = shaped || roots.iter().any(|root| root.packets > 0);
+        Ok(())
+    }
+}
+
+impl Listings {
+    /// Begins a tick: whether they are to be listed at it.
+    fn begin(&mut self, now: Moment) -> bool {
+        let followed = self.listed;
+        self.listed = self.watched || now.monotonic_ns >= self.due_ns;
+        if self.listed {
+            self.due_ns = now.monotonic_ns + LIST_NS;
+            std::mem::swap(&mut self.roots, &mut self.before);
+            if !followed {
+                // Their drops may be as old as the last listing, a second; a row's are its tick's.
+                self.before.clear();
+            }
+        }
+        self.listed
+    }
+
+    fn of(&self, interface: u32) -> Option<Queue> {
         let mut roots = self.roots.iter().filter(|_| self.listed);
         let root = roots.find(|root| root.interface == interface)?;
         let was = |before: &&Root| (before.interface, before.handle);
@@ -112,20 +140,6 @@ impl Queues {
             bytes: root.bytes.into(),
             drops: drops.map(|drops| drops as i64),
         })
-    }
-
-    fn list(&mut self) -> io::Result<()> {
-        let mut request = [0; HEADER + TCMSG];
-        let head = header(libc::RTM_GETQDISC, libc::NLM_F_DUMP, 0, TCMSG);
-        request[..HEADER].copy_from_slice(&head);
-        let (roots, mut shaped) = (&mut self.roots, false);
-        roots.clear();
-        self.netlink.list(&request, |message| {
-            shaped |= is_shaped(&message);
-            roots.extend(Root::of(&message));
-        })?;
-        self.watched = shaped || roots.iter().any(|root| root.packets > 0);
-        Ok(())
     }
 }
 
@@ -216,29 +230,28 @@ mod tests {
 
     #[test]
     fn another_discipline_does_not_continue_the_count_of_the_one_before() {
-        // Interface 1 is the loopback of every network namespace.
         let root = |handle, drops| Root { interface: 1, handle, packets: 0, bytes: 0, drops };
-        let Ok(mut queues) = Queues::open() else { return };
         for (before, now, drops) in [
             (vec![root(1, 3)], root(1, 5), Some(2)),
             (vec![root(1, 3)], root(2, 5), None),
             (vec![root(1, 3)], root(1, 1), None),
             (vec![], root(1, 5), None),
         ] {
-            (queues.before, queues.roots, queues.listed) = (before, vec![now], true);
-            assert_eq!(queues.of(interface_number("lo")).unwrap().drops, drops);
-            assert_eq!(queues.of(interface_number("lo0")), None);
+            let listings =
+                Listings { before, roots: vec![now], listed: true, ..Listings::default() };
+            assert_eq!(listings.of(1).unwrap().drops, drops);
+            assert_eq!(listings.of(2), None);
         }
     }
 
     #[test]
     fn drops_are_those_since_the_tick_before_or_unknown() {
-        let Ok(mut queues) = Queues::open() else { return };
         let root = Root { interface: 1, handle: 1, packets: 0, bytes: 0, drops: 3 };
-        let mut before = |followed| {
-            (queues.roots, queues.listed, queues.watched) = (vec![root], followed, true);
-            queues.look(Moment { t_ns: 0, monotonic_ns: 1 });
-            queues.before.clone()
+        let before = |listed| {
+            let roots = vec![root];
+            let mut listings = Listings { roots, listed, watched: true, ..Listings::default() };
+            assert!(listings.begin(Moment { t_ns: 0, monotonic_ns: 1 }));
+            listings.before
         };
         assert_eq!(before(true), [root]);
         assert!(before(false).is_empty());
@@ -257,17 +270,15 @@ mod tests {
 
     #[test]
     fn unshaped_interfaces_are_looked_at_once_a_second() {
-        let Ok(mut queues) = Queues::open() else { return };
-        let looked = |queues: &mut Queues, ms: i64| {
-            queues.look(Moment { t_ns: 0, monotonic_ns: ms * 1_000_000 });
-            // Whatever this machine's interfaces have.
-            (std::mem::replace(&mut queues.watched, false), queues.listed).1
+        let mut listings = Listings::default();
+        let mut is_listed = |ms: i64, watched: bool| {
+            listings.watched = watched;
+            listings.begin(Moment { t_ns: 0, monotonic_ns: ms * 1_000_000 })
         };
-        assert!(looked(&mut queues, 1));
-        assert!(!looked(&mut queues, 51));
-        queues.watched = true;
-        assert!(looked(&mut queues, 101));
-        assert!(!looked(&mut queues, 1100));
-        assert!(looked(&mut queues, 1101));
+        assert!(is_listed(1, false));
+        assert!(!is_listed(51, false));
+        assert!(is_listed(101, true));
+        assert!(!is_listed(1100, false));
+        assert!(is_listed(1101, false));
     }
 }

@@ -121,38 +121,3 @@ fn program(map: i32) -> Vec<Instruction> {
         (0x95, 0x00, 0, 0),        // return
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thread_that_spins_makes_its_core_busy() {
-        let mut switches = match Switches::open(1024) {
-            Ok(switches) => switches,
-            Err(error) => {
-                assert_eq!(error.raw_os_error(), Some(libc::EPERM), "{error}");
-                return;
-            }
-        };
-        // SAFETY: the set is valid and of the size given.
-        let core = unsafe {
-            let core = libc::sched_getcpu() as usize;
-            let mut here: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(core, &mut here);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &here);
-            core
-        };
-        // Others may have the core at any point, and make it busy too: the readings lie between.
-        let began = clock::monotonic_ns();
-        switches.read();
-        let before = switches.of_core(core).unwrap();
-        let ran = clock::thread_cpu_ns();
-        while clock::monotonic_ns() < began + 50_000_000 {}
-        let ran = clock::thread_cpu_ns() - ran;
-        switches.read();
-        let busy = switches.of_core(core).unwrap() - before;
-        let took = clock::monotonic_ns() - began;
-        assert!(busy >= ran - 1_000_000 && busy <= took + 1_000_000, "{ran} {busy} {took}");
-    }
-}

@@ -149,29 +149,4 @@ mod tests {
             assert_eq!(parsed(&stats[..length]), None, "{length}");
         }
     }
-
-    #[test]
-    fn the_threads_of_the_root_group_run_here() {
-        let mut counter = match StateCounter::open() {
-            Ok(counter) => counter,
-            Err(error) => {
-                assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "no task statistics: {error}");
-                return;
-            }
-        };
-        let Ok(root) = File::open("/sys/fs/cgroup/cpuacct") else { return };
-        let none = File::open("/").unwrap();
-        for groups in [[true; 1].as_slice(), &[false, true, false, true], &[true; 20], &[false]] {
-            for (number, group) in groups.iter().enumerate() {
-                counter.ask(number as u32, if *group { &root } else { &none });
-            }
-            let mut counted = vec![false; groups.len()];
-            let each = |number: usize, states: ThreadStates| {
-                assert!(states.running >= 1, "{states:?}: this very thread runs");
-                counted[number] = true;
-            };
-            counter.answers(each).unwrap();
-            assert_eq!(counted, groups);
-        }
-    }
 }
