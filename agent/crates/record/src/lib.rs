@@ -14,6 +14,9 @@ mod error;
 mod lines;
 pub mod priority;
 mod queue;
+mod rows;
+#[cfg(test)]
+mod stalled;
 pub mod status;
 mod stop;
 mod stream;
@@ -25,6 +28,7 @@ pub use control_group::Cgroups;
 pub use error::RecordError;
 pub use lines::Lines;
 pub use queue::WhenFull;
+pub use rows::Rows;
 pub use stop::Stop;
 pub use stream::Table;
-pub use writer::{Rows, Writer};
+pub use writer::Writer;

@@ -8,21 +8,13 @@
 use crate::batch::Batch;
 use crate::error::RecordError;
 use crate::queue::{Job, Queue, ROOM_BYTES, WhenFull};
+use crate::rows::{Open, Rows, held};
 use crate::stream::{Table, TableFile};
-use crate::{clock, lines, priority, status};
+use crate::{lines, priority, status};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-
-/// Rows in a batch at the most.
-const MOST_ROWS: usize = 16_384;
-/// Bytes in a batch at the most, but for its last row.
-const MOST_BYTES: usize = 4 << 20;
-/// Emptied batches of a table that are kept: one is filled while one is written; what a stall has
-/// made more of them goes back to the machine.
-const MOST_SPARE: usize = 2;
 
 /// The thread and the files that it writes.
 pub struct Writer {
@@ -70,14 +62,9 @@ impl Writer {
     }
 
     fn rows<B: Batch>(&self, file: B::File) -> Rows<B> {
-        let shared = Arc::new(Shared::<B> {
-            file: Mutex::new(Some(file)),
-            spare: Mutex::default(),
-            spent_ns: AtomicI64::new(0),
-            lost: AtomicU64::new(0),
-        });
-        held(&self.files).push(Box::new(shared.clone()));
-        Rows { batch: B::default(), shared, queue: self.queue.clone() }
+        let (rows, open) = Rows::new(file, self.queue.clone());
+        held(&self.files).push(open);
+        rows
     }
 
     /// Says a line on standard output, after what was handed over before.
@@ -100,95 +87,6 @@ impl Writer {
     }
 }
 
-/// The rows of one file that a thread collects. Clones collect for the same file.
-pub struct Rows<B: Batch> {
-    batch: B,
-    shared: Arc<Shared<B>>,
-    queue: Arc<Queue>,
-}
-
-impl<B: Batch> Rows<B> {
-    /// What was collected and not handed over; more is pushed into it.
-    pub fn batch(&mut self) -> &mut B {
-        &mut self.batch
-    }
-
-    /// Hands over what has become a whole batch.
-    pub fn hand_over_if_full(&mut self) {
-        if self.batch.rows() >= MOST_ROWS || self.batch.bytes() >= MOST_BYTES {
-            self.hand_over();
-        }
-    }
-
-    /// Hands over what was collected.
-    pub fn hand_over(&mut self) {
-        let (rows, bytes) = (self.batch.rows() as u64, self.batch.bytes());
-        if rows == 0 {
-            return;
-        }
-        let empty = held(&self.shared.spare).pop().unwrap_or_default();
-        let batch = std::mem::replace(&mut self.batch, empty);
-        let job = Full { batch, shared: self.shared.clone() };
-        if !self.queue.put(bytes, Box::new(job)) {
-            self.shared.lost.fetch_add(rows, Ordering::Relaxed);
-        }
-    }
-
-    /// Rows that were left out because there was no room for them, those of clones too.
-    pub fn lost(&self) -> u64 {
-        self.shared.lost.load(Ordering::Relaxed)
-    }
-
-    /// CPU time that writing the file has taken so far.
-    pub fn spent_ns(&self) -> i64 {
-        self.shared.spent_ns.load(Ordering::Relaxed)
-    }
-}
-
-impl<T: Table> Rows<T> {
-    /// Collects a row.
-    pub fn push(&mut self, row: T::Row<'_>) {
-        self.batch.push(row);
-        self.hand_over_if_full();
-    }
-}
-
-impl<B: Batch> Clone for Rows<B> {
-    fn clone(&self) -> Self {
-        Self { batch: B::default(), shared: self.shared.clone(), queue: self.queue.clone() }
-    }
-}
-
-/// A file, and what becomes of its batches.
-struct Shared<B: Batch> {
-    file: Mutex<Option<B::File>>,
-    spare: Mutex<Vec<B>>,
-    spent_ns: AtomicI64,
-    lost: AtomicU64,
-}
-
-/// A batch on its way.
-struct Full<B: Batch> {
-    batch: B,
-    shared: Arc<Shared<B>>,
-}
-
-impl<B: Batch> Job for Full<B> {
-    fn run(self: Box<Self>) -> Result<(), RecordError> {
-        let Self { mut batch, shared } = *self;
-        let began_ns = clock::thread_cpu_ns();
-        if let Some(file) = held(&shared.file).as_mut() {
-            batch.write(file)?;
-        }
-        shared.spent_ns.fetch_add(clock::thread_cpu_ns() - began_ns, Ordering::Relaxed);
-        let mut spare = held(&shared.spare);
-        if spare.len() < MOST_SPARE {
-            spare.push(batch);
-        }
-        Ok(())
-    }
-}
-
 struct Line(Value);
 
 impl Job for Line {
@@ -198,18 +96,86 @@ impl Job for Line {
     }
 }
 
-/// A file that is to be ended.
-trait Open: Send {
-    fn finish(&self) -> Result<(), RecordError>;
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::priority::Role;
+    use crate::stalled::{pipe, read_all};
+    use std::time::{Duration, Instant};
 
-impl<B: Batch> Open for Arc<Shared<B>> {
-    fn finish(&self) -> Result<(), RecordError> {
-        held(&self.file).take().map_or(Ok(()), B::finish)
+    const LINE: &[u8] = &[b'a'; 1024];
+
+    /// Hands over this many lines of 1 KiB, one by one; returns the longest that one took.
+    fn hand_over(rows: &mut Rows<lines::Lines>, count: usize) -> Duration {
+        let longest = (0..count).map(|_| {
+            let began = Instant::now();
+            rows.batch().push(|text| text.extend(LINE));
+            rows.hand_over();
+            began.elapsed()
+        });
+        longest.max().unwrap_or_default()
     }
-}
 
-/// What a lock holds; a thread that panicked has left it as good as before.
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
+    #[test]
+    fn rows_that_wait_for_the_disk_have_a_bound_and_those_beyond_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let mut stalled = pipe(&path);
+        let writer = Writer::with_room(WhenFull::Drop, Role::Ordinary, 256 << 10).unwrap();
+        let mut rows = writer.lines(path).unwrap();
+        let longest = hand_over(&mut rows, 1000);
+        assert!(longest < Duration::from_millis(500), "{longest:?}");
+        let lost = rows.lost() as usize;
+        let kept = 1000 - lost;
+        assert!((256..=256 + 64 + 2).contains(&kept), "{kept} are in the pipe or wait for it");
+        // The disk goes on: nothing else is lost.
+        let mut written = Vec::new();
+        while written.len() < kept * LINE.len() {
+            written.extend(read_all(&mut stalled));
+        }
+        hand_over(&mut rows, 10);
+        writer.finish().unwrap();
+        written.extend(read_all(&mut stalled));
+        assert_eq!((written.len(), rows.lost() as usize), ((kept + 10) * LINE.len(), lost));
+    }
+
+    #[test]
+    fn who_would_rather_wait_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let mut stalled = pipe(&path);
+        let writer = Writer::with_room(WhenFull::Wait, Role::Ordinary, 64 << 10).unwrap();
+        let mut rows = writer.lines(path).unwrap();
+        let mut written = 0;
+        std::thread::scope(|scope| {
+            let handing_over = scope.spawn(|| hand_over(&mut rows, 1000));
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!handing_over.is_finished(), "it waits for the disk");
+            while written < 1000 * LINE.len() {
+                written += read_all(&mut stalled).len();
+            }
+        });
+        writer.finish().unwrap();
+        assert_eq!((written, rows.lost()), (1000 * LINE.len(), 0));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_told_once_and_then_that_the_tables_are_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = folder.path().join("lines");
+        std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+        let writer = Writer::start(WhenFull::Wait, Role::Ordinary).unwrap();
+        let mut rows = writer.lines(full).unwrap();
+        hand_over(&mut rows, 1);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let told = loop {
+            match writer.check() {
+                Err(error) => break error.to_string(),
+                Ok(()) => assert!(Instant::now() < deadline, "it failed without a word"),
+            }
+        };
+        assert!(told.contains("No space left"), "{told}");
+        hand_over(&mut rows, 1);
+        assert!(matches!(writer.finish(), Err(RecordError::Closed)));
+    }
 }

@@ -1,0 +1,118 @@
+"""The disk under a run folder stands still for seconds: only the writers wait for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tierlab.trial.agent import binary
+
+from .conftest import INTERVAL, MILLISECOND, table
+from .stalled_disk import StalledDisk, stalled_disk
+
+PORT = 8080
+EXCHANGES = f"""
+import socket, sys, threading
+server = socket.create_server(("127.0.0.1", {PORT}))
+def serve():
+    connection, _ = server.accept()
+    while connection.recv(4096):
+        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+threading.Thread(target=serve, daemon=True).start()
+client = socket.create_connection(server.getsockname())
+asked = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), asked.set()), daemon=True).start()
+count = 0
+while not asked.is_set():
+    client.sendall(b"GET /page HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n")
+    client.recv(4096)
+    count += 1
+print(count)
+"""
+"""Two sockets that exchange requests and replies until standard input ends; prints how many."""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[StalledDisk]:
+    if os.geteuid() != 0 or not Path("/dev/loop-control").exists():
+        pytest.skip("needs root and loop devices")
+    if shutil.which("fsfreeze") is None:
+        pytest.skip("needs fsfreeze (util-linux)")
+    with stalled_disk(tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def agent(disk: StalledDisk, verb: str, plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Run a verb whose tables go to the disk while the block runs; gives its summary at the end."""
+    plan_file = disk.folder.with_name(f"{verb}.json")
+    plan_file.write_text(json.dumps(plan))
+    command = [binary(), verb, "--plan", str(plan_file), "--out", str(disk.folder)]
+    summary: dict[str, Any] = {}
+    with subprocess.Popen(
+        disk.within(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert "ready" in json.loads(process.stdout.readline())
+            yield summary
+            process.send_signal(signal.SIGINT)
+            said, errors = process.communicate(timeout=30)
+            assert process.returncode == 0, errors
+            summary |= json.loads(said.splitlines()[-1])["summary"]
+        finally:
+            process.kill()
+
+
+@contextmanager
+def exchanges(disk: StalledDisk) -> Iterator[list[int]]:
+    """Exchange requests and replies on the loopback while the block runs; then says how many."""
+    counted: list[int] = []
+    command = disk.within([sys.executable, "-c", EXCHANGES])
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield counted
+        said, _ = process.communicate(timeout=30)
+        counted.append(int(said))
+
+
+def test_a_disk_that_stands_still_for_two_seconds_costs_no_tick_and_no_packet(
+    disk: StalledDisk,
+) -> None:
+    server = {"name": "web.1", "address": "127.0.0.1", "port": PORT, "protocol": "http1"}
+    tables = ["cpu", "memory", "net", "tcp"]
+    with (
+        agent(disk, "capture", {"interface": "lo", "servers": [server]}) as captured,
+        agent(disk, "sample", {"interval_ns": INTERVAL, "tables": tables}) as sampled,
+    ):
+        with exchanges(disk) as counted:
+            time.sleep(0.5)
+            frozen = time.time_ns()
+            stalled_s = disk.stall(2)
+            thawed = time.time_ns()
+        time.sleep(0.3)
+    assert stalled_s > 1.9, "the disk did not stand still"
+    assert (sampled["missed_ticks"], sampled.get("lost_rows", {})) == (0, {})
+    for name in ("memory", "tcp"):
+        rows = table(disk.seen_from_outside, name)
+        ticks = rows.t_ns.to_numpy() // INTERVAL
+        assert (np.diff(ticks) == 1).all(), f"{name} lacks ticks"
+        assert rows.t_ns.iloc[0] < frozen < thawed < rows.t_ns.iloc[-1]
+        assert rows.dt_ns.iloc[1:].max() < INTERVAL + 45 * MILLISECOND
+    assert captured["drops"] == captured["crowded_out"] == 0
+    visits = table(disk.seen_from_outside, "raw_visits")
+    assert counted == [len(visits)]
+    assert visits.departure_ns.notna().all()
+    meanwhile = visits.arrival_ns.between(frozen, thawed)
+    assert meanwhile.sum() > 1000
