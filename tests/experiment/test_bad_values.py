@@ -42,18 +42,6 @@ def test_a_sweep_over_threads_does_not_change_the_process_model_in_silence() -> 
         Experiment.from_tables(document, "my.toml")
 
 
-def test_several_mistakes_are_counted_and_a_misspelt_key_comes_first() -> None:
-    document = changed("load.think", 7) | {"observe": {"interval": 1, "message": True}}
-
-    with pytest.raises(UserError) as raised:
-        Experiment.from_tables(document, "my.toml")
-
-    assert str(raised.value) == (
-        "my.toml: observe.message is not a known key (did you mean messages?); allowed here: "
-        "interval, thread_interval, samplers, messages. (2 more mistakes in this file.)"
-    )
-
-
 def test_too_many_trials_are_refused_before_they_are_made() -> None:
     crossed = {f"system.{tier}.soft.backlog": list(range(1, 1001)) for tier in ("web", "lb", "db")}
 

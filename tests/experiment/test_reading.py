@@ -49,10 +49,12 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         (b"a = " + b"[" * 5000, "not valid TOML: a number too long or nested too deep."),
         (b"#" * (1 << 20) + b"#", "is over 1 MiB; that is no experiment file."),
         (b"\x00", "not valid TOML: invalid statement (at line 1, column 1)."),
-        (b"# only a comment\n", "experiment is missing. (2 more mistakes in this file.)"),
+        (b"# only a comment\n", "3 mistakes:\n  experiment is missing.\n  system is missing.\n"
+         "  load is missing."),
         (b"\xef\xbb\xbf[load]\n", "not valid TOML: invalid statement (at line 1, column 1)."),
-        (b"x = 2020-01-01\n", "x is not a known key; allowed here: experiment, system, load, "
-         "observe, factors, objective, disturb, change. (3 more mistakes in this file.)"),
+        (b"x = 2020-01-01\n", "4 mistakes:\n  x is not a known key; allowed here: experiment, "
+         "system, load, observe, factors, objective, disturb, change.\n  experiment is missing.\n"
+         "  system is missing.\n  load is missing."),
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.disturb import Anyone
 from tierlab.experiment.kinds import Duration, Numbers, Size, Whole
 from tierlab.experiment.load import Phases
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.place import PLACE
-from tierlab.experiment.problem import problem
+from tierlab.experiment.problem import problem, raise_all
 from tierlab.experiment.quantities import format_duration
 from tierlab.experiment.section import Section
 from tierlab.experiment.system import System
@@ -81,54 +82,67 @@ class Change(Section):
             names = [name for name in type(self).model_fields if name not in ("at_ns", "on")]
             raise problem(f"changes nothing; give it one of {', '.join(names)}")
         given = self.model_fields_set - {"at_ns", "on"}
-        for name in given & {"vcpus"} if self.on != NEIGHBOURS else given - {"vcpus"}:
-            raise problem(f"is nothing that is changed of {self.on}", name)
-        for name in self.soft:
-            if name not in SOFT.get(self.tier, ()):
-                raise problem(f"is no soft resource that {self.on} resizes while it runs", name)
+        others = given & {"vcpus"} if self.on != NEIGHBOURS else given - {"vcpus"}
+        unsized = set(self.soft) - set(SOFT.get(self.tier, ())) - others
+        raise_all(
+            [
+                *(problem(f"is nothing that is changed of {self.on}", n) for n in sorted(others)),
+                *(
+                    problem(f"is no soft resource that {self.on} resizes while it runs", name)
+                    for name in sorted(unsized)
+                ),
+            ]
+        )
         return self
 
 
-def check_changes(changes: Sequence[Change], system: System, phases: Phases) -> None:
-    """Raise the first problem of changes that this trial has no server or no time for."""
+def change_problems(
+    changes: Sequence[Change], system: System, phases: Phases
+) -> Iterator[PydanticCustomError]:
+    """The problems of changes that this trial has no server or no time for."""
     for number, change in enumerate(changes, start=1):
         at = f"change[{number}]"
         if change.at_ns >= phases.runtime_ns:
             runtime = format_duration(phases.runtime_ns)
-            raise problem(f"must be within the runtime of {runtime}", at, "at")
+            yield problem(f"must be within the runtime of {runtime}", at, "at")
         if change.on == NEIGHBOURS:
-            _check_neighbours(change, system.neighbours, at)
-            continue
-        tier = system.tiers.get(change.tier)
-        if tier is None:
-            raise problem(f'must be a server of workload "{system.workload}"', at, "on")
-        count = tier.count
-        if int(change.on.partition(".")[2]) > count:
-            raise problem(
-                f"must be a server of this system, not {change.on}: system.{change.tier}.count is"
-                f" {count}",
-                at,
-                "on",
-            )
-    _check_hosts(changes)
+            yield from _neighbour_problems(change, system.neighbours, at)
+        else:
+            yield from _subject_problems(change, system, at)
+    yield from _host_problems(changes)
 
 
-def _check_neighbours(change: Change, neighbours: Neighbours, at: str) -> None:
+def _subject_problems(change: Change, system: System, at: str) -> Iterator[PydanticCustomError]:
+    tier = system.tiers.get(change.tier)
+    if tier is None:
+        yield problem(f'must be a server of workload "{system.workload}"', at, "on")
+    elif int(change.on.partition(".")[2]) > tier.count:
+        yield problem(
+            f"must be a server of this system, not {change.on}: system.{change.tier}.count is"
+            f" {tier.count}",
+            at,
+            "on",
+        )
+
+
+def _neighbour_problems(
+    change: Change, neighbours: Neighbours, at: str
+) -> Iterator[PydanticCustomError]:
     if not neighbours.count:
-        raise problem("goes with system.neighbours, of which there are none", at, "on")
-    if change.vcpus is not None and change.vcpus > neighbours.vcpus:
+        yield problem("goes with system.neighbours, of which there are none", at, "on")
+    elif change.vcpus is not None and change.vcpus > neighbours.vcpus:
         most = neighbours.vcpus
-        raise problem(f"must be at most {most}, as many as each neighbour has", at, "vcpus")
+        yield problem(f"must be at most {most}, as many as each neighbour has", at, "vcpus")
 
 
-def _check_hosts(changes: Sequence[Change]) -> None:
+def _host_problems(changes: Sequence[Change]) -> Iterator[PydanticCustomError]:
     """Who moves must be elsewhere before; `changes` are in order of time."""
     hosts: dict[str, str] = {}
     for number, change in enumerate(changes, start=1):
         if change.host is None:
             continue
         if change.host == hosts.get(change.on, HOSTS[0]):
-            raise problem(
+            yield problem(
                 f"must be a host that {change.on} is not on: by then it is on {change.host}",
                 f"change[{number}]",
                 "host",

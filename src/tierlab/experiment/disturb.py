@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from tierlab.experiment.kinds import Duration, Selection, Size, Whole
 from tierlab.experiment.moment import Moment
-from tierlab.experiment.problem import problem
+from tierlab.experiment.problem import problem, raise_all
 from tierlab.experiment.quantities import BYTES, MIB, MILLISECOND, SECOND
 from tierlab.experiment.section import Section
 
@@ -271,9 +271,11 @@ class Random(Timed):
     def _drawable(self) -> Self:
         if self.shortest_ns > self.longest_ns:
             raise problem("must not be over longest", "shortest")
-        for name in ("classes", "subjects"):
-            if not getattr(self, name):
-                raise problem('leaves nothing to draw from; "all" is the default', name)
+        raise_all(
+            problem('leaves nothing to draw from; "all" is the default', name)
+            for name in ("classes", "subjects")
+            if not getattr(self, name)
+        )
         return self
 
     def reaches(self, there: Sequence[str]) -> dict[str, list[str]]:

@@ -12,6 +12,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic_core import PydanticCustomError
+
 from tierlab.experiment.disturb import Disturbance, Pool, Random, Timed
 from tierlab.experiment.draw_class import drawn_disturbance, existing
 from tierlab.experiment.load import Phases
@@ -66,48 +68,56 @@ class _Open:
     gap_ns: int
 
 
-def check_disturbances(tables: Sequence[Timed], system: System, phases: Phases) -> None:
-    """Raise the `problem` of the first table that this system or its runtime cannot have."""
+def disturbance_problems(
+    tables: Sequence[Timed], system: System, phases: Phases
+) -> Iterator[PydanticCustomError]:
+    """The problems of tables that this system or its runtime cannot have."""
     for place, table in enumerate(tables, start=1):
         name = f"disturb[{place}]"
-        _check_subject(name, table, system)
-        if not isinstance(table.at_ns, int):
-            continue
-        if phases.ramp_up_ns + table.at_ns < PREPARATION_NS:
-            raise problem(
-                f"must leave {format_duration(PREPARATION_NS)} from the start of the load for its"
-                " preparation; take a later moment, or a longer load.phases.ramp_up",
-                name,
-                "at",
-            )
-        longest = table.longest_ns if isinstance(table, Random) else _duration(table)
-        end = table.at_ns + (table.count - 1) * (table.every_ns or 0) + longest
-        if end > phases.runtime_ns:
-            runtime, over = format_duration(phases.runtime_ns), format_duration(end)
-            raise problem(
-                f"must let it end within the runtime of {runtime}; it may last until {over}",
-                name,
-                "at",
-            )
+        yield from _subject_problems(name, table, system)
+        if isinstance(table.at_ns, int):
+            yield from _time_problems(name, table, table.at_ns, phases)
 
 
-def _check_subject(name: str, table: Timed, system: System) -> None:
+def _time_problems(
+    name: str, table: Timed, at_ns: int, phases: Phases
+) -> Iterator[PydanticCustomError]:
+    if phases.ramp_up_ns + at_ns < PREPARATION_NS:
+        yield problem(
+            f"must leave {format_duration(PREPARATION_NS)} from the start of the load for its"
+            " preparation; take a later moment, or a longer load.phases.ramp_up",
+            name,
+            "at",
+        )
+    longest = table.longest_ns if isinstance(table, Random) else _duration(table)
+    end = at_ns + (table.count - 1) * (table.every_ns or 0) + longest
+    if end > phases.runtime_ns:
+        runtime, over = format_duration(phases.runtime_ns), format_duration(end)
+        yield problem(
+            f"must let it end within the runtime of {runtime}; it may last until {over}",
+            name,
+            "at",
+        )
+
+
+def _subject_problems(name: str, table: Timed, system: System) -> Iterator[PydanticCustomError]:
     if system.workload == "static":
-        raise problem('goes with workload "rubbos", whose pages it delays', name, "class")
+        yield problem('goes with workload "rubbos", whose pages it delays', name, "class")
+        return
     there = existing(system)
     if isinstance(table, Disturbance) and table.on not in there:
-        raise problem(
+        yield problem(
             f"must be a server of this system, not {table.on}: system.db.count is"
             f" {system.db.count}",
             name,
             "on",
         )
     if isinstance(table, Random) and not table.reaches(there):
-        raise problem("leaves no server that its classes could disturb", name, "subjects")
+        yield problem("leaves no server that its classes could disturb", name, "subjects")
     if isinstance(table, Pool) and table.held == "pool":
         limit = system.app.soft["pool"]
         if table.hold is not None and table.hold > limit:
-            raise problem(
+            yield problem(
                 f"must be at most system.app.soft.pool, which is {limit}, not {table.hold}",
                 name,
                 "hold",
@@ -122,7 +132,7 @@ def _duration(table: Timed) -> int:
 def draw(tables: Sequence[Timed], system: System, phases: Phases, seed: int) -> tuple[Drawn, ...]:
     """The disturbances of a trial, in the order of their starts.
 
-    `tables` are checked (`check_disturbances`). Raises `NoRoomError`.
+    `tables` are checked (`disturbance_problems`). Raises `NoRoomError`.
     """
     dice = random.Random(f"disturbances of {seed}")
     fixed: list[tuple[int, Disturbance]] = []

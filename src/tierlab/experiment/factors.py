@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, model_serializer, model_validator
+from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.kinds import Whole
-from tierlab.experiment.problem import problem, shown
+from tierlab.experiment.problem import problem, raise_all, shown
 from tierlab.experiment.section import Section
 
 CROSSABLE = ("system", "load", "observe")
@@ -38,11 +39,8 @@ class Factors(Section):
             return table
         own = {key: table[key] for key in ("repeat", "order") if key in table}
         rest = {key: value for key, value in table.items() if key not in own}
-        levels: dict[str, list[Any]] = {}
-        for dotted, values in _flat(rest):
-            if dotted in levels:
-                raise problem("is given twice, quoted and unquoted", dotted)
-            levels[dotted] = values
+        levels, problems = stated_levels(rest)
+        raise_all(problems)
         return own | {"levels": levels}
 
     @model_serializer(mode="plain", when_used="json")
@@ -76,18 +74,31 @@ class Factors(Section):
                 yield repetition, combination
 
 
-def _flat(table: Mapping[str, Any], *above: str) -> Iterator[tuple[str, list[Any]]]:
+def stated_levels(
+    table: Mapping[str, Any],
+) -> tuple[dict[str, list[Any]], list[PydanticCustomError]]:
+    """The levels by dotted key, of the keys whose levels are a list, and what is wrong."""
+    levels: dict[str, list[Any]] = {}
+    problems = []
+    for dotted, value in _flat(table):
+        if dotted in levels:
+            problems.append(problem("is given twice, quoted and unquoted", dotted))
+        elif not isinstance(value, list) or not value:
+            problems.append(problem(f"must be a list of levels, not {shown(value)}", dotted))
+        else:
+            levels[dotted] = value
+            if any(value[i] in value[:i] for i in range(len(value))):
+                problems.append(problem(f"lists a level twice: {shown(value)}", dotted))
+    return levels, problems
+
+
+def _flat(table: Mapping[str, Any], *above: str) -> Iterator[tuple[str, Any]]:
     """Unquoted dotted keys arrive as nested tables; quoted ones as they are."""
     for key, value in table.items():
-        dotted = ".".join([*above, key])
         if isinstance(value, dict):
             yield from _flat(value, *above, key)
-        elif not isinstance(value, list) or not value:
-            raise problem(f"must be a list of levels, not {shown(value)}", dotted)
-        elif any(value[i] in value[:i] for i in range(len(value))):
-            raise problem(f"lists a level twice: {shown(value)}", dotted)
         else:
-            yield dotted, value
+            yield ".".join([*above, key]), value
 
 
 def with_levels(document: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:

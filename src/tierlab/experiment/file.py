@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tierlab.errors import UserError
+from tierlab.experiment.assign import assigned, assignment
 from tierlab.experiment.experiment import Experiment
 
 MOST_BYTES = 1 << 20
 
 
-def load(path: Path | str, *, environment: str | None = None) -> Experiment:
-    """The experiment in a TOML file; UserError with one sentence when anything is wrong.
+def load(
+    path: Path | str,
+    *,
+    environment: str | None = None,
+    assignments: Sequence[str] = (),
+    repeat: int | None = None,
+) -> Experiment:
+    """The experiment in a TOML file; UserError that names all that is wrong in it.
 
-    `environment`: what `system.environment` is instead of what the file says.
+    `environment`: what `system.environment` is instead of what the file says; `repeat` the same of
+    `factors.repeat`, and `assignments` (`system.app.soft.threads=50`) of any key.
     """
     tables = read_tables(Path(path))
     if environment is not None:
-        _set_environment(tables, environment, path)
-    return Experiment.from_tables(tables, str(path))
-
-
-def _set_environment(tables: dict[str, Any], environment: str, path: Path | str) -> None:
-    if "system.environment" in _factors(tables):
-        raise UserError(
-            f"{path}: system.environment is a factor; run the file without --environment."
+        tables = assigned(
+            tables, ("system", "environment"), environment, f"{path}: --environment {environment}"
         )
-    system = tables.setdefault("system", {})
-    if isinstance(system, dict):  # else it is found wrong with the rest of the file
-        system["environment"] = environment
-
-
-def _factors(tables: dict[str, Any]) -> dict[str, Any]:
-    factors = tables.get("factors", {})
-    return factors if isinstance(factors, dict) else {}
+    for text in assignments:
+        tables = assigned(tables, *assignment(text), f"{path}: --set {text}")
+    if repeat is not None:
+        tables = assigned(tables, ("factors", "repeat"), repeat, f"{path}: --repeat {repeat}")
+    return Experiment.from_tables(tables, str(path))
 
 
 def read_tables(path: Path) -> dict[str, Any]:

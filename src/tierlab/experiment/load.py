@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -10,9 +11,10 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.kinds import Duration, Real, Whole
-from tierlab.experiment.problem import problem
+from tierlab.experiment.problem import problem, raise_all
 from tierlab.experiment.quantities import SECOND
 from tierlab.experiment.section import Section
 
@@ -25,6 +27,11 @@ Mix = Literal[
     "read-write",
     "read-write-no-search",
 ]
+
+
+OPEN_ONLY = frozenset({"arrivals"})
+CLOSED_ONLY = frozenset({"think", "start"})
+"""The keys that mean something in one loop only."""
 
 
 class Phases(Section):
@@ -87,20 +94,25 @@ class Load(Section):
     def _one_loop(self) -> Self:
         if self.users is None and self.rate is None:
             raise problem("needs either users (closed loop) or rate (open loop)")
-        if self.users is not None and self.rate is not None:
-            raise problem("has both users (closed loop) and rate (open loop); keep one of them")
-        for name in self._other_loop() & self.model_fields_set:
-            key = type(self).model_fields[name].alias or name
-            needed, given = ("rate", "users") if self.rate is None else ("users", "rate")
-            raise problem(f"goes with {needed}, not with {given}; remove one of them", key)
+        fields = type(self).model_fields
+        raise_all(two_loops({fields[name].alias or name for name in self.model_fields_set}))
         return self
 
-    def _other_loop(self) -> set[str]:
+    def _other_loop(self) -> frozenset[str]:
         """The keys that mean nothing in this loop."""
-        return {"arrivals"} if self.rate is None else {"think_ns", "start"}
+        return OPEN_ONLY if self.rate is None else CLOSED_ONLY
 
     @model_serializer(mode="wrap", when_used="json")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
-        unused = {fields[name].alias or name for name in self._other_loop()}
+        unused = self._other_loop()
         return {key: value for key, value in write(self).items() if key not in unused}
+
+
+def two_loops(keys: Collection[str]) -> Iterator[PydanticCustomError]:
+    """The problems of a table `[load]` with these keys that mixes both loops."""
+    if "users" in keys and "rate" in keys:
+        yield problem("has both users (closed loop) and rate (open loop); keep one of them")
+    elif "users" in keys or "rate" in keys:
+        needed, given = ("rate", "users") if "users" in keys else ("users", "rate")
+        for key in sorted((OPEN_ONLY if given == "users" else CLOSED_ONLY).intersection(keys)):
+            yield problem(f"goes with {needed}, not with {given}; remove one of them", key)

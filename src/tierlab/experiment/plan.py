@@ -11,8 +11,10 @@ from tierlab.experiment.draw import Drawn
 from tierlab.experiment.load import Load
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
+from tierlab.experiment.quantities import SECOND
 from tierlab.experiment.section import Section
 from tierlab.experiment.system import System
+from tierlab.experiment.very_long import VERY_LONG, VeryLong
 
 
 class TrialPlan(Section):
@@ -31,6 +33,9 @@ class TrialPlan(Section):
     seed: int
     """Of this trial: the experiment's seed + repetition - 1."""
 
+    very_long: VeryLong = 2 * SECOND
+    """From when on a request took very long: nanoseconds, or the valley of the response times."""
+
     levels: dict[str, Any] = Field(default_factory=dict)
     """This trial's level of every factor, as the file has it."""
 
@@ -47,7 +52,12 @@ class TrialPlan(Section):
 
     def as_file(self) -> dict[str, Any]:
         """The tables of an experiment file that runs this trial again, undisturbed."""
-        about = {"name": self.experiment, "question": self.question, "seed": self.seed}
+        about = {
+            "name": self.experiment,
+            "question": self.question,
+            "seed": self.seed,
+            "very_long": VERY_LONG.write(self.very_long),
+        }
         parts = self.model_dump(
             mode="json",
             by_alias=True,

@@ -1,11 +1,12 @@
-"""From a wrong value to one sentence: file, key, what was wrong, what is allowed."""
+"""From wrong values to what people read: file, key, what was wrong, what is allowed."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,6 +16,18 @@ from tierlab.errors import UserError
 
 Path = tuple[str, ...]
 _BARE = re.compile(r"\w+(\[[0-9]+\])?")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing that is wrong in a file: the key by its path, and how the sentence goes on."""
+
+    key: Path
+    text: str
+
+    def __str__(self) -> str:
+        """The sentence, without its full stop."""
+        return f"{dotted(self.key)} {self.text}"
 
 
 def problem(text: str, *at: str) -> PydanticCustomError:
@@ -27,20 +40,36 @@ def unknown_key(key: str, allowed: Iterable[str], *at: str) -> PydanticCustomErr
     return problem(_unknown(key, list(allowed)), *at, key)
 
 
-def sentence(
-    source: str, error: ValidationError, keys: Mapping[Path, Sequence[str]], *above: str
-) -> UserError:
-    """The first mistake as one sentence, and how many more there are.
+def raise_all(problems: Iterable[PydanticCustomError]) -> None:
+    """Raise a validator's problems as one error; nothing where there is none."""
+    if all_of_them := [each.context for each in problems]:
+        raise PydanticCustomError("problems", "several", {"problems": all_of_them})
+
+
+def mistakes(
+    error: ValidationError, keys: Mapping[Path, Sequence[str]], *above: str
+) -> list[Mistake]:
+    """All mistakes that validation found, misspelt keys first: they may be why another is missing.
 
     `keys` are the keys that each table of the file knows; `above` is the table that was validated.
     """
     details = error.errors(include_url=False)
-    # A misspelt key first: it may be why another is missing.
-    first = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
-    path, text = _explain(first, keys, above)
-    more = len(details) - 1
-    tail = f" ({more} more mistake{'s' if more > 1 else ''} in this file.)" if more else ""
-    return UserError(f"{source}: {dotted(path)} {text}.{tail}")
+    details.sort(key=lambda detail: detail["type"] != "extra_forbidden")
+    return [each for detail in details for each in _explain(detail, keys, above)]
+
+
+def told(source: str, found: Mapping[Mistake, str]) -> UserError:
+    """The mistakes of a file, each a line where there are several.
+
+    They are given with the levels that bring them about (`load.users = -10`), empty where any do.
+    """
+    if len(found) == 1:
+        ((mistake, levels),) = found.items()
+        return UserError(f"{source}{f' with {levels}' if levels else ''}: {mistake}.")
+    lines = (
+        f"{f'with {levels}: ' if levels else ''}{mistake}." for mistake, levels in found.items()
+    )
+    return UserError("\n  ".join([f"{source}: {len(found)} mistakes:", *lines]))
 
 
 def dotted(path: Sequence[str]) -> str:
@@ -70,14 +99,30 @@ def _unknown(key: str, allowed: Sequence[str]) -> str:
 
 def _explain(
     error: ErrorDetails, keys: Mapping[Path, Sequence[str]], above: Path
-) -> tuple[Path, str]:
-    """The key and the rest of the sentence."""
+) -> Iterator[Mistake]:
+    """Each mistake of an error: a validator may have raised several as one."""
     path, known = _places(error["loc"], above, keys)
+    context: dict[str, Any] = error.get("ctx", {})
+    match error["type"]:
+        case "problem":
+            yield _placed(path, context)
+        case "problems":
+            yield from (_placed(path, each) for each in context["problems"])
+        case _:
+            yield Mistake(*_in_words(error, path, known, keys))
+
+
+def _placed(path: Path, context: Mapping[str, Any]) -> Mistake:
+    return Mistake(path + tuple(context["at"]), str(context["text"]))
+
+
+def _in_words(
+    error: ErrorDetails, path: Path, known: Path, keys: Mapping[Path, Sequence[str]]
+) -> tuple[Path, str]:
+    """The key and the rest of the sentence, of an error that pydantic knows."""
     context: dict[str, Any] = error.get("ctx", {})
     value = error["input"]
     match error["type"]:
-        case "problem":
-            return path + tuple(context["at"]), str(context["text"])
         case "extra_forbidden":
             return path, _unknown(path[-1], keys.get(known[:-1], ()))
         case "missing":

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from tierlab.experiment.experiment import CHANGE, COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, TABLES
 from tierlab.experiment.keys import Key, Table
 from tierlab.experiment.quantities import BYTES, NANOSECONDS
 from tierlab.experiment.template import as_toml

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tierlab.experiment.problem import problem, shown, unknown_key
+from pydantic_core import PydanticCustomError
+
+from tierlab.experiment.problem import problem, raise_all, shown, unknown_key
 from tierlab.experiment.soft_resources import SOFT_RESOURCES, SoftResource
 
 MOST_THREADS_PER_PROCESS = 64
@@ -19,20 +21,23 @@ def checked_soft(server: str, given: object) -> dict[str, int]:
     """What the file sets, in counts, bytes and nanoseconds."""
     resources = SOFT_RESOURCES[server]
     if not isinstance(given, dict):
-        raise problem(f"must be a table (keys: {', '.join(resources)}), not {shown(given)}", "soft")
-    return {name: _checked(name, value, resources) for name, value in given.items()}
+        raise problem(f"must be a table (keys: {', '.join(resources)}), not {shown(given)}")
+    raise_all(_problems(given, resources))
+    return {name: int(resources[name].kind.check(value)) for name, value in given.items()}
 
 
-def _checked(name: str, value: object, resources: Mapping[str, SoftResource]) -> int:
-    resource = resources.get(name)
-    if resource is None:
-        raise unknown_key(name, resources, "soft")
-    try:
-        return int(resource.kind.check(value))
-    except ValueError:
-        raise problem(
-            f"must be {resource.kind.words()}, not {shown(value)}", "soft", name
-        ) from None
+def _problems(
+    given: Mapping[str, object], resources: Mapping[str, SoftResource]
+) -> Iterator[PydanticCustomError]:
+    for name, value in given.items():
+        if name not in resources:
+            yield unknown_key(name, resources)
+            continue
+        kind = resources[name].kind
+        try:
+            kind.check(value)
+        except ValueError:
+            yield problem(f"must be {kind.words()}, not {shown(value)}", name)
 
 
 def completed_soft(server: str, given: Mapping[str, int], processes_only: bool) -> dict[str, int]:
@@ -68,7 +73,6 @@ def _even_share(threads: int) -> int:
     raise problem(
         f"cannot be {threads}: event's processes of at most {MOST_THREADS_PER_PROCESS} threads"
         f" would have {share} each; take {below} or {above}, or set threads_per_process",
-        "soft",
         "threads",
     )
 
@@ -81,9 +85,9 @@ def _check_httpd(soft: Mapping[str, int], processes_only: bool) -> None:
     """MaxRequestWorkers is a number of whole processes; httpd would lower it in silence."""
     threads, each = soft["threads"], soft["threads_per_process"]
     if processes_only and each != 1:
-        raise problem(f'must be 1 with mpm = "prefork", not {each}', "soft", "threads_per_process")
+        raise problem(f'must be 1 with mpm = "prefork", not {each}', "threads_per_process")
     if threads % each:
-        raise problem(f"must divide threads ({threads}), not {each}", "soft", "threads_per_process")
+        raise problem(f"must divide threads ({threads}), not {each}", "threads_per_process")
 
 
 def largest_divisor(number: int, most: int) -> int:

@@ -8,14 +8,16 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     field_serializer,
+    field_validator,
     model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.kinds import Numbers, Real, Size, Whole
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.place import PLACE
-from tierlab.experiment.problem import problem
+from tierlab.experiment.problem import problem, raise_all
 from tierlab.experiment.quantities import MIB
 from tierlab.experiment.section import Section
 from tierlab.experiment.soft import checked_soft, completed_soft, written_soft
@@ -90,8 +92,20 @@ class Tier(Section):
         server = cls.model_fields["server"].default
         if not isinstance(table, dict) or table.get("server", server) != server:
             return table
-        given = checked_soft(server, table.get("soft", {}))
-        return table | {"soft": completed_soft(server, given, table.get("mpm") == "prefork")}
+        try:
+            given = checked_soft(server, table.get("soft", {}))
+            soft: object = completed_soft(server, given, table.get("mpm") == "prefork")
+        except PydanticCustomError as error:
+            soft = error
+        return table | {"soft": soft}
+
+    @field_validator("soft", mode="before")
+    @classmethod
+    def _right_soft(cls, soft: object) -> object:
+        # Only here, so that the tier's other keys are checked beside it.
+        if isinstance(soft, PydanticCustomError):
+            raise soft
+        return soft
 
     @field_serializer("soft", when_used="json")
     def _write_soft(self, soft: dict[str, int]) -> dict[str, Any]:
@@ -184,16 +198,20 @@ class System(Section):
 
     @model_validator(mode="after")
     def _only_its_tiers(self) -> Self:
-        for name in self._unused() & self.model_fields_set:
-            raise problem(f'is no tier of workload "{self.workload}"; remove it', name)
+        raise_all(
+            problem(f'is no tier of workload "{self.workload}"; remove it', name)
+            for name in sorted(self._unused() & self.model_fields_set)
+        )
         return self
 
     @model_validator(mode="after")
     def _mapped_once(self) -> Self:
-        for name, tier in self.tiers.items():
-            for key in ("pus", "place"):
-                if self.mapping is not None and getattr(tier.mapping, key) is not None:
-                    raise problem("is said by `system.mapping` too; keep one", name, "mapping", key)
+        raise_all(
+            problem("is said by `system.mapping` too; keep one", name, "mapping", key)
+            for name, tier in self.tiers.items()
+            for key in ("pus", "place")
+            if self.mapping is not None and getattr(tier.mapping, key) is not None
+        )
         return self
 
     @property

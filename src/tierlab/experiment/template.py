@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from tierlab.experiment.experiment import CHANGE, COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, TABLES
 from tierlab.experiment.keys import Key, Table
 from tierlab.experiment.quantities import BYTES, NANOSECONDS
 

@@ -1,0 +1,93 @@
+"""What an experiment file may hold: its tables, and every key of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from tierlab.experiment.change import Change, change_problems
+from tierlab.experiment.disturb import KINDS, Random, Timed, Written
+from tierlab.experiment.draw import disturbance_problems
+from tierlab.experiment.factors import Factors
+from tierlab.experiment.keys import tables
+from tierlab.experiment.kinds import Text, Whole
+from tierlab.experiment.load import Load, Phases
+from tierlab.experiment.objective import Objective
+from tierlab.experiment.observe import Observe
+from tierlab.experiment.problem import raise_all
+from tierlab.experiment.quantities import SECOND
+from tierlab.experiment.section import Section
+from tierlab.experiment.system import System
+from tierlab.experiment.very_long import VeryLong
+
+
+class About(Section):
+    """What is asked, under which name."""
+
+    name: Annotated[
+        str,
+        Text(
+            'up to 64 letters, digits, ".", "_" and "-", the first a letter or a digit',
+            r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
+        ),
+    ]
+    """The experiment's name; its runs land in runs/<name>/."""
+
+    question: Annotated[str, Text("a text of at most 500 characters", r"[\s\S]{0,500}")] = ""
+    """The question in words, for the report."""
+
+    seed: Annotated[int, Whole(0, 2**32 - 1)] = 1
+    """Everything drawn at random is drawn from it: same seed, same requests."""
+
+    very_long: VeryLong = 2 * SECOND
+    """From when on a request took very long. "valley": from the first valley of the trial's
+    response times, where there is one between 0.3 s and 2 s that is ten times their main mode."""
+
+
+class ExperimentFile(Section):
+    """An experiment file as it is written."""
+
+    experiment: About
+    system: System
+    load: Load
+    observe: Observe = Field(default_factory=Observe)
+    disturb: list[Written] = Field(default_factory=list)
+    change: list[Change] = Field(default_factory=list)
+    factors: Factors = Field(default_factory=Factors)
+    objective: Objective = Field(default_factory=Objective)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        raise_all(event_problems(self.disturb, self.change, self.system, self.load.phases))
+        return self
+
+
+def event_problems(
+    disturb: Sequence[Timed], change: Sequence[Change], system: System, phases: Phases
+) -> Iterator[PydanticCustomError]:
+    """The problems of disturbances and changes that this system or its runtime cannot have."""
+    yield from change_problems(change, system, phases)
+    yield from disturbance_problems(disturb, system, phases)
+
+
+TABLES = {table.path: table for table in tables(ExperimentFile)}
+"""Every table of the file by its path."""
+
+DISTURBANCES = {kind: next(tables(model, "disturb", kind)) for kind, model in KINDS.items()} | {
+    "random": next(tables(Random, "disturb", "random"))
+}
+"""The tables that the array `disturb` may hold, by class."""
+
+CHANGE = next(tables(Change, "change"))
+"""The table that the array `change` holds."""
+
+COMMON = {key.path[-1]: key for key in next(tables(Timed, "disturb")).keys}
+"""The keys that all of them have."""
+
+KEYS = {table.path: table.names for table in (*TABLES.values(), *DISTURBANCES.values(), CHANGE)} | {
+    ("disturb", "class"): tuple(DISTURBANCES)
+}
+"""The names that each table knows, by its path, and the classes of disturbances."""

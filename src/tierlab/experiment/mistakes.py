@@ -1,0 +1,147 @@
+"""All that is wrong in an experiment file, found at once.
+
+Validation does not come to what two tables say together while one of them is wrong; these checks
+are made apart then, as far as the rest is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tierlab.experiment.change import Change
+from tierlab.experiment.disturb import Written
+from tierlab.experiment.document import KEYS, TABLES, ExperimentFile, event_problems
+from tierlab.experiment.factors import CROSSABLE, Factors, stated_levels
+from tierlab.experiment.load import Phases, two_loops
+from tierlab.experiment.problem import (
+    Mistake,
+    closest,
+    dotted,
+    mistakes,
+    raise_all,
+    shown,
+)
+from tierlab.experiment.system import System
+
+Levels = Mapping[str, Any]
+"""One level of each factor, by its dotted key."""
+
+Made = TypeVar("Made")
+
+
+def checked_factors(document: Mapping[str, Any]) -> tuple[Factors, list[Mistake]]:
+    """The factors, each a key that can be crossed, and what is wrong with them.
+
+    Where something is, the factors are those that are right, with the first level of each.
+    """
+    table = document.get("factors", {})
+    factors, found = _made(lambda: Factors.model_validate(table), "factors")
+    known = tuple(_crossable())
+    table = table if isinstance(table, dict) else {}
+    own = {key: table[key] for key in ("repeat", "order") if key in table}
+    if factors is None:
+        found += [each for each in _own(own) if each not in found]
+    stated, _ = stated_levels({key: table[key] for key in table if key not in own})
+    found += [_uncrossable(key, known) for key in stated if key not in known]
+    if factors is None or found:
+        first = {key: levels[:1] for key, levels in stated.items() if key in known}
+        return Factors.model_construct(levels=first), found
+    return factors, found
+
+
+def checked(document: Mapping[str, Any]) -> tuple[ExperimentFile | None, list[Mistake]]:
+    """The file with one level of each factor in its tables, and what is wrong with it."""
+    file, found = _made(lambda: ExperimentFile.model_validate(document))
+    if file is None:
+        found += [each for each in _apart(document) if each not in found]
+    return file, found
+
+
+def causes(
+    found: Mapping[Mistake, Sequence[Levels]], combinations: Sequence[Levels]
+) -> dict[Mistake, str]:
+    """Each mistake with the levels that all combinations with it have in common, in words.
+
+    A mistake of all of several combinations is none of their levels' doing.
+    """
+    return {
+        mistake: "" if len(levels) == len(combinations) > 1 else _in_words(_common(levels))
+        for mistake, levels in found.items()
+    }
+
+
+def _made(make: Callable[[], Made], *above: str) -> tuple[Made | None, list[Mistake]]:
+    try:
+        return make(), []
+    except ValidationError as error:
+        return None, mistakes(error, KEYS, *above)
+
+
+def _own(table: Mapping[str, Any]) -> list[Mistake]:
+    """What is wrong with repetitions and order, while levels are."""
+    return _made(lambda: Factors.model_validate(table), "factors")[1]
+
+
+class _Phased(BaseModel):
+    """What of `[load]` the disturbances and changes depend on."""
+
+    model_config = ConfigDict(extra="ignore")
+    phases: Phases = Field(default_factory=Phases)
+
+
+class _Events(BaseModel):
+    """What disturbances and changes depend on."""
+
+    model_config = ConfigDict(extra="ignore")
+    system: System
+    load: _Phased = Field(default_factory=_Phased)
+    disturb: list[Written] = Field(default_factory=list)
+    change: list[Change] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        raise_all(event_problems(self.disturb, self.change, self.system, self.load.phases))
+        return self
+
+
+def _apart(document: Mapping[str, Any]) -> Iterator[Mistake]:
+    """What several keys say together, while others are wrong."""
+    load = document.get("load")
+    if isinstance(load, dict):
+        for each in two_loops(load):
+            context = each.context or {}
+            yield Mistake(("load", *context["at"]), context["text"])
+    _, found = _made(lambda: _Events.model_validate(document))
+    yield from found
+
+
+def _uncrossable(key: str, known: Iterable[str]) -> Mistake:
+    return Mistake(
+        ("factors", key),
+        f"is not a key that can be crossed{closest(key, known)}; a factor is a dotted key of"
+        f' {", ".join(CROSSABLE)}, such as "load.users" or "system.app.soft.threads"',
+    )
+
+
+def _crossable() -> Iterator[str]:
+    """Dotted keys of single values and of whole tables below `system`, `load` and `observe`."""
+    for table in TABLES.values():
+        if table.path and table.path[0] in CROSSABLE:
+            yield from (".".join(key.path) for key in table.keys)
+            yield from (".".join((*table.path, name)) for name in table.tables)
+
+
+def _common(combinations: Sequence[Levels]) -> Levels:
+    first: Levels = combinations[0] if combinations else {}
+    return {
+        key: level
+        for key, level in first.items()
+        if all(other[key] == level for other in combinations)
+    }
+
+
+def _in_words(levels: Levels) -> str:
+    return ", ".join(f"{dotted(key.split('.'))} = {shown(level)}" for key, level in levels.items())
