@@ -4,6 +4,7 @@ import pytest
 
 from tierlab.analysis.histogram import histogram
 from tierlab.analysis.responses import interactions, responses
+from tierlab.analysis.summary import summarise
 from tierlab.analysis.very_long import very_long
 
 MS = 1_000_000
@@ -86,7 +87,8 @@ def test_very_long_requests_and_their_clusters(tiny):
         request(9_100, 10),
     ]
     observed = tiny({"requests": rows}, seconds=10)
-    found = very_long(observed.db, observed.measured)
+    found = very_long(observed.db, observed.measured, observed.very_long)
+    assert (found.threshold_s, found.threshold_from) == (2.0, "setting")
     assert (found.count, found.failed, found.retried) == (3, 1, 1)
     assert found.share == pytest.approx(3 / 5)
     clusters = [(each.start_ns, each.end_ns, each.count) for each in found.clusters]
@@ -95,5 +97,37 @@ def test_very_long_requests_and_their_clusters(tiny):
 
 def test_a_cluster_may_begin_before_the_span(tiny):
     observed = tiny({"requests": [request(600, 2_500)]})
-    (cluster,) = very_long(observed.db, observed.measured).clusters
+    (cluster,) = very_long(observed.db, observed.measured, observed.very_long).clusters
     assert (cluster.start_ns, cluster.end_ns) == (-2_000_000_000, -1_000_000_000)
+
+
+def in_two_modes(slow_ms):
+    """Requests of about 10 ms, and one in ten of about so long."""
+    random = np.random.default_rng(1)
+    lengths = [
+        *random.lognormal(np.log(10), 0.3, 450),
+        *random.lognormal(np.log(slow_ms), 0.05, 50),
+    ]
+    return [request(100_000, round(each)) for each in lengths]
+
+
+def test_very_long_is_what_the_experiment_sets(tiny):
+    observed = tiny(
+        {"requests": in_two_modes(600)}, seconds=200, very_long={"threshold_ns": 300 * MS}
+    )
+    found = summarise(observed).very_long
+    assert (found.threshold_s, found.threshold_from, found.count) == (0.3, "setting", 50)
+
+
+def test_very_long_is_from_the_valley_on_where_the_experiment_says_so(tiny):
+    observed = tiny({"requests": in_two_modes(900)}, seconds=200, very_long={"valley": True})
+    found = summarise(observed).very_long
+    assert found.threshold_from == "valley"
+    assert 0.3 < found.threshold_s < 0.9
+    assert found.count == 50
+
+
+def test_without_a_valley_very_long_is_over_two_seconds(tiny):
+    observed = tiny({"requests": in_two_modes(12)}, seconds=200, very_long={"valley": True})
+    found = summarise(observed).very_long
+    assert (found.threshold_s, found.threshold_from, found.count) == (2.0, "default", 0)

@@ -14,7 +14,15 @@ def slow(*clusters):
         Cluster(start_ns=at * SECOND, end_ns=(at + length) * SECOND, count=count)
         for at, length, count in clusters
     ]
-    return VeryLong(threshold_s=2.0, count=1, share=0, failed=0, retried=0, clusters=found)
+    return VeryLong(
+        threshold_s=2.0,
+        threshold_from="setting",
+        count=1,
+        share=0,
+        failed=0,
+        retried=0,
+        clusters=found,
+    )
 
 
 def test_the_largest_clusters_come_first_with_their_wait_and_margins():

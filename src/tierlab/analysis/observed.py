@@ -8,6 +8,7 @@ from tierlab.analysis.query import Connection, row
 from tierlab.analysis.queue_length import QueueLengths, queue_lengths
 from tierlab.analysis.span import Span
 from tierlab.analysis.unfinished import hold_unfinished
+from tierlab.analysis.very_long import Threshold, chosen_threshold
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.run import Run
 
@@ -26,6 +27,13 @@ class Observed:
     whole: Span | None
     measured: Span | None
     note: str | None
+
+    @cached_property
+    def very_long(self) -> Threshold | None:
+        """From when on a request took very long; figures and findings both need it."""
+        if self.measured is None:
+            return None
+        return chosen_threshold(self.db, self.measured, self.run.manifest.very_long)
 
     @cached_property
     def queue_lengths(self) -> QueueLengths | None:

@@ -55,7 +55,8 @@ class Summary(Result):
 def summarise(observed: Observed) -> Summary:
     """Compute every figure of the run."""
     run, db, span = observed.run, observed.db, observed.measured
-    if observed.whole is None or span is None:
+    over = observed.very_long
+    if observed.whole is None or span is None or over is None:
         return _nothing(run)
     tier_of = {name: part.tier for name, part in run.manifest.servers.items()}
     about = facts(run.manifest, span)
@@ -80,7 +81,7 @@ def summarise(observed: Observed) -> Summary:
         facts=about,
         responses=all_responses,
         histogram=histogram(db, span),
-        very_long=very_long(db, span),
+        very_long=very_long(db, span, over),
         interactions=interactions(db, span),
         time=shares,
         servers=all_servers,

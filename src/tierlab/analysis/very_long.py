@@ -1,14 +1,38 @@
-"""Which requests took very long, and when did they begin?"""
+"""From when on did a request take very long, which did, and when did they begin?"""
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+
+from tierlab.analysis.modes import modes
 
 from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns, row
 from tierlab.analysis.responses import FAILED, RESPONSE_NS
 from tierlab.analysis.result import Result
+from tierlab.analysis.slow_requests import threshold
 from tierlab.analysis.span import Span
+from tierlab.tables.manifest import VeryLong as Setting
 
-THRESHOLD_S = 2.0
+Origin = Literal["setting", "valley", "default"]
 _SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """From when on a request took very long, and what says so."""
+
+    seconds: float
+    origin: Origin
+
+
+def chosen_threshold(db: Connection, span: Span, setting: Setting) -> Threshold:
+    """Return what the experiment sets; where that is the valley of the span's response times and
+    they have none, the default.
+    """
+    if not setting.valley:
+        return Threshold(setting.threshold_ns / 1e9, "setting")
+    return Threshold(*threshold(modes(db, span)))
 
 
 class Cluster(Result):
@@ -22,10 +46,13 @@ class Cluster(Result):
 class VeryLong(Result):
     """The very long response time (VLRT) requests of the span, failed ones among them.
 
+    ``threshold_from`` says whether the threshold is the experiment's setting, the valley of the
+    response times, or the default where they were to have a valley and have none.
     ``retried`` were sent by the driver more than once; a SYN that the kernel sent again is none.
     """
 
     threshold_s: float
+    threshold_from: Origin
     count: int
     share: float
     failed: int
@@ -33,9 +60,9 @@ class VeryLong(Result):
     clusters: list[Cluster]
 
 
-def very_long(db: Connection, span: Span, threshold_s: float = THRESHOLD_S) -> VeryLong | None:
-    """Find the requests that ended in the span after ``threshold_s``; None without requests."""
-    parameters = {**bounds(span), "threshold": round(threshold_s * 1e9)}
+def very_long(db: Connection, span: Span, over: Threshold) -> VeryLong | None:
+    """Find the requests that ended in the span and took longer; None without requests."""
+    parameters = {**bounds(span), "threshold": round(over.seconds * 1e9)}
     total = row(
         db,
         f"""SELECT count(*) AS requests, count(*) FILTER (WHERE slow) AS count,
@@ -55,7 +82,8 @@ def very_long(db: Connection, span: Span, threshold_s: float = THRESHOLD_S) -> V
         parameters,
     )
     return VeryLong(
-        threshold_s=threshold_s,
+        threshold_s=over.seconds,
+        threshold_from=over.origin,
         count=total["count"],
         share=total["count"] / total["requests"],
         failed=total["failed"],

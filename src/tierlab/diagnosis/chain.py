@@ -10,7 +10,6 @@ from tierlab.analysis.query import row
 from tierlab.analysis.queue_episodes import QueueEpisode, queue_episodes
 from tierlab.diagnosis.finding import Delayed, Link, Window
 
-VERY_LONG_NS = 2_000_000_000
 UNUSUAL = 3.0
 LEAST_NS = 30_000_000
 BEFORE_NS = 60_000_000
@@ -81,7 +80,8 @@ def _link(subject: str, at_ns: int, window: Window, words: str) -> Link:
 
 def delayed(observed: Observed, windows: list[Window]) -> Delayed | None:
     """Count the requests under way in any of the windows that took thrice their page's median."""
-    if not observed.run.has("requests"):
+    over = observed.very_long
+    if over is None or not observed.run.has("requests"):
         return None
     found = row(
         observed.db,
@@ -100,7 +100,7 @@ def delayed(observed: Observed, windows: list[Window]) -> Delayed | None:
             "ends": [each.end_ns for each in windows],
             "least": LEAST_NS,
             "unusual": UNUSUAL,
-            "very_long": VERY_LONG_NS,
+            "very_long": round(over.seconds * 1e9),
         },
     )
-    return Delayed.model_validate(found)
+    return Delayed(**found, very_long_from_s=over.seconds)

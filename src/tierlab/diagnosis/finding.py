@@ -59,10 +59,14 @@ class Link(Result):
 
 
 class Delayed(Result):
-    """The users' requests that were under way in the windows and took longer than usual."""
+    """The users' requests that were under way in the windows and took longer than usual.
+
+    ``very_long`` of them took over ``very_long_from_s``.
+    """
 
     count: int
     very_long: int
+    very_long_from_s: float
     worst_s: float | None
 
 

@@ -17,7 +17,8 @@ def requests(found: Delayed | None) -> str:
     """Say whom it delayed."""
     if found is None or not found.count:
         return ""
-    slow = f", {found.very_long} of them to over 2 s" if found.very_long else ""
+    over = f"{found.very_long_from_s:.3g} s"
+    slow = f", {found.very_long} of them to over {over}" if found.very_long else ""
     worst = f" (the slowest took {found.worst_s:.2f} s)" if found.worst_s is not None else ""
     return f" It delayed {found.count} requests{slow}{worst}."
 

@@ -43,6 +43,17 @@ class ServerPart(_Part):
     pass_through: bool = False
 
 
+class VeryLong(_Part):
+    """From when on a request took very long.
+
+    With ``valley`` it is the first valley of the response times, where there is one below
+    ``threshold_ns``.
+    """
+
+    threshold_ns: int = 2_000_000_000
+    valley: bool = False
+
+
 class Degree(_Part):
     """A server's degree of non-uniformity from so long after the start of the runtime."""
 
@@ -107,6 +118,7 @@ class Manifest(_Part):
     accelerator: Literal["kvm", "tcg"] | None = None
     emulated_pus: int | None = None
     load: dict[str, Any] = Field(default_factory=dict)
+    very_long: VeryLong = Field(default_factory=VeryLong)
     plan: dict[str, Any] = Field(default_factory=dict)
     phases: list[Phase] = Field(default_factory=list)
     observation: Observation = Field(default_factory=Observation)

@@ -12,7 +12,7 @@ from tierlab.experiment import TrialPlan
 from tierlab.machine.fingerprint import fingerprint
 from tierlab.servers.degrees import degrees
 from tierlab.servers.system import System
-from tierlab.tables.manifest import Degree, Manifest, Observation, Owner, ServerPart
+from tierlab.tables.manifest import Degree, Manifest, Observation, Owner, ServerPart, VeryLong
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.versions import programs, versions
 
@@ -40,10 +40,17 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
             "connection": load.connection,
             "fidelity": plan.system.fidelity,
         },
+        very_long=_very_long(plan),
         plan=plan.as_file(),
         owner=Owner(pid=me.pid, start=me.start),
         observation=Observation(interval_ns=plan.observe.interval_ns),
     )
+
+
+def _very_long(plan: TrialPlan) -> VeryLong:
+    if isinstance(plan.very_long, str):
+        return VeryLong(valley=True)
+    return VeryLong(threshold_ns=plan.very_long)
 
 
 def add_system(manifest: Manifest, plan: TrialPlan, system: System) -> None:
