@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.figures import FIGURES
+from tests.pace import pace
 
 _NUMBERS = itertools.count(1)
 FURTHER = frozenset({"docker", "lxc", "qemu", "kvm", "xen", "vsphere"})
@@ -31,8 +32,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of further environments, by the name in their parameters."""
+    """Mark the tests of further environments, by the name in their parameters; a slow machine's
+    tests may take longer."""
+    slower = pace()
     for item in items:
+        limit = item.get_closest_marker("timeout")
+        seconds = limit.args[0] if limit else float(item.config.getini("timeout"))
+        item.add_marker(pytest.mark.timeout(seconds * slower), append=False)
         parameters = item.name.partition("[")[2].rstrip("]").split("-")
         if item.get_closest_marker("privileged") and FURTHER.intersection(parameters):
             item.add_marker("environments")

@@ -12,7 +12,6 @@ import psutil
 import pytest
 
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, pids, wait_for
-from tests.tries import best_of
 
 BUSY = ("sh", "-c", "while :; do :; done")
 
@@ -56,7 +55,7 @@ def lateness(domain: Domain, disturb: Disturb) -> tuple[float, float]:
 @pytest.mark.alone
 def test_true_times_are_those_asked_for(domain: Domain, disturb: Disturb) -> None:
     domain.start("sleep", "60")
-    best_of(lambda: lateness(domain, disturb), lambda late: max(late) < 10 * MS, tries=3)
+    assert max(lateness(domain, disturb)) < 10 * MS
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -78,7 +77,7 @@ def test_whatever_ends_the_agent_the_domain_goes_on(
 
 def is_its_own(domain: Domain, server: subprocess.Popen[bytes]) -> None:
     """Nobody but the server uses CPU time in the domain; its own is counted in ticks of 10 ms."""
-    best_of(lambda: others_share(domain, server, 0.3), lambda share: share < 0.05)
+    wait_for(lambda: others_share(domain, server, 0.3) < 0.05, "the neighbour's end")
 
 
 def others_share(domain: Domain, server: subprocess.Popen[bytes], seconds: float) -> float:

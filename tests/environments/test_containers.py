@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from tests.conftest import Traces
 from tests.figures import figure
+from tests.pace import pace
 from tierlab.cli.clean import clean
 from tierlab.environments.containers.entered_domain import EnteredDomain
 from tierlab.environments.domain import DomainSpec
@@ -43,7 +45,6 @@ for number in range(1, 100):
 
 @pytest.mark.alone
 def test_a_container_is_ready_within_a_second(containers: HostEnvironment) -> None:
-    """The best of some: the machine may be busy with other things meanwhile."""
     took = []
     for number in range(1, 6):
         domain = containers.create(DomainSpec(f"db.{number}"))
@@ -53,7 +54,7 @@ def test_a_container_is_ready_within_a_second(containers: HostEnvironment) -> No
         took.append(time.monotonic() - began)
         domain.destroy()
     figure(f"ready after {sorted(took)} s")
-    assert min(took) <= READY_SECONDS
+    assert statistics.median(took) <= READY_SECONDS * pace()
 
 
 def test_each_container_has_namespaces_of_its_own(

@@ -1,7 +1,7 @@
 """A disk of a test's own that can be made to stand still, in namespaces of its own.
 
-Mount, loop device and network end with the last process in them, so that nothing is left behind even
-by a test that is killed.
+Mount, loop device and network end with the last process in them: nothing is left behind, even by a
+test that is killed.
 """
 
 from __future__ import annotations

@@ -18,8 +18,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.tries import best_of
-
 from .conftest import INTERVAL, Group, Sampling, Start
 
 TICK = 10_000_000
@@ -220,12 +218,10 @@ def busy_shares(start: Start) -> dict[str, float]:
 
 @pytest.mark.alone
 def test_every_source_of_busy_time_agrees_in_the_long_run(start: Start) -> None:
-    # They start and stop one after the other, and what the machine does may change in between.
-    shares = best_of(
-        lambda: busy_shares(start),
-        lambda shares: max(shares.values()) - min(shares.values()) < 0.04,
-    )
+    shares = busy_shares(start)
     assert "proc_stat" in shares
+    # They start and stop one after the other, and what the machine does may change in between.
+    assert max(shares.values()) - min(shares.values()) < 0.05
 
 
 def test_a_group_and_its_process_add_up_to_its_usage(start: Start, group: Group) -> None:

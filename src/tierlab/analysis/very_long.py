@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 
 from tierlab.analysis.modes import modes
-
 from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns, row
 from tierlab.analysis.responses import FAILED, RESPONSE_NS
 from tierlab.analysis.result import Result

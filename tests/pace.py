@@ -1,0 +1,24 @@
+"""How fast this machine is now, by which tests scale what they allow for things to take.
+
+The machine is shared: half of each core may be another's at the moment. What takes longer than a
+bound says nothing then, unless the bound grows as the machine slows down.
+"""
+
+from __future__ import annotations
+
+import time
+
+STEPS = 4_000_000
+USUAL_S = 0.1
+"""What counting so far takes on the machine that the bounds are from, when it is quiet."""
+
+
+def pace() -> float:
+    """How many times longer than there a computation takes here and now; at least 1.
+
+    It is long enough that what others take of the cores meanwhile counts.
+    """
+    began = time.monotonic()
+    for _ in range(STEPS):
+        pass
+    return max(1.0, (time.monotonic() - began) / USUAL_S)
