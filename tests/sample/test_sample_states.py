@@ -193,3 +193,29 @@ def test_the_drops_of_a_socket_that_waits_for_data_are_no_requests(start: Start)
     assert sampling.table("listen").drops.sum() == count
     # Others on the machine may drop a request meanwhile.
     assert sampling.table("tcp").listen_drops.sum() < count
+
+
+def test_threads_are_counted_beside_groups_that_are_not_there(start: Start, group: Group) -> None:
+    if "unified" in group.folders:
+        pytest.skip("the kernel counts threads of control groups of version 1 only")
+    gone = Group({kind: path.with_name(f"{path.name}g") for kind, path in group.folders.items()})
+    group.make()
+    gone.make()
+    try:
+        with busy_server(group) as server:
+            server.send_signal(signal.SIGSTOP)
+            subjects = [gone.subject("web.1"), group.subject("app.1"), gone.subject("db.1")]
+            sampling = start(tables=["domain"], subjects=subjects)
+            time.sleep(0.3)
+            gone.remove()
+            removed = time.time_ns()
+            time.sleep(0.4)
+            sampling.stop()
+    finally:
+        gone.remove()
+    domain = sampling.table("domain")
+    stopped = domain[domain.subject == "app.1"].threads_stopped.dropna()
+    assert len(stopped) > 8
+    assert set(stopped) == {THREADS}
+    others = during(domain[domain.subject != "app.1"], removed, time.time_ns())
+    assert set(others.threads_stopped.dropna()) == set()

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use tierlab_record::clock::realtime_ns;
+use tierlab_record::clock::{realtime_ns, steady_ns};
 
 /// What each connection does once it stands.
 pub enum Talk {
@@ -91,7 +91,7 @@ impl Crowd {
             polled.push(libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 });
         }
         // A nap at most: a signal may have gone to another thread.
-        let wait_ms = ((until_ns - realtime_ns() + 999_999) / 1_000_000).clamp(0, 20);
+        let wait_ms = ((until_ns - steady_ns() + 999_999) / 1_000_000).clamp(0, 20);
         // SAFETY: the pointer and the length are those of one writable slice.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, wait_ms as i32) };
         for (place, poll) in places.into_iter().zip(polled) {
@@ -105,7 +105,7 @@ impl Crowd {
     /// Whoever has waited for his connection asks anew: a connection request that the accept queue
     /// had no room for would come again only a second later.
     pub fn insist(&mut self) -> Result<()> {
-        let late_ns = realtime_ns() - PATIENCE_NS;
+        let late_ns = steady_ns() - PATIENCE_NS;
         let late = |member: &Member| member.to_send && member.asked_ns < late_ns;
         for place in 0..self.members.len() {
             if late(&self.members[place]) {
@@ -179,7 +179,7 @@ impl Crowd {
         let member = &mut self.members[place];
         member.socket = Some(socket);
         member.to_send = true;
-        member.asked_ns = realtime_ns();
+        member.asked_ns = steady_ns();
         Ok(())
     }
 }

@@ -78,7 +78,7 @@ fn make(prepared: Prepared, truth: &Truth, stop: Stop) -> Result<bool> {
         return never(&planned, truth);
     }
     let (started_ns, ended) = cause(disturbance.as_mut(), until_ns, stop);
-    let cut = stop.asked() && clock::realtime_ns() < until_ns;
+    let cut = stop.asked() && clock::steady_ns() < until_ns;
     truth.tell(&planned, started_ns, ended, cut)
 }
 

@@ -2,6 +2,8 @@
 //! the epoch (UTC); lengths and waits are CLOCK_MONOTONIC, so that a clock that is set meanwhile
 //! stretches or cuts none of them.
 
+use std::sync::OnceLock;
+
 fn now(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec; both clock ids exist on every Linux.
@@ -46,6 +48,22 @@ impl Moment {
     }
 }
 
+/// Nanoseconds since the epoch by a clock that nobody sets: CLOCK_REALTIME when this process first
+/// asked, moved on by CLOCK_MONOTONIC. For waiting for a time that was agreed upon beforehand.
+pub fn steady_ns() -> i64 {
+    monotonic_ns() + steady_offset_ns()
+}
+
+/// What the monotonic clock shows when the steady one shows `steady_ns`.
+pub fn monotonic_at(steady_ns: i64) -> i64 {
+    steady_ns - steady_offset_ns()
+}
+
+fn steady_offset_ns() -> i64 {
+    static OFFSET_NS: OnceLock<i64> = OnceLock::new();
+    *OFFSET_NS.get_or_init(|| realtime_ns() - monotonic_ns())
+}
+
 /// CPU time that this process has used, in nanoseconds.
 pub fn process_cpu_ns() -> i64 {
     now(libc::CLOCK_PROCESS_CPUTIME_ID)
@@ -67,6 +85,15 @@ mod tests {
             .expect("after 1970")
             .as_nanos() as i64;
         assert!((realtime_ns() - theirs).abs() < 50_000_000);
+    }
+
+    #[test]
+    fn the_steady_clock_tells_the_time_of_day_and_runs_with_the_monotonic_one() {
+        let steady = steady_ns();
+        assert!((steady - realtime_ns()).abs() < 50_000_000);
+        let before = monotonic_ns();
+        let at = monotonic_at(steady_ns());
+        assert!(before <= at && at <= monotonic_ns());
     }
 
     #[test]

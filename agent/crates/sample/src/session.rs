@@ -164,8 +164,13 @@ impl Session {
 
     fn finish(mut self) -> Result<(), RecordError> {
         self.second()?;
-        let not_measured = self.samplers.not_measured();
         let (costs, lost_rows) = (self.costs(), self.lost_rows());
+        let mut not_measured = self.samplers.not_measured();
+        not_measured.extend(lost_rows.iter().map(|(table, lost)| {
+            let reason =
+                format!("{lost} rows: the disk stood still for longer than there was room");
+            (format!("{table}.rows"), reason)
+        }));
         let wall_ns = clock::monotonic_ns() - self.began_ns;
         // A thread that still polls a database is not waited for.
         self.writer.finish()?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use tierlab_record::Stop;
-use tierlab_record::clock::realtime_ns;
+use tierlab_record::clock::{realtime_ns, steady_ns};
 
 /// Its keys.
 #[derive(Debug, Deserialize, Serialize)]
@@ -64,12 +64,12 @@ impl Disturbance for Surge {
     }
 
     fn keep_up(&mut self, until_ns: i64, stop: Stop) -> Result<()> {
-        while !stop.asked() && realtime_ns() < until_ns {
+        while !stop.asked() && steady_ns() < until_ns {
             self.crowd.attend(until_ns, true)?;
         }
         self.end_ns = realtime_ns();
-        let grace_ns = self.end_ns + GRACE_NS;
-        while !stop.asked() && self.crowd.is_waiting() && realtime_ns() < grace_ns {
+        let grace_ns = steady_ns() + GRACE_NS;
+        while !stop.asked() && self.crowd.is_waiting() && steady_ns() < grace_ns {
             self.crowd.attend(grace_ns, false)?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tierlab_record::Stop;
-use tierlab_record::clock::realtime_ns;
+use tierlab_record::clock::{realtime_ns, steady_ns};
 
 /// It has no keys of its own.
 #[derive(Debug, Deserialize, Serialize)]
@@ -36,11 +36,11 @@ impl Disturbance for Collections {
     /// A collection cannot be broken off: the last one is the one that ends nearest to the end.
     fn keep_up(&mut self, until_ns: i64, stop: Stop) -> Result<()> {
         let mut longest_ns = 0;
-        let mut now = realtime_ns();
+        let mut now = steady_ns();
         while self.count == 0 || (now + longest_ns / 2 < until_ns && !stop.asked()) {
             self.jvm.command("GC.run")?;
             self.count += 1;
-            let after = realtime_ns();
+            let after = steady_ns();
             longest_ns = longest_ns.max(after - now);
             now = after;
         }

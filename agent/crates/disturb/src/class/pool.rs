@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tierlab_record::Stop;
-use tierlab_record::clock::realtime_ns;
+use tierlab_record::clock::{realtime_ns, steady_ns};
 
 use crate::ajp;
 
@@ -117,8 +117,8 @@ impl Disturbance for Holding {
         let start_ns = realtime_ns();
         for first in (0..self.count).step_by(WAVE) {
             self.crowd.come(first..self.count.min(first + WAVE))?;
-            let wave_ns = until_ns.min(realtime_ns() + BETWEEN_WAVES_NS);
-            while realtime_ns() < wave_ns {
+            let wave_ns = until_ns.min(steady_ns() + BETWEEN_WAVES_NS);
+            while steady_ns() < wave_ns {
                 self.crowd.attend(wave_ns, true)?;
             }
         }
@@ -127,7 +127,7 @@ impl Disturbance for Holding {
 
     /// Who is turned away comes again.
     fn keep_up(&mut self, until_ns: i64, stop: Stop) -> Result<()> {
-        while !stop.asked() && realtime_ns() < until_ns {
+        while !stop.asked() && steady_ns() < until_ns {
             self.crowd.attend(until_ns, true)?;
             self.crowd.insist()?;
         }
@@ -179,7 +179,7 @@ impl Disturbance for Borrowed {
         self.launcher.ask(&format!("hold pool {}", self.count))?;
         let start_ns = realtime_ns();
         ensure!(
-            start_ns < until_ns,
+            steady_ns() < until_ns,
             "the pool's connections were in use until the disturbance was to end"
         );
         Ok(start_ns)

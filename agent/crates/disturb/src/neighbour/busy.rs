@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use tierlab_record::clock::{process_cpu_ns, realtime_ns};
+use tierlab_record::clock::{process_cpu_ns, realtime_ns, steady_ns};
 
 /// How many threads, where, and in which pattern.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -83,9 +83,9 @@ impl Busy {
             bind(self.pus[place % self.pus.len()]);
         }
         let (from_ns, until_ns) = wait_for(&shared.word, &shared.told);
-        let mut now_ns = realtime_ns();
-        locked(&shared.began_ns).get_or_insert(now_ns);
+        locked(&shared.began_ns).get_or_insert_with(realtime_ns);
         shared.begun.notify_one();
+        let mut now_ns = steady_ns();
         while now_ns < until_ns {
             let (runs, turn_ns) = self.pattern.turn(place, self.threads, now_ns - from_ns);
             let turn_ends_ns = from_ns.saturating_add(turn_ns).min(until_ns);
@@ -94,9 +94,9 @@ impl Busy {
             } else {
                 sleep_until(turn_ends_ns)
             }
-            now_ns = realtime_ns();
+            now_ns = steady_ns();
         }
-        now_ns
+        realtime_ns()
     }
 }
 
@@ -118,7 +118,7 @@ fn wait_for<T: Copy>(value: &Mutex<Option<T>>, told: &Condvar) -> T {
 impl Job for Threads {
     fn work(&mut self, until_ns: i64, began: &mut dyn FnMut(i64)) -> Result<Worked> {
         let before_ns = process_cpu_ns();
-        *locked(&self.shared.word) = Some((realtime_ns(), until_ns));
+        *locked(&self.shared.word) = Some((steady_ns(), until_ns));
         self.shared.told.notify_all();
         began(wait_for(&self.shared.began_ns, &self.shared.begun));
         let mut ended_ns = 0;
@@ -131,7 +131,7 @@ impl Job for Threads {
 }
 
 fn spin_until(at_ns: i64) {
-    while realtime_ns() < at_ns {
+    while steady_ns() < at_ns {
         for _ in 0..1000 {
             std::hint::spin_loop();
         }

@@ -8,7 +8,7 @@ use serde_json::Map;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
-use tierlab_record::clock::realtime_ns;
+use tierlab_record::clock::{realtime_ns, steady_ns};
 
 /// What to write, and where.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -62,7 +62,7 @@ impl Ready {
     fn write(&self, first: u64, until_ns: i64) -> Result<(u64, i64)> {
         let places = (self.storm.file_bytes / self.storm.write_bytes as u64).max(1);
         let (mut count, mut longest_ns) = (0, 0);
-        let mut now_ns = realtime_ns();
+        let mut now_ns = steady_ns();
         // A write cannot be broken off: the last one is the one that ends nearest to the end.
         while count == 0 || now_ns + longest_ns / 2 < until_ns {
             let place = (first + count * self.storm.writers as u64) % places;
@@ -71,11 +71,11 @@ impl Ready {
                 self.file.sync_data()?;
             }
             count += 1;
-            let after_ns = realtime_ns();
+            let after_ns = steady_ns();
             longest_ns = longest_ns.max(after_ns - now_ns);
             now_ns = after_ns;
         }
-        Ok((count, now_ns))
+        Ok((count, realtime_ns()))
     }
 }
 

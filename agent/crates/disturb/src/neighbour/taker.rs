@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use tierlab_record::clock::realtime_ns;
+use tierlab_record::clock::{realtime_ns, steady_ns};
 
 /// How long the others may read back what they need, once too little of it is left.
 const BREATH_NS: i64 = 1_000_000;
@@ -126,7 +126,7 @@ impl Place {
                 free.push(place);
             }
             if starved {
-                sleep_until(realtime_ns() + BREATH_NS);
+                sleep_until(steady_ns() + BREATH_NS);
                 continue;
             }
             let Some(place) = free.pop() else { continue };
