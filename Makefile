@@ -88,9 +88,9 @@ $(STAMPS)/python: requirements.lock pyproject.toml | $(STAMPS)/packages-run
 $(STAMPS)/vcsim: setup/vcsim.sh | $(STAMPS)/packages-test
 	@setup/vcsim.sh $@
 
-$(AGENT): agent/Cargo.toml agent/Cargo.lock $(shell find agent/src agent/crates -name '*.rs' -o -name Cargo.toml) | $(STAMPS)/tools
+$(AGENT): agent/Cargo.toml agent/Cargo.lock agent/.cargo/config.toml $(shell find agent/src agent/crates -name '*.rs' -o -name Cargo.toml) | $(STAMPS)/tools
 	@echo "setup: building the agent"
-	@cd agent && cargo build --release --locked --quiet
+	@cd agent && CARGO_TERM_QUIET=true cargo agent
 	@touch $@
 
 $(APP): apps/rubbos/pom.xml $(shell find apps/rubbos/src -type f) | $(STAMPS)/tools
