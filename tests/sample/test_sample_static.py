@@ -14,7 +14,9 @@ from tierlab.trial.agent import binary
 
 from .conftest import MILLISECOND, table
 
-IN_AN_EMPTY_ROOT = 'mount -t proc proc "$1/proc" && exec chroot "$1" /agent "$2" --plan /plan --out /'
+IN_AN_EMPTY_ROOT = (
+    'mount -t proc proc "$1/proc" && exec chroot "$1" /agent "$2" --plan /plan --out /'
+)
 
 
 def in_an_empty_root(root: Path, verb: str, plan: dict[str, object]) -> tuple[int, str, str]:
