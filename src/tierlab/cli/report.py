@@ -11,7 +11,9 @@ from rich.console import Console
 
 from tierlab.analysis.observed import observe
 from tierlab.analysis.summary import summarise
+from tierlab.diagnosis import diagnose
 from tierlab.report import build, terminal
+from tierlab.report.reported import reported
 from tierlab.tables.run import Run
 from tierlab.trial.finish import is_unfinished, recover
 from tierlab.trial.folder import RunFolder
@@ -19,7 +21,9 @@ from tierlab.trial.folder import RunFolder
 
 def report(
     run: Annotated[Path, typer.Argument(help="A run folder, such as runs/quickstart/001.")],
-    json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print figures and findings as JSON.")
+    ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
 ) -> None:
     """Say how fast a trial was and where the time went; write its report.html.
@@ -29,7 +33,9 @@ def report(
     if is_unfinished(folder := RunFolder(run)):
         recover(folder)
     if json:
-        typer.echo(summarise(observe(Run(run))).model_dump_json(indent=2))
+        observed = observe(Run(run))
+        whole = reported(summarise(observed), diagnose(observed), run)
+        typer.echo(whole.model_dump_json(indent=2))
         return
     made = build(run)
     terminal.show(made.summary, made.diagnosis, Console(), str(made.page))

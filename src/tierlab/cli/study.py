@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json as encoder
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from tierlab import experiment
-from tierlab.cli.run import Json, Runs, print_answer, run_trials
+from tierlab.cli.run import Json, Runs, print_answer
+from tierlab.cli.sweep import run_trials
 from tierlab.errors import UserError
 from tierlab.installation import STUDIES
 from tierlab.report import Report, build
@@ -22,8 +25,9 @@ from tierlab.trial.folder import RunFolder
 
 def study(
     name: Annotated[
-        str, typer.Argument(help="A study, such as transient-events, or an experiment file.")
-    ],
+        str | None,
+        typer.Argument(help="A study, such as transient-events, or an experiment file."),
+    ] = None,
     runs: Runs = Path("runs"),
     json: Json = False,
     of: Annotated[
@@ -36,9 +40,13 @@ def study(
 ) -> None:
     """Run a study: what a paper published and what is measured here, side by side.
 
+    Without a name, the studies are listed.
     Each trial ends in study.html in its run folder; a study of several cases ends in one for all of
     its trials there, earlier ones too. That a claim differs is an answer, status 0.
     """
+    if name is None:
+        _list(json)
+        return
     file = find(name)
     published = load(beside(file))
     if published.cases:
@@ -80,6 +88,27 @@ def _study_cases(file: Path, published: Published, runs: Path, of: Path | None, 
     show(comparison, Console(), str(of / NAME))
 
 
+def _list(json: bool) -> None:
+    """Say which studies there are, what each asks and what was published."""
+    listed = []
+    for name in names():
+        file = find(name)
+        paper = load(beside(file)).paper
+        asked = experiment.load(file)
+        listed.append((name, asked.trials()[0].question, len(asked.trials()), paper))
+    if json:
+        for name, question, trials, paper in listed:
+            said = {"study": name, "question": question, "trials": trials}
+            typer.echo(encoder.dumps(said | {"paper": paper.model_dump()}))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for name, question, trials, paper in listed:
+        console.print(Text(name, style="bold"))
+        count = f"{trials} trials" if trials > 1 else "1 trial"
+        console.print(Text(f"  {question} ({count})"))
+        console.print(Text(f"  {paper.author}: {paper.title}; {paper.where}", style="dim"))
+
+
 def _say_nothing(_made: Report) -> None:
     """Every trial's figures are in the comparison."""
 
@@ -90,9 +119,14 @@ def find(name: str) -> Path:
         return Path(name)
     file = STUDIES / f"{name}.toml"
     if not file.is_file():
-        known = sorted(each.name.removesuffix(SUFFIX) for each in STUDIES.glob(f"*{SUFFIX}"))
+        known = names()
         raise UserError(
             f"there is no study `{name}`: there are {', '.join(known) or 'none'},"
             " and any experiment file (*.toml) with its published table beside it."
         )
     return file
+
+
+def names() -> list[str]:
+    """Name all studies that come with Tierlab."""
+    return sorted(each.name.removesuffix(SUFFIX) for each in STUDIES.glob(f"*{SUFFIX}"))

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 VERBS = {
     "demo": "demo",
     "run": "run",
+    "runs": "list_runs",
     "report": "report",
     "diagnose": "diagnose",
     "study": "study",

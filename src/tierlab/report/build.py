@@ -10,6 +10,7 @@ from tierlab.report.diagnosis import write
 from tierlab.report.page import render
 from tierlab.report.panels import panels
 from tierlab.report.replace import replace
+from tierlab.report.stored import store
 from tierlab.tables.run import Run
 
 NAME = "report.html"
@@ -25,9 +26,9 @@ class Report:
 
 
 def build(folder: Path) -> Report:
-    """Analyse the run in ``folder`` and write ``folder/report.html`` and ``folder/findings.json``.
+    """Analyse the run in ``folder`` and write its report.html, findings.json and summary.json.
 
-    Raises :class:`UserError` when it is not a run folder or the page cannot be written.
+    Raises :class:`UserError` when it is not a run folder or one of them cannot be written.
     """
     observed = observe(Run(folder))
     summary = summarise(observed)
@@ -37,4 +38,5 @@ def build(folder: Path) -> Report:
     page = folder / NAME
     replace(page, text)
     write(diagnosis, folder)
+    store(summary, folder)
     return Report(summary, diagnosis, page)

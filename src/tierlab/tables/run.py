@@ -59,10 +59,13 @@ class Run:
             }
         )
         for name, schema in TABLES.items():
+            select = f"SELECT {self._columns(name)}"
             if self.has(name):
                 path = str(self._file(name)).replace("'", "''")
                 try:
-                    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+                    connection.execute(
+                        f"CREATE VIEW {name} AS {select} FROM read_parquet('{path}')"
+                    )
                 except duckdb.Error as error:
                     raise UserError(
                         f"{self._file(name)} cannot be read as Parquet "
@@ -71,8 +74,12 @@ class Run:
             else:
                 empty = schema.empty_table()
                 connection.register(f"empty_{name}", empty)
-                connection.execute(f"CREATE VIEW {name} AS FROM empty_{name}")
+                connection.execute(f"CREATE VIEW {name} AS {select} FROM empty_{name}")
         return connection
+
+    def _columns(self, name: str) -> str:  # noqa: ARG002 - for those who show more
+        """What a table's view selects."""
+        return "*"
 
     @cached_property
     def _ibis(self) -> Any:
@@ -97,6 +104,14 @@ class Run:
             raise AttributeError(name)
         return self.table(name)
 
+    @property
+    def tables(self) -> list[str]:
+        """The tables that the trial measured."""
+        return [name for name in TABLES if self.has(name)]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.tables]
+
     def __repr__(self) -> str:
-        has = ", ".join(name for name in TABLES if self.has(name))
+        has = ", ".join(self.tables)
         return f"<Run {self.manifest.experiment}/{self.manifest.trial} at {self.path}: {has}>"

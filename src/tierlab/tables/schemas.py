@@ -91,5 +91,20 @@ OUTSIDE: Final[dict[str, pa.Schema]] = {
 }
 """What only a hypervisor can tell of such domains; ``subject`` is as in ``inside_disk``."""
 
+INSTANTS: Final[dict[str, str]] = {
+    "t_ns": "time",
+    "intended_ns": "intended_time",
+    "start_ns": "start_time",
+    "connected_ns": "connected_time",
+    "first_byte_ns": "first_byte_time",
+    "end_ns": "end_time",
+    "arrival_ns": "arrival_time",
+    "request_end_ns": "request_end_time",
+    "reply_start_ns": "reply_start_time",
+    "departure_ns": "departure_time",
+}
+"""The columns that hold a moment (the other ``*_ns`` are durations), and what each is called as a
+timestamp."""
+
 TABLES: Final = SCHEMAS | INSIDE | OUTSIDE
 """All that a run folder may have."""

@@ -20,6 +20,7 @@ from tierlab.experiment.draw import Drawn
 from tierlab.experiment.template import as_toml
 
 SUFFIX = ".truth"
+DRAWN = "disturb.toml"
 PROBLEM = "problem.txt"
 
 
@@ -56,7 +57,12 @@ class TruthFolder:
     def create(self, drawn: Sequence[Drawn]) -> None:
         """Make the folder and write down what is going to be done."""
         self.path.mkdir()
-        (self.path / "disturb.toml").write_text(written(drawn), encoding="utf-8")
+        (self.path / DRAWN).write_text(written(drawn), encoding="utf-8")
+
+    def drawn(self) -> str:
+        """What was going to be done, as :func:`written` has it; empty without any."""
+        path = self.path / DRAWN
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def happened(self) -> list[Happened]:
         """What has come to pass so far, in the order of its end; empty without any."""

@@ -1,0 +1,1 @@
+"""What a notebook meets: a run and an experiment, opened."""

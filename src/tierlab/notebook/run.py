@@ -1,0 +1,68 @@
+"""A run folder in a notebook: tables with timestamps, figures, findings, and its own look."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from tierlab.analysis.observed import Observed, observe
+from tierlab.analysis.summary import Summary, summarise
+from tierlab.diagnosis import Diagnosis, Finding, diagnose
+from tierlab.errors import UserError
+from tierlab.report.frame import environment
+from tierlab.report.stored import stored_diagnosis, stored_summary
+from tierlab.report.words import answer
+from tierlab.tables.run import Run
+from tierlab.tables.schemas import INSTANTS, TABLES
+
+
+class OpenedRun(Run):
+    """One trial's folder, for somebody who looks at it.
+
+    ``run.requests``, ``run.visits``, ``run.cpu`` ... are Ibis tables; beside each instant in
+    nanoseconds (``end_ns``, ``t_ns``) they have it as a timestamp in UTC (``end_time``, ``time``).
+    ``run.summary`` has the figures of the report, ``run.findings`` why some requests took long,
+    ``run.manifest`` what the trial was; ``run.connect()`` is a DuckDB connection on which each
+    table is a view.
+    """
+
+    def _columns(self, name: str) -> str:
+        """All of the table's, and its instants as timestamps (to the microsecond) too."""
+        instants = (column for column in TABLES[name].names if column in INSTANTS)
+        return ", ".join(
+            ["*", *(f"{as_timestamp(column)} AS {INSTANTS[column]}" for column in instants)]
+        )
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The figures as the trial's last report has them; computed where there is none."""
+        found = stored_summary(self.path)
+        return summarise(self._observed) if found is None else found
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The findings with their verdict, and what would have made them surer."""
+        found = stored_diagnosis(self.path)
+        return diagnose(self._observed) if found is None else found
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Why some requests took long, the one that made them wait the most first."""
+        return self.diagnosis.findings
+
+    @cached_property
+    def _observed(self) -> Observed:
+        return observe(Run(self.path))
+
+    def _repr_html_(self) -> str:
+        """Return the run's answer in a few lines, as a notebook shows it."""
+        template = environment().get_template("run.html.j2")
+        try:
+            said, found = answer(self.summary), self.diagnosis
+        except UserError as error:
+            return template.render(run=self, said=None, diagnosis=None, error=str(error))
+        return template.render(run=self, said=said, diagnosis=found, error=None)
+
+
+def as_timestamp(column: str) -> str:
+    """Return the SQL of nanoseconds as a timestamp in UTC, whatever the session's time zone."""
+    return f"timezone('UTC', make_timestamp_ns({column})::TIMESTAMP)"
