@@ -63,13 +63,17 @@ class Command:
             env={**os.environ, **places, "NO_COLOR": "1"},
         )
 
-    def wait_for(self, stage: str) -> None:
-        """Wait until a stage has begun."""
+    def wait_for(self, stage: str, *, trial: str = "") -> None:
+        """Wait until a stage has begun, of several trials that of the one with this title."""
         deadline = time.monotonic() + SECONDS
-        while not any(line.startswith(stage) for line in self._errors().splitlines()):
+        while not any(line.startswith(stage) for line in self._said_of(trial)):
             assert self.process.poll() is None, self._errors()
             assert time.monotonic() < deadline, self._errors()
             time.sleep(0.02)
+
+    def _said_of(self, trial: str) -> list[str]:
+        said = self._errors()
+        return said[said.find(trial) :].splitlines() if trial in said else []
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
