@@ -8,6 +8,13 @@ AGENT := agent/target/release/tierlab-agent
 APP := apps/rubbos/target/rubbos.jar
 WHEELS := dist
 
+# Modules are compiled when they are first imported, and kept: the run has no use for most of what pip
+# installs, and compiling all of it takes longer than installing it.
+export PYTHONDONTWRITEBYTECODE :=
+PIP := $(BIN)/pip -q --disable-pip-version-check
+# For one that lives for seconds.
+QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-environments test-fast lint format bench setup setup-test setup-environments \
     image-guest image-xen lock wheel clean
@@ -51,7 +58,7 @@ bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/diagnosis/run.py --quick
 
 wheel: setup ## Make one wheel with the agent and RUBBoS inside: dist/
-	@$(BIN)/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
+	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
 
 lock: ## Renew requirements.lock from pyproject.toml
 	@test -x $(BIN)/pip-compile || $(BIN)/pip install -q pip-tools
@@ -81,8 +88,8 @@ $(STAMPS)/packages-%: setup/packages-%.txt setup/apt.sh | $(STAMPS)/tools
 $(STAMPS)/python: requirements.lock pyproject.toml | $(STAMPS)/packages-run
 	@echo "setup: Python environment"
 	@test -x $(BIN)/python || python3 -m venv $(VENV)
-	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PIP) install --no-compile --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(STAMPS)/vcsim: setup/vcsim.sh | $(STAMPS)/packages-test
@@ -95,8 +102,8 @@ $(AGENT): agent/Cargo.toml agent/Cargo.lock agent/.cargo/config.toml $(shell fin
 
 $(APP): apps/rubbos/pom.xml $(shell find apps/rubbos/src -type f) | $(STAMPS)/tools
 	@echo "setup: building RUBBoS"
-	@cd apps/rubbos && mvn -q -B -DskipTests package
+	@cd apps/rubbos && MAVEN_OPTS="$(QUICK_JVM) $$MAVEN_OPTS" mvn -q -B -Dmaven.test.skip package
 	@touch $@
 
 clean: ## Remove what was built here
-	rm -rf $(VENV) $(STAMPS) agent/target apps/rubbos/target build
+	rm -rf $(VENV) $(STAMPS) agent/target apps/rubbos/target build dist
