@@ -7,6 +7,7 @@ STAMPS := .setup
 AGENT := agent/target/release/tierlab-agent
 APP := apps/rubbos/target/rubbos.jar
 WHEELS := dist
+RUN := runs/picture/demo/001
 
 # Modules are compiled when they are first imported, and kept: the run has no use for most of what pip
 # installs, and compiling all of it takes longer than installing it.
@@ -17,7 +18,7 @@ QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-environments test-fast lint format bench setup setup-test setup-environments \
-    image-guest image-xen lock wheel clean
+    image-guest image-xen lock wheel picture clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +60,11 @@ bench: setup-test ## Measure beside the peers; prints ratios
 
 wheel: setup ## Make one wheel with the agent and RUBBoS inside: dist/
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
+
+# A fault with a long chain: memory is taken from the database for a second.
+picture: setup $(STAMPS)/packages-test ## Take the picture in the README anew: docs/picture
+	@test -d $(RUN) || $(BIN)/tierlab demo --seed 20 --runs runs/picture
+	@$(BIN)/python docs/picture/take.py $(RUN)
 
 lock: ## Renew requirements.lock from pyproject.toml
 	@test -x $(BIN)/pip-compile || $(BIN)/pip install -q pip-tools
