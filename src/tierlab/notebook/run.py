@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import duckdb
+
 from tierlab.analysis.observed import Observed, observe
 from tierlab.analysis.summary import Summary, summarise
 from tierlab.diagnosis import Diagnosis, Finding, diagnose
@@ -25,12 +27,18 @@ class OpenedRun(Run):
     table is a view.
     """
 
-    def _columns(self, name: str) -> str:
-        """All of the table's, and its instants as timestamps (to the microsecond) too."""
-        instants = (column for column in TABLES[name].names if column in INSTANTS)
-        return ", ".join(
-            ["*", *(f"{as_timestamp(column)} AS {INSTANTS[column]}" for column in instants)]
-        )
+    def _shown(self) -> duckdb.DuckDBPyConnection:
+        """Give the tables their timestamps, to the microsecond.
+
+        Those of :meth:`connect` have none: DuckDB needs pytz to give such a value to Python itself.
+        """
+        connection = self.connect()
+        for name in self.tables:
+            instants = [column for column in TABLES[name].names if column in INSTANTS]
+            more = ", ".join(f"{as_timestamp(each)} AS {INSTANTS[each]}" for each in instants)
+            connection.execute(f"ALTER VIEW {name} RENAME TO measured_{name}")
+            connection.execute(f"CREATE VIEW {name} AS SELECT *, {more} FROM measured_{name}")
+        return connection
 
     @cached_property
     def summary(self) -> Summary:

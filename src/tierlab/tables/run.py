@@ -59,13 +59,10 @@ class Run:
             }
         )
         for name, schema in TABLES.items():
-            select = f"SELECT {self._columns(name)}"
             if self.has(name):
                 path = str(self._file(name)).replace("'", "''")
                 try:
-                    connection.execute(
-                        f"CREATE VIEW {name} AS {select} FROM read_parquet('{path}')"
-                    )
+                    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
                 except duckdb.Error as error:
                     raise UserError(
                         f"{self._file(name)} cannot be read as Parquet "
@@ -74,18 +71,18 @@ class Run:
             else:
                 empty = schema.empty_table()
                 connection.register(f"empty_{name}", empty)
-                connection.execute(f"CREATE VIEW {name} AS {select} FROM empty_{name}")
+                connection.execute(f"CREATE VIEW {name} AS FROM empty_{name}")
         return connection
-
-    def _columns(self, name: str) -> str:  # noqa: ARG002 - for those who show more
-        """What a table's view selects."""
-        return "*"
 
     @cached_property
     def _ibis(self) -> Any:
         import ibis
 
-        return ibis.duckdb.from_connection(self.connect())
+        return ibis.duckdb.from_connection(self._shown())
+
+    def _shown(self) -> duckdb.DuckDBPyConnection:
+        """The connection behind the Ibis tables."""
+        return self.connect()
 
     def table(self, name: str) -> Table:
         """Return a table as an Ibis expression.

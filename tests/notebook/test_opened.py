@@ -1,0 +1,142 @@
+"""A run and an experiment as a notebook opens them."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
+
+import made_run
+
+import tierlab
+from tierlab.errors import UserError
+from tierlab.notebook.run import OpenedRun
+from tierlab.report import build
+from tierlab.tables.schemas import INSTANTS, TABLES
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two trials, the second of which failed before its first request."""
+    folder = tmp_path_factory.mktemp("runs") / "threads"
+    first, second = folder / "001", folder / "002"
+    first.mkdir(parents=True)
+    second.mkdir()
+    shape = made_run.Shape(requests=2_000, users=300, seed=3)
+    made_run.make(first, shape, {"factors": {"load.users": 300}})
+    failed = {"state": "failed", "error": "httpd did not start"}
+    made_run.manifest(trial="002", factors={"load.users": 600}, phases=[], exit=failed).write(
+        second
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(experiment: Path) -> OpenedRun:
+    return tierlab.open(experiment / "001")
+
+
+def test_a_moment_has_a_timestamp_in_utc_beside_its_nanoseconds(
+    run: OpenedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+
+    frame = run.requests.order_by("end_ns").limit(1).execute()
+
+    assert str(frame.end_time.dtype) == "datetime64[us, UTC]"
+    expected = datetime.fromtimestamp(frame.end_ns[0] // 10**9, UTC).replace(tzinfo=None)
+    assert frame.end_time[0].tz_localize(None).floor("s") == pd.Timestamp(expected)
+
+
+def test_rows_of_a_view_are_what_they_were(run: OpenedRun) -> None:
+    (first,) = run.connect().execute("SELECT * FROM cpu LIMIT 1").fetchall()
+
+    assert len(first) == len(TABLES["cpu"].names)
+
+
+def test_every_column_that_holds_a_moment_has_one_and_no_duration_has() -> None:
+    moments = {name for schema in TABLES.values() for name in schema.names} & INSTANTS.keys()
+    durations = {
+        name
+        for schema in TABLES.values()
+        for name in schema.names
+        if name.endswith("_ns") and name not in INSTANTS
+    }
+
+    assert moments == INSTANTS.keys()
+    assert durations == {
+        *("dt_ns", "duration_ns", "read_time_ns", "write_time_ns", "run_ns", "wait_ns"),
+        *("cpu_ns", "throttled_ns", "poll_ns", "row_lock_time_ns"),
+    }
+
+
+def test_tab_completes_the_tables_that_are_there(run: OpenedRun, experiment: Path) -> None:
+    assert {"requests", "visits", "cpu", "summary", "findings", "manifest"} <= set(dir(run))
+    assert "requests" not in dir(tierlab.open(experiment / "002"))
+
+
+def figures(run: OpenedRun) -> tuple[object, ...]:
+    """Some that are the same to the last digit each time they are computed."""
+    found = run.summary.responses
+    return found.count, found.time.p50_s, found.time.max_s, [each.words for each in run.findings]
+
+
+def test_figures_and_findings_are_those_of_the_report(run: OpenedRun) -> None:
+    computed = figures(run)
+    report = build(run.path)
+    stored = tierlab.open(run.path)
+
+    assert computed == figures(stored)
+    assert (stored.summary, stored.diagnosis) == (report.summary, report.diagnosis)
+    assert stored.findings == report.diagnosis.findings != []
+
+
+def test_figures_of_another_version_are_computed_anew(run: OpenedRun) -> None:
+    build(run.path)
+    expected = figures(tierlab.open(run.path))
+    (run.path / "summary.json").write_text('{"format": 0}')
+
+    assert figures(tierlab.open(run.path)) == expected
+
+
+def test_it_shows_itself_with_its_answer_and_escapes_what_comes_from_outside(
+    run: OpenedRun, tmp_path: Path
+) -> None:
+    shown = run._repr_html_()
+    made_run.manifest(question="<script>alert(1)</script>", phases=[]).write(tmp_path)
+
+    assert "requests/s" in shown
+    assert run.findings[0].words.partition("'")[0] in shown
+    assert "<script>" not in tierlab.open(tmp_path)._repr_html_()
+
+
+def test_a_run_that_cannot_be_analysed_shows_why(tmp_path: Path) -> None:
+    made_run.manifest().write(tmp_path)
+    (tmp_path / "requests.parquet").write_text("no parquet")
+
+    assert "cannot be read as Parquet" in tierlab.open(tmp_path)._repr_html_()
+
+
+def test_an_experiment_is_one_frame_of_factors_figures_and_findings(
+    experiment: Path, run: OpenedRun
+) -> None:
+    frame = tierlab.open_experiment(experiment)
+
+    assert list(frame.trial) == ["001", "002"]
+    assert list(frame.state) == ["done", "failed"]
+    assert list(frame["load.users"]) == [300, 600]
+    found = run.summary.responses
+    assert (frame.throughput[0], frame.p99_s[0]) == (found.throughput, found.time.p99_s)
+    assert frame.cause[0] == run.findings[0].cause
+    assert frame[["throughput", "p50_s", "p99_s", "very_long", "cause"]].isna().all(axis=1)[1]
+    assert frame.error[1] == "httpd did not start"
+
+
+def test_a_folder_without_trials_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no run folders; name an experiment's folder"):
+        tierlab.open_experiment(tmp_path)
