@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from tierlab.errors import UserError
 from tierlab.report.index import write_index
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two experiments: one of three trials, of which one failed, and one of a single trial."""
+    tmp_path = tmp_path_factory.mktemp("runs")
     for number, (threads, state) in enumerate(((10, "done"), (50, "failed"), (50, "done")), 1):
         run_folder(
             tmp_path / f"pools/00{number}",
@@ -28,6 +30,15 @@ def runs(tmp_path: Path) -> Path:
         )
     run_folder(tmp_path / "alone/001", 4_000_000, experiment="alone")
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def runs(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, listed before: each trial has its report."""
+    copy = tmp_path_factory.mktemp("listed") / "runs"
+    shutil.copytree(made, copy)
+    listed(copy)
+    return copy
 
 
 def listed(*arguments: str | Path) -> str:
@@ -50,7 +61,6 @@ def test_every_trial_is_a_line_with_its_end_levels_and_figures(runs: Path) -> No
         ["003", "done"],
     ]
     assert trials[1][2:7] == ["10", '"<b>"', "50", "4.5", "ms"]
-    assert str(runs / "index.html") in said
 
 
 def test_json_has_a_line_for_each_trial(runs: Path) -> None:
@@ -70,7 +80,6 @@ def test_json_has_a_line_for_each_trial(runs: Path) -> None:
 
 
 def test_the_page_shows_trials_side_by_side_and_loads_nothing(runs: Path) -> None:
-    listed(runs)
     page = (runs / "index.html").read_text(encoding="utf-8")
 
     assert page.count('class="state done"') == 3
@@ -88,14 +97,16 @@ def test_an_experiment_s_folder_has_a_page_of_its_own(runs: Path) -> None:
     assert 'href="002/report.html"' in (runs / "pools" / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_trial_without_a_report_says_so_and_shows_no_figures(runs: Path) -> None:
-    page = write_index(runs).read_text(encoding="utf-8")
+def test_a_trial_without_a_report_says_so_and_shows_no_figures(made: Path) -> None:
+    page = write_index(made).read_text(encoding="utf-8")
 
     assert page.count("not measured") == 4 * 4
-    assert f"tierlab report {runs}/pools/001" in page
+    assert f"tierlab report {made}/pools/001" in page
 
 
-def test_a_run_that_cannot_be_read_does_not_hide_the_others(runs: Path) -> None:
+def test_a_run_that_cannot_be_read_does_not_hide_the_others(made: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    shutil.copytree(made, runs)
     (runs / "pools/001/manifest.json").write_text("{")
     (runs / "pools/003/requests.parquet").write_text("no parquet")
 
@@ -111,3 +122,12 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(runs: Path) -> None:
 def test_a_folder_without_runs_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no run folders; `tierlab run FILE` makes some"):
         listed(tmp_path)
+
+
+def test_a_report_s_json_has_the_findings_and_the_folder(runs: Path) -> None:
+    result = RUNNER.invoke(app, ["report", str(runs / "alone/001"), "--json"])
+
+    found = json.loads(result.stdout)
+    assert found["folder"] == str(runs / "alone/001")
+    assert (found["verdict"], found["findings"]) == ("nothing abnormal", [])
+    assert found["responses"]["count"] == 1000

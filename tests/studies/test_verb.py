@@ -16,6 +16,7 @@ from tests.studies.made_studies import transient
 from tierlab.cli.main import app
 from tierlab.cli.study import find
 from tierlab.errors import UserError
+from tierlab.installation import STUDIES
 from tierlab.studies.published import beside, load
 
 TABLE = """
@@ -53,6 +54,19 @@ def published(folder: Path, **changes: str) -> Path:
     words = {"title": "T", "measure": "clusters", "agrees": "least = 1"} | changes
     beside(experiment).write_text(TABLE.format(**words), encoding="utf-8")
     return experiment
+
+
+def test_without_a_name_the_studies_are_listed() -> None:
+    said = invoke()
+    listed = [json.loads(line) for line in invoke("--json").splitlines()]
+
+    assert [each["study"] for each in listed] == sorted(
+        each.name.removesuffix(".published.toml") for each in STUDIES.glob("*.published.toml")
+    )
+    for each in listed:
+        assert each["study"] in said.splitlines()
+        assert f"  {each['question']} (" in said
+        assert each["paper"]["title"] in said
 
 
 def test_the_json_has_a_row_for_every_claim(run: Path) -> None:

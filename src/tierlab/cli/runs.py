@@ -55,9 +55,13 @@ def list_runs(
                 typer.echo(each.model_dump_json())
         elif listed:
             console.print(_table(experiment, listed))
-    page = write_index(folder)
-    if not json:
-        console.print(Text(printable(str(page)), style="dim"), soft_wrap=True)
+    try:
+        page = write_index(folder)
+    except UserError as error:
+        # A folder of somebody else's can be listed all the same.
+        errors.print(str(error), markup=False)
+    else:
+        errors.print(Text(printable(str(page)), style="dim"))
 
 
 def _complete(run: Path) -> None:

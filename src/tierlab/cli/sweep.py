@@ -56,10 +56,9 @@ def run_trials(asked: Experiment, runs: Path, show: Show, *, resume: bool = Fals
         for plan in left:
             sweep.run(plan)
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted between two trials; {GO_ON}.") from None
+        raise Interrupted(f"interrupted; {GO_ON}.") from None
     finally:
         sweep.compare_watched()
-        sweep.renew_index()
     sweep.conclude()
     return [sweep.folders[plan.trial] for plan in plans]
 
@@ -96,7 +95,8 @@ class _Sweep:
             self.say(f"trial {int(plan.trial)} of {self.count} failed: {error}")
         else:
             self._count(plan, folder.path, summary)
-        self.renew_index()
+        finally:
+            self._renew_index()
 
     def _lived(self, plan: TrialPlan, folder: RunFolder) -> Summary:
         with progress_on(self.errors) as progress:
@@ -127,7 +127,7 @@ class _Sweep:
             build(folder)
             self.say(f"{folder}: {ratio:.1%} of the throughput of the unwatched trials")
 
-    def renew_index(self) -> None:
+    def _renew_index(self) -> None:
         """Show all trials side by side; that it cannot be written fails no trial."""
         try:
             write_index(self.runs)
