@@ -1,6 +1,7 @@
 #!/bin/sh
 # First program of a guest: from the kernel's first file system to a root that takes commands.
-# The kernel hands its unknown parameters on as environment variables; see guest_words.py.
+# It does what is the same for all guests, so that one may be restored as another: what this one is,
+# and has of its own, configure.sh is told once the agent runs.
 set -e
 
 mount -t devtmpfs dev /dev
@@ -8,15 +9,17 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 while read -r module; do insmod "/modules/$module"; done </modules/order
 
-# The image is the same for all guests: what one writes stays in its own memory.
-# Devices may come a moment after their drivers.
-wait_for() {
-    while [ ! -e "$1" ]; do sleep 0.05; done
-}
+# Devices may come a moment after their drivers. Xen's are called differently.
+until [ -n "$disk" ]; do
+    for each in /dev/vda /dev/xvda; do
+        if [ -e "$each" ]; then disk=$each; fi
+    done
+    [ -n "$disk" ] || sleep 0.05
+done
 
+# The image is the same for all guests: what one writes stays in its own memory.
 mkdir /image /written
-wait_for "/dev/${guest_disks}a"
-mount -t erofs -o ro "/dev/${guest_disks}a" /image
+mount -t erofs -o ro "$disk" /image
 mount -t tmpfs written /written
 mkdir /written/files /written/work
 mount -t overlay -o lowerdir=/image,upperdir=/written/files,workdir=/written/work root /root
@@ -40,37 +43,8 @@ for group in "$groups" "$groups/tierlab"; do
     done
 done
 
-hostname "$guest_name"
 echo "127.0.0.1 localhost" >/root/etc/hosts
 ip link set lo up
-if [ -n "$guest_address" ]; then
-    wait_for /root/sys/class/net/eth0
-    ip address add "$guest_address" dev eth0
-    ip link set eth0 up
-    ip route add default via "$guest_gateway"
-fi
-
-mkdir -p "/root$guest_folder" /root/disk
-if [ -n "$guest_disk" ]; then
-    wait_for "/root/dev/${guest_disks}b"
-    # Else the kernel writes to it by itself for a while, which would be measured too.
-    mount -t ext4 -o noinit_itable "/root/dev/${guest_disks}b" /root/disk
-fi
-if [ "$guest_disk" = . ]; then
-    # All of the folder: nothing of the host's stays mounted, since that could not move with it.
-    mkdir -p /root/disk/folder/.stage
-    chown "$guest_user" /root/disk/folder
-    chmod 750 /root/disk/folder
-    mount --bind /root/disk/folder "/root$guest_folder"
-else
-    mount -t 9p -o "trans=$guest_bus,version=9p2000.L,msize=524288,cache=mmap" folder \
-        "/root$guest_folder"
-    for name in $(echo "$guest_disk" | tr , ' '); do
-        mkdir "/root/disk/$name"
-        chown "$guest_user" "/root/disk/$name"
-        mount --bind "/root/disk/$name" "/root$guest_folder/$name"
-    done
-fi
 
 ulimit -n 1048576
 ulimit -u unlimited

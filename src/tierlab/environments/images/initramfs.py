@@ -13,8 +13,8 @@ from tierlab.errors import UserError
 
 FOLDERS = ("bin", "dev", "modules", "proc", "root", "sys")
 APPLETS = (
-    *("cat", "chmod", "chown", "echo", "hostname", "insmod", "ip", "mkdir", "mount", "sh"),
-    *("sleep", "switch_root", "tr", "["),
+    *("cat", "chmod", "echo", "insmod", "ip", "mkdir", "mount", "sh", "sleep", "switch_root"),
+    "[",
 )
 """Programs of busybox that the first program calls."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.domain import DomainSpec, DomainStats, Move
 from tierlab.environments.guests.agent import GuestAgent
+from tierlab.environments.guests.configuration import Configuration
 from tierlab.environments.guests.disk import STAGE, WHOLE, WholeDisk, make_disk
 from tierlab.environments.guests.domain import USUAL_MEMORY, GuestDomain, check_seats, seats
 from tierlab.environments.guests.words import SHARE, link
@@ -48,6 +49,7 @@ class QemuDomain(GuestDomain):
         super().__init__(ground, spec)
         self._hypervisor = hypervisor
         self._machine: Machine | None = None
+        self._is_new = True
         if spec.moves:
             self._disk = WholeDisk(self.folder, (WHOLE,), self._as_root, SHARE)
 
@@ -68,6 +70,10 @@ class QemuDomain(GuestDomain):
                 f"{self.spec.name}: its guest does not answer after {BOOT_SECONDS:g} seconds; what"
                 f" its kernel said last: {machine.last_words()}"
             )
+        if self._is_new:
+            machine.keep()
+            self._configuration().apply(self._agent)
+            self._is_new = False
         if self.spec.placement != Placement():
             self.place(self.spec.placement)
 
@@ -88,8 +94,7 @@ class QemuDomain(GuestDomain):
         return group
 
     def _guest(self) -> Guest:
-        spec, hypervisor, user = self.spec, self._hypervisor, self._ground.user
-        assert user is not None  # nor without setpriv
+        spec, hypervisor = self.spec, self._hypervisor
         own = hypervisor.folder / spec.name
         return Guest(
             name=spec.name,
@@ -98,17 +103,28 @@ class QemuDomain(GuestDomain):
             accelerated=hypervisor.accelerated,
             memory=spec.placement.memory or USUAL_MEMORY,
             shared=self.folder / STAGE if spec.moves else self.folder,
-            folder=self.folder,
             socket=Path("/run", f"{spec.name}.agent"),
             console=own.with_name(f"{spec.name}.console"),
-            user=user.pw_uid,
+            monitor=own.with_name(f"{spec.name}.monitor"),
             token=self._ground.ledger.token,
             vcpus=spec.vcpus or 1,
             topology=spec.topology,
             link=None if spec.address is None else link(spec.address),
             disk=own.with_name(f"{spec.name}.disk") if self._disk.names else None,
+        )
+
+    def _configuration(self) -> Configuration:
+        spec, user = self.spec, self._ground.user
+        assert user is not None  # `probe` refuses a machine without setpriv
+        return Configuration(
+            name=spec.name,
+            folder=self.folder,
+            user=user.pw_uid,
+            bus="virtio",
+            disk="/dev/vdb",
             disk_folders=tuple(self._disk.names),
-            sysctls=hypervisor.sysctls,
+            link=None if spec.address is None else link(spec.address),
+            sysctls=self._hypervisor.sysctls,
         )
 
     def destroy(self) -> None:

@@ -20,6 +20,8 @@ from tierlab.environments.process import Identity, identify, is_alive
 from tierlab.environments.qemu.hosts import Hosts
 from tierlab.environments.qemu.migration import last_move, move, state_file
 from tierlab.environments.qemu.xml import Guest, document
+from tierlab.environments.snapshots.monitor import MonitorError
+from tierlab.environments.snapshots.shelf import Snapshot, snapshot, unkept, unusable
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list
 from tierlab.machine.mapping import HOSTS
@@ -43,18 +45,49 @@ class Machine:
         self._daemon = hosts.daemon(self.host)
         self._ledger = ledger
         self._process: Identity | None = None
+        self.restored = False
+        """Whether it came from a snapshot."""
 
     def start(self, group: Group) -> None:
-        """Make it, in the domain's control group before it executes anything."""
-        name = self.guest.identity
+        """Make it, in the domain's control group before it executes anything.
+
+        It is restored if there is a snapshot of its shape, and else boots.
+        """
+        self._ledger.add("guest", name=self.guest.identity)
+        kept = self._snapshot
+        if kept.exists():
+            self._make(group, restored=True)
+            try:
+                kept.restore(self.guest.monitor)
+            except (MonitorError, OSError) as error:
+                unusable(kept, error)
+                self._daemon.virsh("destroy", self.guest.identity)
+                self.wait_forgotten()
+            else:
+                self.restored = True
+                return
+        self._make(group, restored=False)
+        self._daemon.virsh("resume", self.guest.identity)
+
+    def _make(self, group: Group, *, restored: bool) -> None:
         described = self.guest.console.with_suffix(".xml")
-        described.write_text(document(self.guest))
-        self._ledger.add("guest", name=name)
+        described.write_text(document(self.guest, restored=restored))
         self._daemon.virsh("create", str(described), "--paused")
         pid = int(self._state(".pid").read_text())
         self._process = identify(pid)
         _enter(group, pid)
-        self._daemon.virsh("resume", name)
+
+    def keep(self) -> None:
+        """Take a snapshot for others of its shape, once it has booted."""
+        if not self.restored:
+            try:
+                self._snapshot.take(self.guest.monitor, self._ledger)
+            except (MonitorError, OSError, UserError) as error:
+                unkept(error)
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        return snapshot(self.guest.image, self.guest.shape())
 
     def move(self, host: str, group: Group) -> Move:
         """Have it go on at another host, in the domain's control group there as well."""

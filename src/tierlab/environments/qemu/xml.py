@@ -5,13 +5,12 @@ Source: https://libvirt.org/formatdomain.html. The kernel is loaded by the hyper
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from tierlab.environments.domain import Topology
-from tierlab.environments.guests.words import CHANNEL, SHARE, Link, Told
+from tierlab.environments.guests.words import CHANNEL, KERNEL_WORDS, SHARE, Link
 from tierlab.environments.images.image import Image
 from tierlab.environments.process import TOKEN
 
@@ -37,14 +36,12 @@ class Guest:
     """Bytes."""
     shared: Path
     """A folder that the guest may mount: its own, or where files wait that go there."""
-    folder: Path
-    """Its own, at the same path in the guest."""
     socket: Path
     """Where the hypervisor is to listen for who talks to the guest's agent, as libvirt sees it."""
     console: Path
     """The file for what the kernel says."""
-    user: int
-    """User id of its programs."""
+    monitor: Path
+    """Where the hypervisor is to listen for who keeps or restores its state."""
     token: str
     """The ledger's: in the hypervisor's environment."""
     vcpus: int = 1
@@ -52,13 +49,26 @@ class Guest:
     link: Link | None = None
     disk: Path | None = None
     """An ext4 file system of the guest's own."""
-    disk_folders: tuple[str, ...] = ()
-    """Which folders in `folder` lie on it."""
-    sysctls: Mapping[str, int] = field(default_factory=dict)
+
+    def shape(self) -> str:
+        """All that a guest restored from another's snapshot has to have in common with that.
+
+        Its hardware address is told to the guest: see configure.sh.
+        """
+        nobody = Path("guest")
+        alike = replace(
+            self,
+            **{name: "guest" for name in ("name", "identity", "token")},
+            **{name: nobody for name in ("shared", "socket", "console", "monitor")},
+            image=Image(nobody),
+            link=self.link and replace(self.link, address="", mac=""),
+            disk=self.disk and nobody,
+        )
+        return document(alike, restored=False)
 
 
-def document(guest: Guest) -> str:
-    """Write its XML document."""
+def document(guest: Guest, *, restored: bool) -> str:
+    """Write its XML document; one that is restored waits for its state."""
     domain = ET.Element("domain", type="kvm" if guest.accelerated else "qemu")
     _text(domain, "name", guest.identity)
     _text(domain, "memory", str(guest.memory), unit="b")
@@ -67,7 +77,7 @@ def document(guest: Guest) -> str:
     _text(boot, "type", "hvm", arch="x86_64", machine="pc")
     _text(boot, "kernel", str(guest.image.kernel))
     _text(boot, "initrd", str(guest.image.initramfs))
-    _text(boot, "cmdline", " ".join(_kernel_words(guest)))
+    _text(boot, "cmdline", " ".join(("console=ttyS0", *KERNEL_WORDS)))
     features = ET.SubElement(domain, "features")
     ET.SubElement(features, "acpi")
     ET.SubElement(features, "apic")
@@ -75,7 +85,7 @@ def document(guest: Guest) -> str:
     for event in ("on_poweroff", "on_reboot", "on_crash"):
         _text(domain, event, "destroy")
     _add_devices(domain, guest)
-    _add_token(domain, guest)
+    _add_particulars(domain, guest, restored=restored)
     return ET.tostring(domain, encoding="unicode")
 
 
@@ -85,21 +95,6 @@ def elsewhere(document: str, port: str) -> str:
     for target in domain.iterfind("devices/interface/target"):
         target.set("dev", port)
     return ET.tostring(domain, encoding="unicode")
-
-
-def _kernel_words(guest: Guest) -> list[str]:
-    told = Told(
-        name=guest.name,
-        console="ttyS0",
-        disks="vd",
-        bus="virtio",
-        folder=guest.folder,
-        user=guest.user,
-        disk_folders=guest.disk_folders,
-        link=guest.link,
-        sysctls=guest.sysctls,
-    )
-    return told.words()
 
 
 def _add_processor(domain: ET.Element, guest: Guest) -> None:
@@ -151,8 +146,14 @@ def _add_devices(domain: ET.Element, guest: Guest) -> None:
     ET.SubElement(devices, "memballoon", model="virtio")
 
 
-def _add_token(domain: ET.Element, guest: Guest) -> None:
+def _add_particulars(domain: ET.Element, guest: Guest, *, restored: bool) -> None:
+    """What libvirt has no words for."""
     command = ET.SubElement(domain, f"{{{NAMESPACE}}}commandline")
+    arguments = ["-qmp", f"unix:{guest.monitor},server=on,wait=off"]
+    if restored:
+        arguments += ["-incoming", "defer"]
+    for argument in arguments:
+        ET.SubElement(command, f"{{{NAMESPACE}}}arg", value=argument)
     ET.SubElement(command, f"{{{NAMESPACE}}}env", name=TOKEN, value=guest.token)
 
 

@@ -8,15 +8,16 @@ from dataclasses import replace
 from tierlab.environments.capability import Capability
 from tierlab.environments.domain import DomainSpec, DomainStats, Topology
 from tierlab.environments.guests.agent import GuestAgent
+from tierlab.environments.guests.configuration import Configuration
 from tierlab.environments.guests.domain import USUAL_MEMORY, GuestDomain, check_seats, seats
 from tierlab.environments.guests.process import GuestProcess
-from tierlab.environments.guests.words import Told, link
+from tierlab.environments.guests.words import KERNEL_WORDS, link
 from tierlab.environments.native.host_domain import Ground, HostDomain
 from tierlab.environments.placement import Placement, listed
 from tierlab.environments.xen import toolstack as xen_toolstack
 from tierlab.environments.xen.host import XenHost
 from tierlab.environments.xen.machine import NEAR, PUS, ROOT_DEVICE, Seat
-from tierlab.environments.xen.toolstack import MIB, Description, Kernel, Seen
+from tierlab.environments.xen.toolstack import DISK, MIB, Description, Kernel, Seen
 from tierlab.errors import UserError
 
 BOOT_SECONDS = 180.0
@@ -56,6 +57,7 @@ class XenDomain(GuestDomain):
         self._seat: Seat | None = None
         self._keeper: GuestProcess | None = None
         """What made the domain, and carries its console."""
+        self._is_new = True
 
     def boot(self) -> None:
         """Have the domain made; the first of a trial waits for the host to be up."""
@@ -94,6 +96,9 @@ class XenDomain(GuestDomain):
                     f"{self.spec.name}: its domain does not answer after {BOOT_SECONDS:g} seconds;"
                     " use fewer servers, or a machine that is less busy."
                 )
+        if self._is_new:
+            self._configuration().apply(self._agent_here())
+            self._is_new = False
         if self.spec.placement != Placement():
             self.place(replace(self.spec.placement, nodes=None))
             self.verify(self.spec.placement)
@@ -102,27 +107,15 @@ class XenDomain(GuestDomain):
         """None: no process of this host's is the domain's alone."""
 
     def _description(self, seat: Seat) -> Description:
-        spec, host, user = self.spec, self._host, self._ground.user
-        assert user is not None  # `probe` refuses a machine without setpriv
+        spec, host = self.spec, self._host
         placement, end = spec.placement, None if spec.address is None else link(spec.address)
-        told = Told(
-            name=spec.name,
-            console="hvc0",
-            disks="xvd",
-            bus="xen",
-            folder=self.folder,
-            user=user.pw_uid,
-            disk_folders=spec.disk,
-            link=end,
-            sysctls=host.sysctls,
-        )
         # Xen takes a domain's memory from the nodes of the PUs that it is built on.
         built_on = placement.pus
         if placement.nodes is not None:
             built_on = frozenset[int]().union(*(NEAR[node] for node in placement.nodes))
         memory = placement.memory or USUAL_MEMORY
         return Description(
-            kernel=Kernel(spec.name, memory, self._vcpus, told.words()),
+            kernel=Kernel(spec.name, memory, self._vcpus, ("console=hvc0", *KERNEL_WORDS)),
             built_on=built_on,
             folder=self.folder,
             root=ROOT_DEVICE,
@@ -130,6 +123,20 @@ class XenDomain(GuestDomain):
             disk=seat.device if spec.disk else None,
             bridge=None if end is None else seat.wire,
             mac=None if end is None else end.mac,
+        )
+
+    def _configuration(self) -> Configuration:
+        spec, user = self.spec, self._ground.user
+        assert user is not None  # `probe` refuses a machine without setpriv
+        return Configuration(
+            name=spec.name,
+            folder=self.folder,
+            user=user.pw_uid,
+            bus="xen",
+            disk=f"/dev/{DISK}",
+            disk_folders=spec.disk,
+            link=None if spec.address is None else link(spec.address),
+            sysctls=self._host.sysctls,
         )
 
     @property

@@ -15,6 +15,7 @@ from tierlab.environments.addresses import BRIDGED
 from tierlab.environments.files import make_folder
 from tierlab.environments.guests import process as guest_process
 from tierlab.environments.guests.agent import AgentSilentError, GuestAgent
+from tierlab.environments.guests.configuration import Configuration
 from tierlab.environments.guests.disk import SIZE
 from tierlab.environments.guests.process import GuestProcess
 from tierlab.environments.guests.remote_process import SHELL
@@ -23,6 +24,8 @@ from tierlab.environments.launching import last_words, launch_program
 from tierlab.environments.native.host_domain import Ground
 from tierlab.environments.network.netns import Namespace
 from tierlab.environments.process import POLL_SECONDS, Launch, Process
+from tierlab.environments.snapshots.monitor import MonitorError
+from tierlab.environments.snapshots.shelf import snapshot, unkept, unusable
 from tierlab.environments.xen.machine import DESCRIPTION, Seat, XenMachine
 from tierlab.environments.xen.toolstack import DISK, LOOK, Seen, looked
 from tierlab.errors import UserError
@@ -76,15 +79,22 @@ class XenHost:
             with seat.disk.open("wb") as file:
                 file.truncate(SIZE)
         assert ground.namespace is not None  # `probe` refuses a machine without
-        _make_wires(ground.namespace, self._free)
-        self._process = self._launch(ground.namespace)
-
-    def _launch(self, namespace: Namespace) -> Process:
-        ground, image = self._ground, self.machine.image
         assert ground.hierarchy is not None  # nor without these
-        groups = ground.hierarchy.make(ground.ledger, "xen").entrances()
+        _make_wires(ground.namespace, self._free)
+        self._groups = ground.hierarchy.make(ground.ledger, "xen").entrances()
+        self._snapshot = snapshot(image, self.machine.shape())
+        self._restored = self._snapshot.exists()
+        self._process = self._launch()
+
+    def _launch(self) -> Process:
+        ground, machine = self._ground, self.machine
+        assert ground.namespace is not None  # see `__init__`
         launch = Launch(
-            self.machine.command(), ground.ledger.token, groups, namespace.entry, cwd=image.folder
+            machine.command(restored=self._restored),
+            ground.ledger.token,
+            self._groups,
+            ground.namespace.entry,
+            cwd=machine.image.folder,
         )
         with self._log.open("ab") as log:
             return launch_program(ground.ledger, launch, log.fileno(), STDOUT)
@@ -98,19 +108,50 @@ class XenHost:
         """Wait until it takes commands; `UserError` if it does not, or is another machine."""
         if self._agent is not None:
             return
-        deadline = time.monotonic() + BOOT_SECONDS
-        while (agent := self._call()) is None:
-            self._check_alive(deadline)
-            time.sleep(POLL_SECONDS)
-        while not agent.answers(ASK_SECONDS):
-            self._check_alive(deadline)
-        self._agent = agent
+        if self._restored:
+            self._restore()
+        self._agent = self._greeted()
+        if not self._restored:
+            self._begin()
+            self._keep()
+        Configuration(
+            name="xen", folder=self._ground.work, user=0, bus="virtio", disk=""
+        ).apply(self._agent)
+
+    def _restore(self) -> None:
+        """Have the state of one that was up, or boot."""
+        try:
+            self._snapshot.restore(self.machine.monitor)
+        except (MonitorError, OSError) as error:
+            unusable(self._snapshot, error)
+            self._process.stop(0.0)
+            self._restored = False
+            self._process = self._launch()
+
+    def _begin(self) -> None:
+        """Start Xen's toolstack."""
         found = described(self.run(_START))
         if found != DESCRIPTION:
             raise UserError(
                 f"system.environment: the host for Xen is to be '{DESCRIPTION}', and Xen says that"
                 f" it is '{found}'; build its image anew, and say so to Tierlab's authors."
             )
+
+    def _keep(self) -> None:
+        try:
+            self._snapshot.take(self.machine.monitor, self._ground.ledger)
+        except (MonitorError, OSError, UserError) as error:
+            unkept(error)
+
+    def _greeted(self) -> GuestAgent:
+        """Domain 0's agent, which answers."""
+        deadline = time.monotonic() + BOOT_SECONDS
+        while (agent := self._call()) is None:
+            self._check_alive(deadline)
+            time.sleep(POLL_SECONDS)
+        while not agent.answers(ASK_SECONDS):
+            self._check_alive(deadline)
+        return agent
 
     def _call(self) -> GuestAgent | None:
         """Talk to domain 0's agent; None while the emulator does not listen yet."""

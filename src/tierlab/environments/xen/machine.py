@@ -10,10 +10,10 @@ Source: qemu-system-x86_64(1); Xen's parameters: docs/misc/xen-command-line.pand
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tierlab.environments.guests.words import CHANNEL, SHARE, Told
+from tierlab.environments.guests.words import CHANNEL, KERNEL_WORDS, SHARE
 from tierlab.environments.images.image import Image
 
 EMULATOR = "qemu-system-x86_64"
@@ -113,12 +113,18 @@ class XenMachine:
         """All of them."""
         return [Seat(number, self.folder) for number in range(1, SEATS + 1)]
 
-    def command(self) -> list[str]:
-        """The command that runs it, in the image's folder."""
-        told = Told(
-            name="xen", console="hvc0", disks="vd", bus="virtio", folder=self.shared, user=0
-        )
-        kernel = f"{self.image.bare_kernel.name} {' '.join(told.words())}"
+    @property
+    def monitor(self) -> Path:
+        """Where QEMU listens for who keeps or restores its state."""
+        return self.folder / "host.monitor"
+
+    def shape(self) -> str:
+        """All that a machine restored from another's snapshot has in common with that."""
+        return " ".join(replace(self, shared=Path("shared"), folder=Path("folder")).command())
+
+    def command(self, *, restored: bool = False) -> list[str]:
+        """The command that runs it, in the image's folder; one restored waits for its state."""
+        kernel = " ".join((self.image.bare_kernel.name, "console=hvc0", *KERNEL_WORDS))
         return [
             *(EMULATOR, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             # Xen does not boot with these of the most that QEMU emulates.
@@ -133,6 +139,8 @@ class XenMachine:
             *("-device", f"virtio-9p-pci,fsdev=share,mount_tag={SHARE}"),
             *_disk("root", Path(self.image.root.name), "readonly=on"),
             *(word for seat in self.seats for word in _seat(seat)),
+            *("-qmp", f"unix:{self.monitor},server=on,wait=off"),
+            *(("-incoming", "defer") if restored else ()),
         ]
 
 
