@@ -74,8 +74,8 @@ def test_each_image_is_listed_with_what_it_is_for_the_last_used_first() -> None:
     old, new = built(OLD, used=86_400), built(GUEST, used=2 * 86_400)
     said = [" ".join(line.split()) for line in image_verb("list").stdout.splitlines()[1:]]
     assert said == [
-        f"{new.name} guest 3 KiB 1970-01-03 00:00 UTC",
-        f"{old.name} another version 3 KiB 1970-01-02 00:00 UTC",
+        f"{new.name} guest 0 3 KiB 1970-01-03 00:00 UTC",
+        f"{old.name} another version 0 3 KiB 1970-01-02 00:00 UTC",
     ]
     found = json.loads(image_verb("list", "--json").stdout)
     assert [(each["for"], each["bytes"], each["in_use"]) for each in found] == [

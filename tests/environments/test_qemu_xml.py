@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -24,10 +25,9 @@ PLAIN = Guest(
     accelerated=False,
     memory=1 << 30,
     shared=Path("/trial/db.1"),
-    folder=Path("/trial/db.1"),
     socket=Path("/run/db.1.agent"),
     console=Path("/trial/db.1.console"),
-    user=65534,
+    monitor=Path("/trial/db.1.monitor"),
     token="a token",
 )
 RICH = replace(
@@ -36,8 +36,6 @@ RICH = replace(
     topology=Topology(sockets=2, numa=True),
     link=link("10.0.4.1"),
     disk=Path("/trial/db.1.disk"),
-    disk_folders=("data",),
-    sysctls={"net.ipv4.tcp_retries2": 5},
 )
 
 
@@ -66,7 +64,7 @@ def as_it_runs(described: str, folder: Path, *commands: str) -> ET.Element:
 
 @pytest.mark.parametrize("guest", [PLAIN, RICH], ids=["plain", "rich"])
 def test_libvirt_keeps_all_that_is_described(guest: Guest, tmp_path: Path) -> None:
-    described = document(guest)
+    described = document(guest, restored=False)
     found, asked = as_it_runs(described, tmp_path), ET.fromstring(described)
     for what in ("os", "cpu", "devices/disk", "devices/filesystem", "devices/interface"):
         pairs = zip(found.iterfind(what), asked.iterfind(what), strict=True)
@@ -97,13 +95,13 @@ def sizes(element: ET.Element) -> set[tuple[str, str | None, str]]:
 
 def test_memory_given_back_is_what_the_description_says_then(tmp_path: Path) -> None:
     command = f"setmem {PLAIN.identity} {256 << 10} --live"
-    assert as_it_runs(document(PLAIN), tmp_path, command).findtext("currentMemory") == str(
-        256 << 10
-    )
+    assert as_it_runs(document(PLAIN, restored=False), tmp_path, command).findtext(
+        "currentMemory"
+    ) == str(256 << 10)
 
 
 def test_elsewhere_only_the_ports_name_differs(tmp_path: Path) -> None:
-    here = document(RICH)
+    here = document(RICH, restored=False)
     found, before = (as_it_runs(each, tmp_path) for each in (elsewhere(here, "db.1-1"), here))
     assert flat(found) - flat(before) - {("uuid", None, found.findtext("uuid") or "")} == {
         ("target", "dev", "db.1-1")
@@ -111,6 +109,39 @@ def test_elsewhere_only_the_ports_name_differs(tmp_path: Path) -> None:
 
 
 def test_it_is_a_judge_that_refuses(tmp_path: Path) -> None:
-    impossible = document(RICH).replace('bus="virtio"', 'bus="omnibus"')
+    impossible = document(RICH, restored=False).replace('bus="virtio"', 'bus="omnibus"')
     with pytest.raises(AssertionError, match="omnibus"):
         told(impossible, tmp_path)
+
+
+def test_guests_of_one_shape_differ_in_what_they_are_told_alone() -> None:
+    other = replace(
+        RICH,
+        name="app.1",
+        identity="tierlab-y-1-app.1",
+        image=Image(Path("/same/elsewhere")),
+        shared=Path("/y/app.1"),
+        socket=Path("/run/app.1.agent"),
+        console=Path("/y/app.1.console"),
+        monitor=Path("/y/app.1.monitor"),
+        token="another token",
+        link=link("10.0.2.1"),
+        disk=Path("/y/app.1.disk"),
+    )
+    assert other.shape() == RICH.shape()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"memory": 2 << 30},
+        {"vcpus": 2},
+        {"topology": Topology(sockets=2)},
+        {"link": None},
+        {"disk": None},
+        {"accelerated": True},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_guest_of_another_shape_is_not_restored_from_it(change: dict[str, Any]) -> None:
+    assert replace(RICH, **change).shape() != RICH.shape()

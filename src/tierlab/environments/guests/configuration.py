@@ -48,7 +48,9 @@ class Configuration:
         try:
             done = agent.run([SHELL, "-c", _CONFIGURE], SECONDS, self._variables())
         except AgentSilentError as error:
-            raise UserError(f"{self.name}: its guest does not answer any more ({error}).") from error
+            raise UserError(
+                f"{self.name}: its guest does not answer any more ({error})."
+            ) from error
         if done is None or done.status != 0:
             said = f"no end within {SECONDS:g} seconds" if done is None else done.stderr.strip()
             raise UserError(f"{self.name}: its guest cannot be configured: {said}.")

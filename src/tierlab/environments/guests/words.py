@@ -1,4 +1,4 @@
-"""What guests, and those who start them, have to call alike: kernel parameters, ports, addresses."""
+"""What guests and those who start them call alike: kernel parameters, ports, addresses."""
 
 from __future__ import annotations
 

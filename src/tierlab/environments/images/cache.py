@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from tierlab.environments.images.image import RECIPES, Image, cache_folder, find, unbuilt
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.removal import remove_listed
+from tierlab.environments.snapshots import shelf
 from tierlab.errors import UserError
 
 _HELD: list[int] = []
@@ -27,7 +28,9 @@ class Kept:
     image: Image
     names: tuple[str, ...]
     size: int
-    """Bytes."""
+    """Bytes, with its snapshots."""
+    snapshots: int
+    """How many machines that booted from it can be restored."""
     used: float
     """When a trial last took it, or it was built: seconds since the epoch."""
     held: bool
@@ -108,7 +111,8 @@ def _kept(image: Image) -> Kept:
     return Kept(
         image,
         tuple(name for name, recipe in RECIPES.items() if recipe.key == image.folder.name),
-        sum(path.stat().st_size for path in image.folder.iterdir()),
+        sum(path.stat().st_size for path in image.folder.rglob("*") if path.is_file()),
+        len(shelf.snapshots(image)),
         image.folder.stat().st_mtime,
         held,
     )

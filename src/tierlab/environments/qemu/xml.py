@@ -5,6 +5,7 @@ Source: https://libvirt.org/formatdomain.html. The kernel is loaded by the hyper
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -58,9 +59,14 @@ class Guest:
         nobody = Path("guest")
         alike = replace(
             self,
-            **{name: "guest" for name in ("name", "identity", "token")},
-            **{name: nobody for name in ("shared", "socket", "console", "monitor")},
+            name="guest",
+            identity="guest",
+            token="guest",
             image=Image(nobody),
+            shared=nobody,
+            socket=nobody,
+            console=nobody,
+            monitor=nobody,
             link=self.link and replace(self.link, address="", mac=""),
             disk=self.disk and nobody,
         )

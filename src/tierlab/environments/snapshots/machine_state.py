@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 
-from tierlab.environments.snapshots.monitor import Monitor, MonitorError
+from tierlab.environments.snapshots.monitor import Monitor
 
-COMPRESSION = "lz4"
+COMPRESSION: Literal["lz4"] = "lz4"
 """A machine that has just booted uses little of its memory, and a third of that remains."""
 SECONDS = 120.0
 PIECE = 4 << 20
@@ -53,7 +54,7 @@ def _receive(link: socket.socket, file: Path) -> None:
 
 
 def load(monitor: Monitor, channel: Path, file: Path) -> None:
-    """Give a machine that waits for one its state, and let it go on; `MonitorError` or OSError if it does not take it.
+    """Give a machine that waits its state, and let it go on; `MonitorError` or OSError if it fails.
 
     `channel` is where QEMU can make a socket.
     """

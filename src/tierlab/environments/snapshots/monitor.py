@@ -1,7 +1,7 @@
 """What QEMU is told, and asked, while it runs a machine.
 
-Source: QEMU's docs/interop/qmp-spec.rst: a line of JSON for a command, one for its answer, and lines
-for what happens in between.
+Source: QEMU's docs/interop/qmp-spec.rst: a line of JSON for a command, one for its answer, and
+lines for what happens in between.
 """
 
 from __future__ import annotations

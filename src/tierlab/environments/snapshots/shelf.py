@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +21,7 @@ from tierlab.environments.files import make_folder
 from tierlab.environments.images.image import Image
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.snapshots.machine_state import load, save
-from tierlab.environments.snapshots.monitor import Monitor, MonitorError
+from tierlab.environments.snapshots.monitor import Monitor
 from tierlab.machine.kernel_files import read_fields
 
 EMULATOR = "qemu-system-x86_64"
@@ -99,10 +98,15 @@ def made_by(image: Image) -> str:
     return _hash(image.record.read_text(), emulator(), *_processor())
 
 
+def snapshots(image: Image) -> list[Snapshot]:
+    """All that are kept of an image's machines."""
+    return [Snapshot(file) for file in sorted((image.folder / FOLDER).glob("[!.]*"))]
+
+
 def outdated(image: Image) -> list[Snapshot]:
-    """Those that nothing here restores any more."""
-    found = (image.folder / FOLDER).glob("[!.]*")
-    return [Snapshot(file) for file in found if not file.name.startswith(made_by(image))]
+    """Those that nothing here restores: another QEMU took them, or on another processor."""
+    mine = made_by(image)
+    return [each for each in snapshots(image) if not each.file.name.startswith(mine)]
 
 
 @cache

@@ -114,9 +114,9 @@ class XenHost:
         if not self._restored:
             self._begin()
             self._keep()
-        Configuration(
-            name="xen", folder=self._ground.work, user=0, bus="virtio", disk=""
-        ).apply(self._agent)
+        Configuration(name="xen", folder=self._ground.work, user=0, bus="virtio", disk="").apply(
+            self._agent
+        )
 
     def _restore(self) -> None:
         """Have the state of one that was up, or boot."""
