@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib.metadata import version
 
 import typer
@@ -43,6 +44,7 @@ def options(
 def main() -> None:
     """Run the command line; expected failures end in one sentence, status 2."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    warnings.formatwarning = lambda message, *_: f"tierlab: {message}\n"
     try:
         app(prog_name="tierlab")
     except Interrupted as interrupted:
