@@ -12,6 +12,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +33,13 @@ KERNEL = Recipe(
     modules=(*MODULES, "kvm-amd", "tun", "bridge"),
     init=Path(__file__).with_name("emulated_init.sh").read_text(),
 )
+
+BOOT_SECONDS = 600.0
+"""A guard only: a host is to boot in a few seconds, or some ten where this machine is busy."""
+SILENCE = 20
+POLL_SECONDS = 0.2
+NOTHING = -1
+"""Bytes of what a host has said whose command has not begun."""
 
 HELD = (sys.executable, "-m", held_vm.__name__)
 """Start of the command, so that KVM is switched on once."""
@@ -56,10 +64,12 @@ class EmulatedHost:
         self._folder = folder
         self._image = image_build.build(KERNEL, lambda _: None)
 
-    def run(
-        self, command: Sequence[str | Path], environment: Mapping[str, str], seconds: float
-    ) -> None:
-        """Boot, run it where the caller is, and power off; AssertionError if it fails."""
+    def run(self, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
+        """Boot, run it where the caller is, and power off; AssertionError if it fails.
+
+        It is to say something now and then: a host that is silent for `SILENCE` times as long as it
+        took to boot stands still.
+        """
         self.results.mkdir()
         names = {**environment, "PATH": SYSTEM_PATH, "HOME": str(Path.home())}
         job = JOB.format(
@@ -72,31 +82,53 @@ class EmulatedHost:
         disk = self._folder / "disk"
         make_disk(disk)
         try:
-            console = self._boot(disk, seconds)
+            ended = self._boot(disk)
         finally:
             disk.unlink()
-        said = self._read("said")
-        assert self._read("status") == "0\n", f"{said[-8000:]}\n{console[-2000:]}"
+        said = f"{self._read(self.results / 'said')[-8000:]}\n{self._read(self._console)[-2000:]}"
+        assert ended, f"it stands still\n{said}"
+        assert self._read(self.results / "status") == "0\n", said
 
-    def _boot(self, disk: Path, seconds: float) -> str:
-        """What its kernel says until it has powered off, or is broken off."""
+    def _boot(self, disk: Path) -> bool:
+        """Whether it powers off at last; it is broken off where it stands still."""
         command = list(_command(self._image, disk, self.results))
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as late:
-            return f"{(late.stdout or b'').decode(errors='replace')}\nno end in {seconds:g} s"
-        return done.stdout.decode(errors="replace")
+        with (
+            self._console.open("wb") as console,
+            subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT
+            ) as process,
+        ):
+            try:
+                return self._wait(process)
+            finally:
+                process.kill()
 
-    def _read(self, name: str) -> str:
-        path = self.results / name
+    def _wait(self, process: subprocess.Popen[bytes]) -> bool:
+        began = heard = time.monotonic()
+        patience, size = BOOT_SECONDS, NOTHING
+        while process.poll() is None:
+            now, said = time.monotonic(), _size(self.results / "said")
+            if said > size:
+                if size == NOTHING:
+                    patience = SILENCE * (now - began)
+                heard, size = now, said
+            elif now - heard > patience:
+                return False
+            time.sleep(POLL_SECONDS)
+        return True
+
+    @property
+    def _console(self) -> Path:
+        """What its kernel says."""
+        return self._folder / "console.log"
+
+    @staticmethod
+    def _read(path: Path) -> str:
         return path.read_text(errors="replace") if path.exists() else ""
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else NOTHING
 
 
 def _command(image: Image, disk: Path, results: Path) -> Iterator[str]:

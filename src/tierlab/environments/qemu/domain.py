@@ -77,6 +77,11 @@ class QemuDomain(GuestDomain):
         if self.spec.placement != Placement():
             self.place(self.spec.placement)
 
+    @property
+    def restored(self) -> bool:
+        """Whether it came from a snapshot, and did not boot."""
+        return self._machine is not None and self._machine.restored
+
     def _make_group(self) -> Group:
         ground, hypervisor = self._ground, self._hypervisor
         assert ground.hierarchy is not None  # `probe` refuses a machine without

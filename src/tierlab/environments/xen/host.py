@@ -83,14 +83,14 @@ class XenHost:
         _make_wires(ground.namespace, self._free)
         self._groups = ground.hierarchy.make(ground.ledger, "xen").entrances()
         self._snapshot = snapshot(image, self.machine.shape())
-        self._restored = self._snapshot.exists()
+        self.restored = self._snapshot.exists()
         self._process = self._launch()
 
     def _launch(self) -> Process:
         ground, machine = self._ground, self.machine
         assert ground.namespace is not None  # see `__init__`
         launch = Launch(
-            machine.command(restored=self._restored),
+            machine.command(restored=self.restored),
             ground.ledger.token,
             self._groups,
             ground.namespace.entry,
@@ -108,10 +108,10 @@ class XenHost:
         """Wait until it takes commands; `UserError` if it does not, or is another machine."""
         if self._agent is not None:
             return
-        if self._restored:
+        if self.restored:
             self._restore()
         self._agent = self._greeted()
-        if not self._restored:
+        if not self.restored:
             self._begin()
             self._keep()
         Configuration(name="xen", folder=self._ground.work, user=0, bus="virtio", disk="").apply(
@@ -125,7 +125,7 @@ class XenHost:
         except (MonitorError, OSError) as error:
             unusable(self._snapshot, error)
             self._process.stop(0.0)
-            self._restored = False
+            self.restored = False
             self._process = self._launch()
 
     def _begin(self) -> None:
