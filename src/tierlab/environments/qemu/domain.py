@@ -12,6 +12,7 @@ from tierlab.environments.guests.agent import GuestAgent
 from tierlab.environments.guests.configuration import Configuration
 from tierlab.environments.guests.disk import STAGE, WHOLE, WholeDisk, make_disk
 from tierlab.environments.guests.domain import USUAL_MEMORY, GuestDomain, check_seats, seats
+from tierlab.environments.guests.patience import Patience
 from tierlab.environments.guests.words import SHARE, link
 from tierlab.environments.images.image import Image
 from tierlab.environments.ledger import Entry
@@ -23,6 +24,8 @@ from tierlab.environments.qemu.xml import Guest
 from tierlab.errors import UserError
 
 BOOT_SECONDS = 120.0
+"""Of a processor: ten times what a guest with one takes."""
+ASK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,13 @@ class QemuDomain(GuestDomain):
         self.boot()
         machine = self._machine_here()
         self._agent = GuestAgent(machine.socket)
-        if not self._agent.answers(BOOT_SECONDS):
-            raise UserError(
-                f"{self.spec.name}: its guest does not answer after {BOOT_SECONDS:g} seconds; what"
-                f" its kernel said last: {machine.last_words()}"
-            )
+        patience = Patience(machine.pid, BOOT_SECONDS)
+        while not self._agent.answers(ASK_SECONDS):
+            if patience.is_over():
+                raise UserError(
+                    f"{self.spec.name}: its guest does not come up; what its kernel said last:"
+                    f" {machine.last_words()}"
+                )
         if self._is_new:
             machine.keep()
             self._configuration().apply(self._agent)

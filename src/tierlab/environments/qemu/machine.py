@@ -109,6 +109,12 @@ class Machine:
             ) from error
 
     @property
+    def pid(self) -> int:
+        """Its hypervisor's process id."""
+        assert self._process is not None  # made by `start`
+        return self._process.pid
+
+    @property
     def socket(self) -> Path:
         """Where the guest's agent is talked to: the daemon has a `/run` of its own."""
         return Path(f"{self._daemon.folder}{self.guest.socket}")

@@ -20,7 +20,6 @@ from tierlab.environments.xen.machine import NEAR, PUS, ROOT_DEVICE, Seat
 from tierlab.environments.xen.toolstack import DISK, MIB, Description, Kernel, Seen
 from tierlab.errors import UserError
 
-BOOT_SECONDS = 180.0
 ASK_SECONDS = 2.0
 """Between two questions whether the agent is there: it throws away what came before it."""
 MEMORY_SECONDS = 30.0
@@ -86,15 +85,15 @@ class XenDomain(GuestDomain):
     def start(self) -> None:
         """Boot it if it was not, and place it once it takes commands."""
         self.boot()
-        deadline = time.monotonic() + BOOT_SECONDS
+        patience = self._host.patience()
         while not self._agent_here().answers(ASK_SECONDS):
             if self._keeper is not None and self._keeper.poll() is not None:
                 said = " | ".join("".join(self._keeper.output).split("\n")[-4:])
                 raise UserError(f"{self.spec.name}: Xen cannot make its domain: {said}")
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise UserError(
-                    f"{self.spec.name}: its domain does not answer after {BOOT_SECONDS:g} seconds;"
-                    " use fewer servers, or a machine that is less busy."
+                    f"{self.spec.name}: its domain does not come up; use fewer servers, or a"
+                    " machine that is less busy."
                 )
         if self._is_new:
             self._configuration().apply(self._agent_here())

@@ -17,6 +17,7 @@ from tierlab.environments.guests import process as guest_process
 from tierlab.environments.guests.agent import AgentSilentError, GuestAgent
 from tierlab.environments.guests.configuration import Configuration
 from tierlab.environments.guests.disk import SIZE
+from tierlab.environments.guests.patience import Patience
 from tierlab.environments.guests.process import GuestProcess
 from tierlab.environments.guests.remote_process import SHELL
 from tierlab.environments.images.image import XEN_VERSION, Image
@@ -31,7 +32,8 @@ from tierlab.environments.xen.toolstack import DISK, LOOK, Seen, looked
 from tierlab.errors import UserError
 from tierlab.machine.xen_numbers import described
 
-BOOT_SECONDS = 180.0
+BOOT_SECONDS = 600.0
+"""Of a processor: ten times what the host, or all of a trial's domains, take together."""
 ASK_SECONDS = 5.0
 COMMAND_SECONDS = 60.0
 KEPT_SECONDS = 5.0
@@ -145,12 +147,12 @@ class XenHost:
 
     def _greeted(self) -> GuestAgent:
         """Domain 0's agent, which answers."""
-        deadline = time.monotonic() + BOOT_SECONDS
+        patience = self.patience()
         while (agent := self._call()) is None:
-            self._check_alive(deadline)
+            self._check_alive(patience)
             time.sleep(POLL_SECONDS)
         while not agent.answers(ASK_SECONDS):
-            self._check_alive(deadline)
+            self._check_alive(patience)
         return agent
 
     def _call(self) -> GuestAgent | None:
@@ -160,14 +162,18 @@ class XenHost:
         except OSError:
             return None
 
-    def _check_alive(self, deadline: float) -> None:
-        if self._process.poll() is None and time.monotonic() < deadline:
+    def patience(self) -> Patience:
+        """With it, or with a domain on it, from now on."""
+        return Patience(self._process.pid, BOOT_SECONDS)
+
+    def _check_alive(self, patience: Patience) -> None:
+        if self._process.poll() is None and not patience.is_over():
             return
         told = [path for path in (self.machine.console, self._log) if path.exists()]
         said = [path.read_text(errors="replace") for path in told]
         raise UserError(
-            f"system.environment: the host for Xen does not come up within {BOOT_SECONDS:g}"
-            f" seconds; what it said last: {last_words(''.join(said))}"
+            "system.environment: the host for Xen does not come up; what it said last:"
+            f" {last_words(''.join(said))}"
         )
 
     def take_seat(self, name: str) -> Seat:
