@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(3600),
     pytest.mark.skipif(no_kvm() is not None, reason=str(no_kvm())),
 ]
 

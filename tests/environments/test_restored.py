@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tests.environments.borrowed import lasting
 from tests.environments.conftest import usable
 from tests.figures import figure
-from tierlab.environments.domain import Domain, DomainSpec
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.guests.words import link
 from tierlab.environments.images.image import find
 from tierlab.environments.placement import Placement
@@ -30,8 +29,8 @@ SOON_S = 5.0
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache with this machine's image for guests, and no snapshot."""
+def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Qemu]:
+    """With a cache with this machine's image for guests, and no snapshot."""
     usable(Qemu)
     image = find("guest").folder
     made = tmp_path / "cache/tierlab/images" / image.name
@@ -40,60 +39,52 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if part.name != FOLDER:
             (made / part.name).symlink_to(part)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return made
+    with lasting(Qemu, tmp_path / "ledger") as environment:
+        yield environment
 
 
-@pytest.fixture
-def qemu(cache: Path, tmp_path: Path) -> Iterator[Qemu]:  # noqa: ARG001 - looks for images there
-    with lasting(Qemu, tmp_path / "ledger") as made:
-        yield made
-
-
-def started(environment: Qemu | Xen, spec: DomainSpec) -> Domain:
+def started(domain: QemuDomain) -> None:
     began = time.monotonic()
-    domain = environment.create(spec)
     domain.start()
-    figure(f"{environment.name}: {spec.name} ready after {time.monotonic() - began:.1f} s")
-    return domain
+    figure(f"qemu: {domain.spec.name} ready after {time.monotonic() - began:.1f} s")
 
 
-def said(domain: Domain, script: str) -> str:
+def said(domain: QemuDomain, script: str) -> str:
     done = domain.run(["sh", "-c", script], timeout=60)
     assert done.status == 0, done.stderr
     return done.stdout
 
 
-def check_clock(domain: Domain) -> None:
+def check_clock(domain: QemuDomain) -> None:
     before = time.time()
     told = float(said(domain, "date +%s.%N"))
     assert before - SOON_S < told < time.time() + SOON_S
 
 
-def test_each_of_a_shape_is_one_of_its_own_and_one_that_fails_boots(
-    qemu: Qemu, cache: Path
-) -> None:
+def test_one_that_cannot_be_restored_boots_and_the_next_is_one_of_its_own(qemu: Qemu) -> None:
     addresses = [qemu.addresses.server(4, number) for number in (1, 2)]
-    found = []
-    for number, address in enumerate(addresses, 1):
-        domain = started(qemu, DomainSpec(f"db.{number}", SMALL, address=address))
-        assert isinstance(domain, QemuDomain)
-        assert domain.restored == (number == 2)
-        check_clock(domain)
-        found.append(said(domain, WHO).split())
-        domain.destroy()
-    (kept,) = (cache / FOLDER).iterdir()
-    for number, (name, mac, _, _, address, *drawn) in enumerate(found, 1):
-        end = link(addresses[number - 1])
-        assert (name, mac, address) == (f"db.{number}", end.mac, end.address)
-        assert drawn not in [other[5:] for other in found[number:]]
-
-    os.truncate(kept, kept.stat().st_size // 2)
+    domains = [
+        qemu.create(DomainSpec(f"db.{number}", SMALL, address=address))
+        for number, address in enumerate(addresses, 1)
+    ]
+    first, second = domains
+    kept = first.snapshot.file
+    kept.parent.mkdir()
+    kept.write_bytes(b"no machine")
     with pytest.warns(UserWarning, match="cannot be restored, so the machine boots instead"):
-        domain = started(qemu, DomainSpec("db.3", SMALL, address=addresses[0]))
-    assert isinstance(domain, QemuDomain)
-    assert not domain.restored
-    assert said(domain, "hostname") == "db.3\n"
-    assert kept.exists(), "it was taken anew"
+        started(first)
+    assert kept.stat().st_size > 1 << 20, "it was taken anew"
+    started(second)
+    assert (first.restored, second.restored) == (False, True)
+
+    found = []
+    for domain, address in zip(domains, addresses, strict=True):
+        check_clock(domain)
+        name, mac, _, _, own, *drawn = said(domain, WHO).split()
+        end = link(address)
+        assert (name, mac, own) == (domain.spec.name, end.mac, end.address)
+        found.append(drawn)
+    assert found[0] != found[1]
 
 
 def test_the_next_host_for_xen_is_restored(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(3600),
     pytest.mark.skipif(no_kvm() is not None, reason=str(no_kvm())),
 ]
 
@@ -52,7 +52,7 @@ def test_a_place_on_the_second_socket_is_where_a_server_runs(
     file.write_text(PLACED)
     before = host()
     command = tierlab("run", file)
-    ended = command.end(600)
+    ended = command.end(3500)
     assert ended.status == 0, ended.stderr
     check_nothing_left(command, tmp_path, before)
     run = api.open(tmp_path / "runs" / "t" / "001")

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
-    pytest.mark.timeout(1500),
+    pytest.mark.timeout(3600),
     needs("xen"),
 ]
 
@@ -38,8 +38,8 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(users=4, up=10, run=40, down=5, more=PLACED), *IN_XEN)
-    ended = command.end(1400)
+    command = tierlab("run", experiment(users=4, up=5, run=25, down=3, more=PLACED), *IN_XEN)
+    ended = command.end(3500)
     assert ended.status == 0, ended.stderr
     check_nothing_left(command, tmp_path, before)
 
@@ -70,7 +70,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
             [first, last],
         ).fetchall()
         assert {name for name, _, _ in taken} == {*TIERS, "Domain-0"}
-        assert all(cpu_ns > 0 and looks > 10 for _, cpu_ns, looks in taken), taken
+        assert all(cpu_ns > 0 and looks > 5 for _, cpu_ns, looks in taken), taken
         # What a domain wrote by its own clock lies within the trial by the host's.
         seen = db.execute(
             """SELECT subject, count(*) FROM inside_cpu WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",

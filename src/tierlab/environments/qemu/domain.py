@@ -21,6 +21,7 @@ from tierlab.environments.placement import Placement, listed
 from tierlab.environments.qemu.hosts import Hosts
 from tierlab.environments.qemu.machine import Machine
 from tierlab.environments.qemu.xml import Guest
+from tierlab.environments.snapshots.shelf import Snapshot, snapshot
 from tierlab.errors import UserError
 
 BOOT_SECONDS = 120.0
@@ -83,6 +84,11 @@ class QemuDomain(GuestDomain):
             self.place(self.spec.placement)
 
     @property
+    def snapshot(self) -> Snapshot:
+        """What it is restored from, if that is there."""
+        return snapshot(self._hypervisor.image, self._guest().shape())
+
+    @property
     def restored(self) -> bool:
         """Whether it came from a snapshot, and did not boot."""
         return self._machine is not None and self._machine.restored
@@ -99,7 +105,7 @@ class QemuDomain(GuestDomain):
         if (nodes := self.spec.placement.nodes) is not None:
             # Before it boots: what it has by then would have to be moved, and some of it is left.
             ground.hierarchy.set_nodes(group, listed(nodes))
-        self._machine = Machine(hypervisor.hosts, ground.ledger, guest)
+        self._machine = Machine(hypervisor.hosts, ground.ledger, guest, self.snapshot)
         self._machine.start(group)
         return group
 

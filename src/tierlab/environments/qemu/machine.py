@@ -21,7 +21,7 @@ from tierlab.environments.qemu.hosts import Hosts
 from tierlab.environments.qemu.migration import last_move, move, state_file
 from tierlab.environments.qemu.xml import Guest, document
 from tierlab.environments.snapshots.monitor import MonitorError
-from tierlab.environments.snapshots.shelf import Snapshot, snapshot, unkept, unusable
+from tierlab.environments.snapshots.shelf import Snapshot, unkept, unusable
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list
 from tierlab.machine.mapping import HOSTS
@@ -37,10 +37,12 @@ THREAD = re.compile(r"CPU (\d+)/")
 class Machine:
     """The virtual machine of one guest."""
 
-    def __init__(self, hosts: Hosts, ledger: Ledger, guest: Guest) -> None:
+    def __init__(self, hosts: Hosts, ledger: Ledger, guest: Guest, kept: Snapshot) -> None:
+        """`kept` is what it is restored from, if that is there."""
         self.guest = guest
         self.host: str = HOSTS[0]
         """Where it is."""
+        self._kept = kept
         self._hosts = hosts
         self._daemon = hosts.daemon(self.host)
         self._ledger = ledger
@@ -54,7 +56,7 @@ class Machine:
         It is restored if there is a snapshot of its shape, and else boots.
         """
         self._ledger.add("guest", name=self.guest.identity)
-        kept = self._snapshot
+        kept = self._kept
         if kept.exists():
             self._make(group, restored=True)
             try:
@@ -81,13 +83,9 @@ class Machine:
         """Take a snapshot for others of its shape, once it has booted."""
         if not self.restored:
             try:
-                self._snapshot.take(self.guest.monitor, self._ledger)
+                self._kept.take(self.guest.monitor, self._ledger)
             except (MonitorError, OSError, UserError) as error:
                 unkept(error)
-
-    @property
-    def _snapshot(self) -> Snapshot:
-        return snapshot(self.guest.image, self.guest.shape())
 
     def move(self, host: str, group: Group) -> Move:
         """Have it go on at another host, in the domain's control group there as well."""
