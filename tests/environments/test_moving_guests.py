@@ -24,6 +24,7 @@ from tierlab.environments.qemu.process import hypervisors
 from tierlab.errors import UserError
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,

@@ -44,7 +44,7 @@ print("up", flush=True)
 time.sleep(600)
 """
 
-pytestmark = [pytest.mark.environments, pytest.mark.privileged]
+pytestmark = [pytest.mark.alone, pytest.mark.environments, pytest.mark.privileged]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Captures of the real four tiers, their raw visits kept: at about 200 requests under way with
-Tomcat's threads and pool as shipped and with few threads and a small pool, and at nearly twice as
-many with them as shipped."""
+Tomcat's threads and pool as shipped and with few threads and a small pool."""
 
 from __future__ import annotations
 
@@ -41,7 +40,6 @@ phases = {{ ramp_up = "12s", runtime = "10s", ramp_down = "1s" }}
 BEDS = {
     "narrow": {"threads": 60, "pool": 10, "users": 225},
     "wide": {"threads": 200, "pool": 64, "users": 225},
-    "crowded": {"threads": 200, "pool": 64, "users": 420},
 }
 """By name: the soft resources of the application server, and the users, who never think: nearly all
 have a request under way, on a slow machine as on a quick one."""

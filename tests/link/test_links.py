@@ -27,8 +27,6 @@ REACHED = {
     ("narrow", "app-lb"): 0.95,
     ("wide", "web-app"): 0.95,
     ("wide", "app-lb"): 0.95,
-    ("crowded", "web-app"): 0.95,
-    ("crowded", "app-lb"): 0.93,
 }
 """By bed and pair. What app-lb lacks are identical pages at the same moment, the home page above
 all, which every new session asks for, without a parameter. Only time tells these apart: when their

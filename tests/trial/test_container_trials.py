@@ -83,6 +83,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
         assert pair["by_id"] >= 0.9 * linked
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize(("environment", "stage"), STAGES, indirect=["environment"])
 def test_ctrl_c_leaves_nothing(
     environment: str, stage: str, tierlab: Start, experiment: Write, tmp_path: Path
@@ -97,6 +98,7 @@ def test_ctrl_c_leaves_nothing(
     check_nothing_left(command, tmp_path, before)
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize("environment", ["podman", "lxc"], indirect=True)
 def test_a_server_that_dies_fails_the_trial_in_a_sentence_and_leaves_nothing(
     environment: str, tierlab: Start, experiment: Write, tmp_path: Path
@@ -113,6 +115,7 @@ def test_a_server_that_dies_fails_the_trial_in_a_sentence_and_leaves_nothing(
     check_nothing_left(command, tmp_path, before)
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize(("environment", "stage"), STAGES, indirect=["environment"])
 def test_kill_9_then_clean_leaves_nothing(
     environment: str, stage: str, tierlab: Start, experiment: Write, tmp_path: Path

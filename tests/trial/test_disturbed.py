@@ -26,7 +26,6 @@ from tierlab.trial import agent
 from tierlab.trial.truth import Happened, TruthFolder
 
 pytestmark = [
-    pytest.mark.alone,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
@@ -84,6 +83,7 @@ def truth(run: Run) -> TruthFolder:
     return TruthFolder.of(run.path)
 
 
+@pytest.mark.alone
 def test_each_came_to_pass_at_its_time(run: Run, truth: TruthFolder) -> None:
     runtime = run.manifest.phase("runtime")
     assert runtime is not None
@@ -109,6 +109,7 @@ def waited(run: Run, it: Happened) -> int:
     return len(caught)
 
 
+@pytest.mark.alone
 def test_requests_waited_for_it(run: Run, truth: TruthFolder) -> None:
     """Nobody was answered by a database that stood still."""
     (first, *_) = sorted(truth.happened(), key=lambda each: each.id)
@@ -134,6 +135,7 @@ def texts(run: Run) -> Iterator[tuple[Path, bytes]]:
             yield path, path.read_bytes()
 
 
+@pytest.mark.alone
 def test_the_run_folder_tells_nothing_of_it(
     ended: tuple[Path, Ended], run: Run, truth: TruthFolder
 ) -> None:
@@ -151,6 +153,7 @@ def test_the_run_folder_tells_nothing_of_it(
     assert "disturb" not in ended[1].stdout + ended[1].stderr
 
 
+@pytest.mark.alone
 def test_the_same_trial_is_diagnosed_alike_without_the_truth(run: Run, truth: TruthFolder) -> None:
     before = api.open(run.path).path / "findings.json"
     said = before.read_text() if before.exists() else None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import duckdb
 import pytest
 
 import tierlab as api
-from tests.command import Command, Start
+from tests.command import Command
 from tests.conftest import Traces, host
 from tests.figures import figure
 from tests.trial.conftest import EXPERIMENT
@@ -178,23 +177,3 @@ def test_every_table_is_there_and_fine_grained(run: Run, db: duckdb.DuckDBPyConn
     assert one(db, "SELECT count(DISTINCT t_ns) FROM process") >= seconds
     median_ns = one(db, "SELECT median(dt_ns) FROM cpu")
     assert abs(median_ns - 50_000_000) < 1_000_000
-
-
-def test_same_seed_same_sessions(
-    tierlab: Start, experiment: Callable[..., Path], tmp_path: Path
-) -> None:
-    """Each user of a seed asks for the same pages in the same order, whatever the timing."""
-    pages = []
-    for number in ("001", "002"):
-        ended = tierlab("run", experiment(up=0, down=0, more='think = "500ms"\n')).end()
-        assert ended.status == 0, ended.stderr
-        with api.open(tmp_path / "runs" / "t" / number).connect() as db:
-            rows = db.execute(
-                'SELECT "user", list(interaction ORDER BY start_ns) FROM requests GROUP BY 1'
-            ).fetchall()
-        pages.append(dict(rows))
-    first, second = pages
-    assert set(first) == set(second)
-    for user, asked in first.items():
-        both = min(len(asked), len(second[user]))
-        assert asked[:both] == second[user][:both]

@@ -56,6 +56,7 @@ IN_QEMU = "--environment=qemu"
 
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,

@@ -37,6 +37,7 @@ weight = 2048
 """
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,

@@ -16,7 +16,12 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.host import HostEnvironment
 from tierlab.errors import UserError
 
-MARKS = {"qemu": pytest.mark.slow, "xen": pytest.mark.slow}
+MARKS = {
+    "qemu": pytest.mark.slow,
+    "xen": pytest.mark.slow,
+    # The machines of the simulated vCenter are containers that do not bear the trial's name.
+    "vsphere": pytest.mark.alone,
+}
 
 
 @pytest.fixture(

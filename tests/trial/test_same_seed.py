@@ -1,0 +1,38 @@
+"""The same seed asks for the same, in a whole trial as in the driver alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tierlab as api
+from tests.command import Start
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+
+def test_same_seed_same_sessions(
+    tierlab: Start, experiment: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Each user of a seed asks for the same pages in the same order, whatever the timing."""
+    pages = []
+    for number in ("001", "002"):
+        ended = tierlab("run", experiment(run=2, up=0, down=0, more='think = "500ms"\n')).end()
+        assert ended.status == 0, ended.stderr
+        with api.open(tmp_path / "runs" / "t" / number).connect() as db:
+            rows = db.execute(
+                'SELECT "user", list(interaction ORDER BY start_ns) FROM requests GROUP BY 1'
+            ).fetchall()
+        pages.append(dict(rows))
+    first, second = pages
+    assert set(first) == set(second)
+    for user, asked in first.items():
+        both = min(len(asked), len(second[user]))
+        assert asked[:both] == second[user][:both]
