@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.tables.manifest import Manifest, Owner, read
-from tierlab.trial.resume import finished
+from tierlab.trial.resume import finished, remove_leftovers
 from tierlab.trial.truth import TruthFolder
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
@@ -86,6 +87,33 @@ def test_a_manifest_that_cannot_be_read_is_no_finished_trial(tmp_path: Path, tex
     (tmp_path / "001" / "manifest.json").write_text(text)
 
     assert not finished(tmp_path, plans())
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from tierlab.environments.files import make_folder
+from tierlab.environments.ledger import Ledger
+
+make_folder(Ledger(f"{sys.argv[1]}-001-7"), Path(sys.argv[2]))
+os._exit(9)
+"""
+
+
+def test_what_killed_trials_of_the_experiment_left_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for experiment in ("mine", "other"):
+        folder = str(tmp_path / f"tierlab-{experiment}")
+        subprocess.run([sys.executable, "-c", KILLED, experiment, folder], check=False)
+
+    (removed,) = remove_leftovers("mine")
+
+    assert removed == f"removed folder {tmp_path}/tierlab-mine"
+    assert not (tmp_path / "tierlab-mine").exists()
+    assert (tmp_path / "tierlab-other").exists()
+    assert not remove_leftovers("mine")
 
 
 def test_a_trial_that_was_killed_is_finished_and_repeated(tmp_path: Path) -> None:

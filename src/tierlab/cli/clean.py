@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 
 from tierlab.environments.images import image
-from tierlab.environments.ledger import Account, accounts, discard
-from tierlab.environments.removal import GRACE, describe, remove_all
+from tierlab.environments.ledger import Account, accounts
+from tierlab.environments.removal import describe, remove_account
 from tierlab.errors import UserError
 from tierlab.servers import mariadb_seed
 
@@ -40,7 +40,7 @@ def clean(
         if dry_run:
             removed[account.trial] = [describe(entry) for entry in reversed(account.entries)]
         else:
-            removed[account.trial], left[account.trial] = _clean(account)
+            removed[account.trial], left[account.trial] = remove_account(account)
     if cache and not live and (kept := _cached()):
         removed["cache"] = [str(folder) for folder in kept]
         if not dry_run:
@@ -50,19 +50,6 @@ def clean(
     problems = [note for notes in left.values() for note in notes]
     if problems:
         raise UserError(f"not everything could be removed: {'; '.join(problems)}.")
-
-
-def _clean(account: Account) -> tuple[list[str], list[str]]:
-    """Remove a trial's leftovers; what was done, and what could not be."""
-    removed, left = [], []
-    for outcome in remove_all(account, GRACE):
-        if not outcome.done:
-            left.append(outcome.note or describe(outcome.entry))
-        elif outcome.note is not None:
-            removed.append(outcome.note)
-    if not left:
-        discard(account.path)
-    return removed, left
 
 
 def _cached() -> list[Path]:

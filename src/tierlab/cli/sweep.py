@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tierlab.trial.folder import RunFolder, create
 from tierlab.trial.life import run_trial
 from tierlab.trial.needs import check_needs
 from tierlab.trial.observation_ratio import Outcome, record_ratios
-from tierlab.trial.resume import finished
+from tierlab.trial.resume import finished, remove_leftovers
 from tierlab.trial.truth import TruthFolder
 
 MISSED = 1
@@ -40,15 +40,13 @@ def run_trials(asked: Experiment, runs: Path, show: Show, *, resume: bool = Fals
     objective.
     """
     plans = asked.trials()
-    there = finished(runs / asked.about.name, plans) if resume else {}
+    # Progress goes to stderr, so that stdout holds the answer and nothing else.
+    sweep = _Sweep(runs, len(plans), show, Console(stderr=True))
+    there = sweep.resume(asked.about.name, plans) if resume else {}
     left = [plan for plan in plans if plan.trial not in there]
     # Of all trials, before the first: what is missing must not spoil the night.
     for plan in left:
         check_needs(plan)
-    # Progress goes to stderr, so that stdout holds the answer and nothing else.
-    sweep = _Sweep(runs, len(plans), show, Console(stderr=True))
-    if there:
-        sweep.say(f"{len(there)} of {len(plans)} trials are there already")
     for plan in plans:
         if plan.trial in there:
             sweep.keep(plan, there[plan.trial])
@@ -75,6 +73,17 @@ class _Sweep:
     outcomes: list[Outcome] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+
+    def resume(self, experiment: str, plans: Sequence[TrialPlan]) -> dict[str, Path]:
+        """Return the run folders of the plans that came to their end, and remove the others' rest.
+
+        What is removed may still have written to a run folder, and so goes first.
+        """
+        for note in remove_leftovers(experiment):
+            self.say(f"of a killed trial: {note}")
+        there = finished(self.runs / experiment, plans)
+        self.say(f"{len(there)} of {self.count} trials are there already")
+        return there
 
     def keep(self, plan: TrialPlan, folder: Path) -> None:
         """Count a trial that was run before."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tierlab.environments.containers import podman_storage
 from tierlab.environments.containers.podman_storage import Storage
-from tierlab.environments.ledger import Account, Entry, Ledger
+from tierlab.environments.ledger import Account, Entry, Ledger, discard
 from tierlab.environments.mounts import detach, mounts_below
 from tierlab.environments.process import Identity, end, session_members
 from tierlab.environments.qemu import process as qemu_process
@@ -49,6 +49,22 @@ def remove_all(account: Account, grace: float) -> Iterator[Outcome]:
             yield _REMOVERS[entry.kind](entry, account, grace)
         except (OSError, KeyError) as error:
             yield Outcome(entry, False, f"could not remove {describe(entry)}: {error}")
+
+
+def remove_account(account: Account) -> tuple[list[str], list[str]]:
+    """Remove what a trial left whose process has ended; its ledger goes once nothing is left.
+
+    Returns, in words, what was removed and what could not be.
+    """
+    removed, left = [], []
+    for outcome in remove_all(account, GRACE):
+        if not outcome.done:
+            left.append(outcome.note or describe(outcome.entry))
+        elif outcome.note is not None:
+            removed.append(outcome.note)
+    if not left:
+        discard(account.path)
+    return removed, left
 
 
 def remove_listed(ledger: Ledger, which: Callable[[Entry], bool] = lambda _: True) -> list[str]:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from tierlab.errors import UserError
 
+NAMED = 24
+"""So many characters of an experiment's name are in the names of what its trials make."""
+
 LEAST_BYTES = 64 << 20
 """A minute of a busy trial writes about this much."""
 

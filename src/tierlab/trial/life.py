@@ -35,7 +35,7 @@ from tierlab.trial.describe import add_system, describe
 from tierlab.trial.disturb_plan import disturb, squeezed_by
 from tierlab.trial.disturber import Disturber
 from tierlab.trial.finish import finish, write_first
-from tierlab.trial.folder import RunFolder
+from tierlab.trial.folder import NAMED, RunFolder
 from tierlab.trial.inside import InsideObserver, InsideObservers
 from tierlab.trial.interrupt import interruptible, undisturbed
 from tierlab.trial.migration import Migrations
@@ -138,7 +138,7 @@ class _Trial:
         changer.finish()
 
     def _environment(self) -> Environment:
-        ledger = Ledger(f"{self.plan.experiment[:24]}-{self.folder.trial}-{os.getpid()}")
+        ledger = Ledger(f"{self.plan.experiment[:NAMED]}-{self.folder.trial}-{os.getpid()}")
         shape = self.plan.system
         environment = ENVIRONMENTS[shape.environment](ledger, tcp=BEHAVIOURS[shape.tcp])
         self.teardown.callback(environment.destroy)

@@ -6,12 +6,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from tierlab.environments.ledger import accounts
+from tierlab.environments.removal import remove_account
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.finish import is_unfinished, recover
-from tierlab.trial.folder import RunFolder
+from tierlab.trial.folder import NAMED, RunFolder
 from tierlab.trial.truth import TruthFolder, written
 
 
@@ -31,6 +33,24 @@ def finished(experiment: Path, plans: Sequence[TrialPlan]) -> dict[str, Path]:
             found[likeness] = folder.path
     likenesses = {plan.trial: _likeness(plan, written(plan.disturb)) for plan in plans}
     return {trial: found[each] for trial, each in likenesses.items() if each in found}
+
+
+def remove_leftovers(experiment: str) -> list[str]:
+    """Remove what killed trials of an experiment left: its driver may still send requests.
+
+    Returns, in words, what was removed. Raises :class:`UserError` when something could not be.
+    """
+    removed = []
+    for account in accounts():
+        if account.trial.startswith(f"{experiment[:NAMED]}-") and not account.is_live:
+            done, left = remove_account(account)
+            removed += done
+            if left:
+                raise UserError(
+                    f"{account.trial} was killed, and what it left is still there:"
+                    f" {'; '.join(left)}; `tierlab clean` tries again."
+                )
+    return removed
 
 
 def _likeness_of(folder: Path) -> str | None:
