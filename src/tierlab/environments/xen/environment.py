@@ -1,7 +1,7 @@
 """The Xen environment: each server in a domain of Xen's, on an emulated host with two sockets.
 
-Xen is real and is booted for the trial, in QEMU: what it places, weighs and accounts for is the
-emulated host's, which has two sockets and two memory nodes whatever this machine has.
+Xen is real and runs for the trial, in QEMU: what it places, weighs and accounts for is the emulated
+host's, which has two sockets and two memory nodes whatever this machine has.
 """
 
 from __future__ import annotations
