@@ -16,6 +16,7 @@ from tierlab.cli.main import app
 from tierlab.environments.images import cache as image_cache
 from tierlab.environments.images.image import GUEST, RECIPES, Recipe, place
 from tierlab.environments.ledger import accounts
+from tierlab.environments.snapshots import shelf
 from tierlab.errors import UserError
 
 OLD = Recipe(packages=("of", "an", "older", "version"))
@@ -94,6 +95,24 @@ def test_what_a_recipe_of_this_version_names_stays() -> None:
     assert sorted(new[0].parent.iterdir()) == sorted(new)
     assert accounts() == []
     assert image_verb("prune").stdout == "no image is of another version\n"
+
+
+def test_of_an_image_that_stays_the_snapshots_go_that_nothing_restores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    image = place(GUEST)
+    folder = built(GUEST) / shelf.FOLDER
+    folder.mkdir()
+    (folder / ".half").mkdir()
+    taken = []
+    for version in ("QEMU 7.2", "QEMU 10"):
+        monkeypatch.setattr(shelf, "emulator", lambda said=version: said)
+        taken.append(shelf.snapshot(image, "shape").file)
+        taken[-1].write_bytes(bytes(1026))
+    (listed,) = json.loads(image_verb("list", "--json").stdout)
+    assert (listed["snapshots"], listed["bytes"]) == (2, 3072 + 2 * 1026)
+    assert json.loads(image_verb("prune", "--json").stdout)["snapshots"] == [str(taken[0])]
+    assert sorted(folder.iterdir()) == sorted([folder / ".half", taken[1]])
 
 
 def test_what_is_half_built_and_what_is_no_image_stay() -> None:
