@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -63,7 +64,8 @@ class Machine:
                 kept.restore(self.guest.monitor)
             except (MonitorError, OSError) as error:
                 unusable(kept, error)
-                self._daemon.virsh("destroy", self.guest.identity)
+                with suppress(UserError):  # QEMU may have given up by itself
+                    self._daemon.virsh("destroy", self.guest.identity)
                 self.wait_forgotten()
             else:
                 self.restored = True
