@@ -64,11 +64,16 @@ class Command:
         )
 
     def wait_for(self, stage: str, *, trial: str = "") -> None:
-        """Wait until a stage has begun, of several trials that of the one with this title."""
-        deadline = time.monotonic() + SECONDS
+        """Wait until a stage has begun, of several trials that of the one with this title.
+
+        The command is to say something new now and then: a busy machine may take long to say all.
+        """
+        heard, before = time.monotonic(), ""
         while not any(line.startswith(stage) for line in self._said_of(trial)):
             assert self.process.poll() is None, self._errors()
-            assert time.monotonic() < deadline, self._errors()
+            if (said := self._errors()) != before:
+                heard, before = time.monotonic(), said
+            assert time.monotonic() < heard + SECONDS, said
             time.sleep(0.02)
 
     def _said_of(self, trial: str) -> list[str]:
