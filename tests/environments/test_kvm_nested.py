@@ -35,7 +35,7 @@ SAME = ("PYTHONPATH", "TIERLAB_AGENT")
 """What is said there as it is here, if it is."""
 MODULES = (test_kvm, test_kvm_trial)
 PYTEST = (
-    *("pytest", "--verbose", "-p", "no:cacheprovider", "-p", "no:xdist"),
+    *("pytest", "--verbose", "-p", "no:cacheprovider"),
     *("-o", "junit_logging=system-out", f"--junitxml={RESULTS}/junit.xml"),
 )
 
