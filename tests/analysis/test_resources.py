@@ -105,6 +105,16 @@ def test_the_drivers_cpu_is_that_of_the_runtime(tiny):
     assert (found.cpu_share, found.was_bottleneck) == (0.96, True)
 
 
+@pytest.mark.parametrize(("busiest_ms", "was_bottleneck"), [(800, False), (900, True)])
+def test_a_driver_on_two_cores_is_judged_by_its_busiest_thread(tiny, busiest_ms, was_bottleneck):
+    request = {"intended_ns": 100 * MS, "start_ns": 100 * MS, "end_ns": 500 * MS}
+    detail = f'{{"cpu_ns": {1_500 * MS}, "busiest_thread_cpu_ns": {busiest_ms * MS}}}'
+    second = {"kind": "driver_lag", "subject": "driver", "duration_ns": 1_000 * MS}
+    recorded = tiny({"requests": [request], "events": [{**second, "t_ns": 0, "detail": detail}]})
+    found = driver(recorded.db, recorded.measured, 1_500 * MS, 1_000 * MS)
+    assert (found.cpu_share, found.was_bottleneck) == (1.5, was_bottleneck)
+
+
 def test_the_drivers_cpu_of_a_block_is_even_within_its_records(tiny):
     record = {"kind": "driver_lag", "subject": "driver", "duration_ns": 1_000 * MS}
     records = [

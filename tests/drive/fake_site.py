@@ -3,7 +3,8 @@ and options that the next request needs. It runs as a process of its own.
 
     python fake_site.py [--log FILE] [--images] [--delay-ms N]
 
-prints its port. The log has one line a request: method, target, body, connection number.
+prints its port. The log has one line a request: method, target, body, connection number, request
+id.
 """
 
 from __future__ import annotations
@@ -75,11 +76,8 @@ class Connection(asyncio.Protocol):
         self.received += data
         while (end := self.received.find(b"\r\n\r\n")) >= 0:
             head = self.received[:end].decode()
-            length = 0
-            for line in head.split("\r\n")[1:]:
-                name, value = line.split(": ", 1)
-                if name.lower() == "content-length":
-                    length = int(value)
+            fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:])
+            length = int(fields.get("content-length", 0))
             if len(self.received) < end + 4 + length:
                 return
             sent = self.received[end + 4 : end + 4 + length].decode()
@@ -94,7 +92,8 @@ class Connection(asyncio.Protocol):
         method, target, _ = head.split("\r\n", 1)[0].split(" ")
         closes = "\r\nConnection: close" in head
         if self.options.log:
-            print(method, target, sent, self.number, sep="\t", file=self.options.log)
+            name = head.partition("\r\nX-Request-Id: ")[2].partition("\r\n")[0]
+            print(method, target, sent, self.number, name, sep="\t", file=self.options.log)
         content = body(target)
         if self.options.images and not target.endswith(".png"):
             content += '<IMG SRC="/rubbos/images/logo.png"><img src="/rubbos/images/b.png">'

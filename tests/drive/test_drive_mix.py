@@ -14,7 +14,7 @@ import pytest
 
 from tierlab.workloads.rubbos.users import users
 
-from .driving import POPULATION, Driver
+from .driving import MILLISECOND, POPULATION, Driver
 
 TABLES = {
     "browse-only": "browse-only",
@@ -78,7 +78,7 @@ def sequences(requests: pd.DataFrame, length: int) -> dict[int, list[str]]:
 
 def logged(log: Path) -> list[tuple[str, str, str]]:
     rows = [line.split("\t") for line in log.read_text().splitlines()]
-    return [(method, target, body) for method, target, body, _ in rows]
+    return [(method, target, body) for method, target, body, *_ in rows]
 
 
 def test_same_seed_same_sessions(site, drive: Driver, tmp_path: Path) -> None:
@@ -90,6 +90,63 @@ def test_same_seed_same_sessions(site, drive: Driver, tmp_path: Path) -> None:
     assert runs[0] == runs[1] != runs[2]
     ids = [driven.requests.groupby("user").request_id.first() for driven in (first, again)]
     assert ids[0].equals(ids[1])
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        {"mode": "closed", "think_ns": 10 * MILLISECOND},
+        {"mode": "open", "rate_per_s": 1500, "arrivals": "poisson"},
+    ],
+    ids=["closed", "open"],
+)
+def test_same_seed_same_requests_with_any_number_of_threads(loop, site, tmp_path: Path) -> None:
+    asked, began, phases = [], [], []
+    for threads in (1, 2, 3):
+        log = tmp_path / f"{threads}.log"
+        drive = Driver(tmp_path / f"{threads}")
+        driven = drive(site("--log", str(log)), seconds=0.9, users=20, loop=loop, threads=threads)
+        requests = driven.requests
+        assert driven.summary["threads"] == threads
+        assert driven.summary["requests"] == len(requests)
+        assert sum(line["requests"] for line in driven.lines[1:-1]) == len(requests)
+        assert set(range(20)) <= set(requests.user)
+        assert requests.error.dropna().isin(["cut"]).all()
+        asked.append(by_user(requests, wire(log)))
+        began.append(np.sort(requests.intended_ns) - driven.lines[0]["start_ns"])
+        events = driven.events
+        phases.append(list(events[events.kind == "phase"].subject))
+    for others in asked[1:]:
+        for user in range(20):
+            # A run of a second ends for each user where it ends: what both runs have is the same.
+            both = min(len(asked[0][user]), len(others[user]))
+            assert both >= 5
+            assert asked[0][user][:both] == others[user][:both]
+    assert phases == [["ramp_up", "runtime"]] * 3
+    if loop["mode"] == "open":
+        # Threads see two clocks a few microseconds apart.
+        assert [len(times) for times in began] == [len(began[0])] * 3
+        assert max(abs(times - began[0]).max() for times in began) < MILLISECOND
+
+
+def wire(log: Path) -> dict[str, tuple[str, str, str]]:
+    """Method, target and body of each request, by its id, as the server got them."""
+    rows = [line.split("\t") for line in log.read_text().splitlines()]
+    return {name: (method, target, body) for method, target, body, _, name in rows}
+
+
+def by_user(
+    requests: pd.DataFrame, sent: dict[str, tuple[str, str, str]]
+) -> dict[int, list[tuple[str, str, tuple[str, str, str]]]]:
+    """What each user asked for in its order: the page, the request's id, and what the wire had."""
+    ended = requests[requests.error.isna()].sort_values(["user", "start_ns"])
+    return {
+        int(user): [
+            (page, name, sent[name])
+            for page, name in zip(rows.interaction, rows.request_id, strict=True)
+        ]
+        for user, rows in ended.groupby("user")
+    }
 
 
 def test_same_seed_same_requests_on_the_wire(site, drive: Driver, tmp_path: Path) -> None:

@@ -41,11 +41,6 @@ impl Course {
         self.start_ns
     }
 
-    /// When the present phase ends, or the last one ended.
-    pub fn end_ns(&self) -> i64 {
-        self.end_ns
-    }
-
     /// Whether the last phase is over.
     pub fn is_over(&self) -> bool {
         self.present >= self.phases.len()
@@ -81,15 +76,15 @@ mod tests {
     #[test]
     fn phases_follow_each_other_without_a_gap() {
         let mut course = course();
-        assert_eq!((course.name(), course.end_ns()), ("a", 110));
+        assert_eq!((course.name(), course.end_ns), ("a", 110));
         assert_eq!(course.advance(109), None);
         let a = Ended { name: "a", start_ns: 1000, end_ns: 1010 };
         assert_eq!(course.advance(112), Some(a));
         assert_eq!(course.advance(112), Some(Ended { name: "b", start_ns: 1010, end_ns: 1010 }));
-        assert_eq!((course.name(), course.start_ns(), course.end_ns()), ("c", 110, 115));
+        assert_eq!((course.name(), course.start_ns(), course.end_ns), ("c", 110, 115));
         assert_eq!(course.advance(200), Some(Ended { name: "c", start_ns: 1010, end_ns: 1015 }));
         assert!(course.is_over() && course.advance(300).is_none());
-        assert_eq!((course.name(), course.end_ns()), ("end", 115));
+        assert_eq!((course.name(), course.end_ns), ("end", 115));
     }
 
     #[test]

@@ -1,25 +1,25 @@
 //! One HTTP exchange after the other: connect, send, receive, and what follows from it.
 
-use crate::driver::Driver;
 use crate::failure::Failure;
 use crate::flight::Stage;
 use crate::plan::Connection;
 use crate::poll::Ready;
 use crate::random::mix;
 use crate::reply::Reply;
+use crate::shard::Shard;
 use crate::socket::Socket;
 use anyhow::Result;
 use std::io::ErrorKind;
 use tierlab_record::clock::monotonic_ns;
 
-impl Driver {
+impl Shard {
     /// Starts an HTTP exchange: the page once more, or the image that is set.
     pub(crate) fn exchange(&mut self, place: usize) -> Result<()> {
         let now = monotonic_ns();
         let flight = &mut self.flights[place];
         let number = self.users[flight.user as usize].count_sent();
-        let unique = u64::from(flight.user) << 32 | u64::from(number);
-        flight.request_id = mix(mix(self.plan.seed) ^ unique);
+        let unique = u64::from(self.share.number(flight.user)) << 32 | u64::from(number);
+        flight.request_id = mix(mix(self.common.plan.seed) ^ unique);
         self.tokens = self.tokens.wrapping_add(1);
         flight.exchange = self.tokens;
         flight.stage = Stage::Sending;
@@ -46,9 +46,9 @@ impl Driver {
         flight.connection = self.tokens;
         self.connect_deadlines.set(now, place, flight.connection);
         let mark = (flight.connection as u64) << 32 | place as u64;
-        let source = self.sources.of(flight.user);
-        let kept = self.plan.connection == Connection::KeepAlive;
-        let fd = match Socket::connect(self.plan.address(), source, kept) {
+        let source = self.sources.of(self.share.number(flight.user));
+        let kept = self.common.plan.connection == Connection::KeepAlive;
+        let fd = match Socket::connect(self.common.plan.address(), source, kept) {
             Ok(socket) => flight.socket.insert(socket).fd(),
             Err(error) => return self.fail_at(place, &error),
         };
@@ -159,7 +159,7 @@ impl Driver {
     fn complete(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
         flight.record.bytes += flight.reply.received();
-        if self.plan.connection == Connection::PerRequest || !flight.reply.persistent() {
+        if self.common.plan.connection == Connection::PerRequest || !flight.reply.persistent() {
             flight.socket = None;
         }
         let status = flight.reply.status();

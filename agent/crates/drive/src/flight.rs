@@ -19,7 +19,7 @@ pub enum Stage {
 
 /// An interaction under way. Times are nanoseconds since the epoch.
 pub struct Flight {
-    /// Whose.
+    /// Whose, by its place in the thread's share.
     pub user: u32,
     /// What it waits for.
     pub stage: Stage,

@@ -1,12 +1,12 @@
 //! One interaction after the other: a page, its images, what its user makes of it, and the record.
 
-use crate::driver::{Driver, NOWHERE};
 use crate::failure::Failure;
 use crate::flight::{Record, Stage, resolve};
 use crate::page::Page;
 use crate::plan::Pace;
 use crate::reply::Reply;
 use crate::session::Outcome;
+use crate::shard::{NOWHERE, Shard};
 use anyhow::Result;
 use std::cmp::Reverse;
 use tierlab_record::clock::monotonic_ns;
@@ -18,11 +18,11 @@ const KEPT_BUFFERS: usize = 256;
 /// Images fetched for one page at most.
 const MOST_IMAGES: usize = 256;
 
-impl Driver {
+impl Shard {
     /// Starts an interaction with its page.
     pub(crate) fn start_page(&mut self, place: usize, intended_ns: i64) -> Result<()> {
         let now = monotonic_ns();
-        self.journal.started(now - intended_ns);
+        self.tally.started(now - intended_ns);
         let flight = &mut self.flights[place];
         let user = &self.users[flight.user as usize];
         flight.images.clear();
@@ -39,7 +39,7 @@ impl Driver {
 
     /// Whether the page is opened once more, after the pause that the rules ask for.
     pub(crate) fn opens_again(&mut self, place: usize) -> bool {
-        let rules = &self.script.workload.rules;
+        let rules = &self.common.script.workload.rules;
         let flight = &mut self.flights[place];
         if flight.record.attempts >= rules.opens {
             return false;
@@ -56,12 +56,12 @@ impl Driver {
         let flight = &mut self.flights[place];
         let user = &mut self.users[flight.user as usize];
         let page = Page(flight.reply.body());
-        let says_failed = self.script.workload.rules.failed_if.as_deref();
+        let says_failed = self.common.script.workload.rules.failed_if.as_deref();
         let failure = match says_failed {
             Some(text) if failure.is_none() && page.says(text) => Some(Failure::Page),
             _ => failure,
         };
-        if self.plan.images && failure.is_none() {
+        if self.common.plan.images && failure.is_none() {
             let at = user.request().target();
             let images = page.images().filter_map(|image| resolve(image, at));
             flight.images.extend(images.take(MOST_IMAGES));
@@ -69,7 +69,7 @@ impl Driver {
         }
         flight.record.failure = failure.map(|failure| (failure, false));
         let outcome = if failure.is_some() { Outcome::Failed } else { Outcome::Page(page) };
-        flight.thinks = user.decide(&self.script, outcome);
+        flight.thinks = user.decide(&self.common.script, outcome);
         let buffer = std::mem::take(&mut flight.reply).into_buffer();
         if buffer.capacity() <= LARGEST_KEPT_BUFFER && self.buffers.len() < KEPT_BUFFERS {
             self.buffers.push(buffer);
@@ -86,7 +86,7 @@ impl Driver {
     /// Records the interaction, and lets its user think.
     fn end(&mut self, place: usize) -> Result<()> {
         let now = monotonic_ns();
-        self.put_down(place, now)?;
+        self.put_down(place, now);
         let flight = &mut self.flights[place];
         let number = flight.user;
         let user = &mut self.users[number as usize];
@@ -97,12 +97,13 @@ impl Driver {
         } else {
             self.release(place);
         }
-        match self.plan.pace {
+        match self.common.plan.pace {
             Pace::Open { .. } => self.idle.push_back(number),
             Pace::Closed { think_ns, think_cap_ns } => {
                 let cap = think_cap_ns.unwrap_or(think_ns.saturating_mul(10));
                 let user = &mut self.users[number as usize];
-                let think = if thinks { user.think_ns(&self.script, think_ns, cap) } else { 0 };
+                let think =
+                    if thinks { user.think_ns(&self.common.script, think_ns, cap) } else { 0 };
                 self.schedule.push(Reverse((now + think, number)));
             }
         }
@@ -115,16 +116,17 @@ impl Driver {
         flight.record.bytes += flight.reply.received();
         let image = flight.image.is_some();
         flight.record.failure.get_or_insert((Failure::Cut, image));
-        self.put_down(place, monotonic_ns())?;
+        self.put_down(place, monotonic_ns());
         self.release(place);
         Ok(())
     }
 
-    fn put_down(&mut self, place: usize, now: i64) -> Result<()> {
+    fn put_down(&mut self, place: usize, now: i64) {
         self.in_flight -= 1;
         let flight = &self.flights[place];
         let end_ns = now + self.real_offset_ns;
-        self.journal.ended(&self.script, flight.user, &flight.record, end_ns)
+        let number = self.share.number(flight.user);
+        self.tally.ended(&self.common.script, number, &flight.record, end_ns);
     }
 
     pub(crate) fn release(&mut self, place: usize) {

@@ -1,17 +1,21 @@
 //! Drives users against a system: closed loop (users who think between interactions) and open loop
-//! (interactions that start at their own times), in one thread, for very many users.
+//! (interactions that start at their own times), on as many threads as the load can keep busy, for
+//! very many users.
 //!
 //! - `workload` and `rules` are what users do, as data; `check` whether it makes sense; `script`
 //!   the same, ready to be played;
 //! - `session`, `render`, `page`, `random`: one user, without sockets and clocks;
 //! - `wire`, `reply`, `reply_head`: HTTP as bytes; `socket`, `poll`, `sources`, `scheduling`: the
 //!   system's calls;
-//! - `flight`, `interaction`, `exchange`, `overdue`, `driver`, `deadlines`, `arrivals`, `course`:
+//! - `share`, `arrivals`: what each thread has of the users, and of the open loop's arrivals;
+//! - `shard`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
 //!   interactions under way;
-//! - `failure`, `journal`, `judgement`: what is written down.
+//! - `driver`, `threads`, `halt`: all threads, from the beginning of a run to its end;
+//! - `failure`, `tally`, `judgement`, `course`, `journal`, `summary`: what is written down.
 //!
 //! A user who thinks holds no buffer and, unless connections are kept, no socket: only its random
-//! stream, its history and the request that it will send.
+//! stream, its history and the request that it will send. Threads share nothing that changes: what a
+//! user asks for depends on the seed, its number and the pages, and not on who drives it.
 
 mod arrivals;
 mod check;
@@ -21,6 +25,7 @@ mod driver;
 mod exchange;
 mod failure;
 mod flight;
+mod halt;
 mod interaction;
 mod journal;
 mod judgement;
@@ -38,8 +43,13 @@ mod rules;
 mod scheduling;
 mod script;
 mod session;
+mod shard;
+mod share;
 mod socket;
 mod sources;
+mod summary;
+mod tally;
+mod threads;
 mod wire;
 pub mod workload;
 
@@ -72,7 +82,5 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
             plan.users
         );
     }
-    driver::Driver::new(plan, script, out, stop)
-        .with_context(|| plan_file.display().to_string())?
-        .run()
+    driver::run(plan, script, out, stop).with_context(|| plan_file.display().to_string())
 }

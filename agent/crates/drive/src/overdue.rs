@@ -1,11 +1,11 @@
 //! Exchanges that take longer than the plan's timeouts allow.
 
-use crate::driver::Driver;
 use crate::failure::Failure;
 use crate::flight::Stage;
+use crate::shard::Shard;
 use anyhow::Result;
 
-impl Driver {
+impl Shard {
     /// Gives up what is late.
     pub(crate) fn expire(&mut self, now: i64) -> Result<()> {
         loop {

@@ -42,6 +42,9 @@ pub struct Plan {
     /// How soon the driver gets its turn on a busy machine.
     #[serde(default)]
     pub priority: Priority,
+    /// Threads that drive, each with its part of the users; when null as many as the load can keep
+    /// busy, at most one for each core that the driver may use. Requests do not depend on it.
+    pub threads: Option<u32>,
     /// How long requests in flight may go on after the last phase.
     #[serde(default = "one_second")]
     pub grace_ns: i64,
@@ -91,7 +94,7 @@ pub enum Arrivals {
 }
 
 /// A part of the trial.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// Its name, as in `ramp_up`.
@@ -131,6 +134,9 @@ pub struct Timeouts {
     /// From the start of a page or an image until its end.
     pub request_ns: Option<i64>,
 }
+
+/// More threads than that are a slip of the pen.
+const MOST_THREADS: u32 = 1024;
 
 /// The longest time in a plan or a workload, ten years: sums of a few with a clock's time stay far
 /// from the limit of an `i64`, which is 292 years.
@@ -182,6 +188,10 @@ impl Plan {
                 "`loop.rate_per_s` must be above 0 and below 10 million"
             ),
         }
+        ensure!(
+            self.threads.is_none_or(|threads| (1..=MOST_THREADS).contains(&threads)),
+            "`threads` must be at least 1 and at most {MOST_THREADS}"
+        );
         ensure!(self.grace_ns >= 0, "`grace_ns` must not be negative");
         let timeouts = [self.timeouts.connect_ns, self.timeouts.request_ns];
         ensure!(

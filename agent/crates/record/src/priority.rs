@@ -48,10 +48,8 @@ pub fn take(role: Role) -> Scheduling {
 
 /// Gives the calling thread the priority of one that works for those of `role`. It may wait, but not
 /// for long: what it holds meanwhile (the heap, the address space) they wait for too.
-pub fn assist(role: Role) {
-    if role != Role::Ordinary {
-        be_nice();
-    }
+pub fn assist(role: Role) -> Scheduling {
+    if role == Role::Ordinary { Scheduling::Normal } else { be_nice() }
 }
 
 /// Signals to end must wake a thread that measures out of its sleep, not the calling one.
