@@ -14,26 +14,29 @@ class Cost:
     """Of a process and the children that it waited for: seconds of CPU, bytes resident at most.
 
     ``user_s`` is the part of ``cpu_s`` outside the kernel; ``waited_s`` is how long its main thread
-    was ready to run while others had the core.
+    was ready to run while others had the core; ``started_ns`` is when it was started, since the
+    epoch.
     """
 
     cpu_s: float
     user_s: float
     memory: int
     waited_s: float
+    started_ns: int
     output: str
 
 
-def run(command: list[str], core: int, folder: Path, environment: dict[str, str]) -> Cost:
-    """Run `command` on `core` to its end.
+def run(command: list[str], cores: list[int], folder: Path, environment: dict[str, str]) -> Cost:
+    """Run `command` on `cores` to its end.
 
     CPU time is that of wait4(2). Memory is VmHWM of /proc/<pid>/status and waiting that of
     /proc/<pid>/schedstat, looked at every 20 ms: the maximum that wait4 gives counts the parent's
     pages from before exec(2) too.
     """
     with (folder / "output").open("w+") as output, (folder / "errors").open("w+") as errors:
+        started_ns = time.time_ns()
         process = subprocess.Popen(
-            ["taskset", "-c", str(core), *command],
+            ["taskset", "-c", ",".join(map(str, cores)), *command],
             cwd=folder,
             stdout=output,
             stderr=errors,
@@ -51,7 +54,8 @@ def run(command: list[str], core: int, folder: Path, environment: dict[str, str]
             raise SystemExit(f"{command[0]} failed ({process.returncode}): {errors.read()[-500:]}")
         output.seek(0)
         cpu_s = usage.ru_utime + usage.ru_stime
-        return Cost(cpu_s, usage.ru_utime, memory, waited_ns / 1e9, output.read())
+        said = output.read()
+        return Cost(cpu_s, usage.ru_utime, memory, waited_ns / 1e9, started_ns, said)
 
 
 def _peak(process: int) -> int:

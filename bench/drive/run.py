@@ -3,9 +3,10 @@
     python bench/drive/run.py [--quick] [--repeat N]
 
 One core has the server (nginx, one file of 8 KiB), another the tool. Every request has a
-connection of its own. CPU and memory are the kernel's figures for the whole process, starting up
-included; the driver's also include writing the table of all requests, which the others do not
-have. Exit status 1 when a bar is missed.
+connection of its own, but for those beside wrk on kept ones. What two cores make of the driver is
+measured with the server on them too. CPU and memory are the kernel's figures for the whole process,
+starting up included; the driver's also include writing the table of all requests, which the others
+do not have. Exit status 1 when a bar is missed.
 """
 
 from __future__ import annotations
@@ -19,27 +20,35 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from scaling import million, scaling
 from server import serving
 from tools import K6, Load, Locust, Result, Tierlab, Tool, Wrk, summary
 
 CONCURRENCY = 32
 """Users without think time, where cost per request is compared."""
+KEPT_BAR = 3.0
+"""wrk sends the same bytes again and looks at no reply but for its end; the driver draws what its
+user does next, reads the page, writes a row."""
 MIB = 1 << 20
 THINK_S = 7.0
 
 
+PARTS = ("cost", "kept", "cores", "memory", "million")
+
+
 @dataclass(frozen=True)
 class Bar:
-    """What was measured, beside what it may be at most."""
+    """What was measured, beside what it may be at most, or must be at least."""
 
     what: str
     measured: float
-    most: float
+    bound: float
     unit: str
+    least: bool = False
 
     @property
     def held(self) -> bool:
-        return self.measured <= self.most
+        return self.measured >= self.bound if self.least else self.measured <= self.bound
 
 
 class Bench:
@@ -54,7 +63,7 @@ class Bench:
         self._runs += 1
         folder = self._folder / f"{self._runs}-{tool.name}"
         folder.mkdir()
-        result = tool.drive(self._port, load, core=_cores()[-1], folder=folder)
+        result = tool.drive(self._port, load, cores=_cores()[-1:], folder=folder)
         console.print(
             f"  {tool.name:8} {load.users:>7,} users, think {load.think_s:g} s: "
             f"{result.requests:>9,} requests, {result.cpu_us:6.1f} µs CPU each "
@@ -98,6 +107,15 @@ def cost(bench: Bench, tools: list[Tool], seconds: float, repeat: int) -> list[B
         Bar("CPU per request, of k6's", ratio("k6"), 0.25, "times"),
         Bar("CPU per request, of Locust's", ratio("locust"), 0.25, "times"),
     ]
+
+
+def kept(bench: Bench, seconds: float, repeat: int) -> list[Bar]:
+    """CPU per request beside wrk's where connections are kept."""
+    console.print("[bold]CPU per request, on kept connections")
+    load = Load(CONCURRENCY, seconds, kept=True)
+    rounds = [[bench.drive(tool, load) for tool in (Tierlab(), Wrk())] for _ in range(repeat)]
+    ratio = statistics.median(own.cpu_us / wrk.cpu_us for own, wrk in rounds)
+    return [Bar("CPU per request on kept connections, of wrk's", ratio, KEPT_BAR, "times")]
 
 
 def memory(bench: Bench, peers: dict[Tool, int], seconds: float) -> None:
@@ -152,30 +170,51 @@ def sized(bench: Bench, load: Load) -> tuple[float, float, float, float]:
     return result.cost.memory, said["lag_p99_ns"] / 1e6, said["errors"], missing
 
 
-def main() -> None:
-    """Run all parts; `--quick` for a look of about three minutes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="short runs, the largest once")
-    parser.add_argument("--repeat", type=int, default=3)
-    options = parser.parse_args()
+def measure(parts: list[str], bench: Bench, options: argparse.Namespace) -> list[Bar]:
+    """Run the parts that are asked for."""
     seconds, repeat = (3.0 if options.quick else 10.0), options.repeat
     runtime = 5.0 if options.quick else 30.0
-    tierlab, k6, locust = Tierlab(), K6(), Locust()
-    with (
-        tempfile.TemporaryDirectory(prefix="tierlab-bench-") as name,
-        serving(Path(name), core=_cores()[0]) as port,
-    ):
-        bench = Bench(port, Path(name))
-        bars = cost(bench, [tierlab, Wrk(), k6, locust], seconds, repeat)
-        memory(bench, {tierlab: 35_000, k6: 1_000, locust: 1_000}, seconds)
+    tierlab = Tierlab()
+    bars: list[Bar] = []
+    if "cost" in parts:
+        bars += cost(bench, [tierlab, Wrk(), K6(), Locust()], seconds, repeat)
+    if "kept" in parts:
+        bars += kept(bench, seconds, repeat)
+    if "cores" in parts:
+        times = scaling(console, _cores()[:2], CONCURRENCY, seconds, repeat)
+        bars.append(Bar("rate on two cores, of that on one", times, 1.8, "times", least=True))
+    if "memory" in parts:
+        memory(bench, {tierlab: 35_000, K6(): 1_000, Locust(): 1_000}, seconds)
         many = Load(35_000, runtime, THINK_S, ramp_s=2 * THINK_S)
         bars += size(bench, many, 200 * MIB, repeat)
         think, ramp = (120.0, 30.0) if options.quick else (60.0, 60.0)
         bars += size(bench, Load(200_000, runtime, think, ramp), 1024 * MIB, 1)
-    table = Table("bar", "measured", "at most", "")
+    if "million" in parts:
+        load = Load(1_000_000, runtime, THINK_S, ramp_s=2 * THINK_S)
+        used = million(console, _cores()[:2], load).cost.memory
+        bars.append(Bar(f"{load.users:,} users: memory", used / MIB, 1024, "MiB"))
+    return bars
+
+
+def main() -> None:
+    """Run all parts, or those named; `--quick` for a look of about four minutes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all unless said")
+    parser.add_argument("--quick", action="store_true", help="short runs, the largest once")
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    with (
+        tempfile.TemporaryDirectory(prefix="tierlab-bench-") as name,
+        serving(Path(name), _cores()[:1]) as port,
+    ):
+        bars = measure(options.parts or list(PARTS), Bench(port, Path(name)), options)
+    table = Table("bar", "measured", "at most or least", "")
     for bar in bars:
         verdict = "holds" if bar.held else "MISSED"
-        table.add_row(bar.what, f"{bar.measured:,.2f} {bar.unit}", f"{bar.most:,.2f}", verdict)
+        bound = f"{'at least' if bar.least else 'at most'} {bar.bound:,.2f}"
+        table.add_row(bar.what, f"{bar.measured:,.2f} {bar.unit}", bound, verdict)
     console.print(table)
     if not all(bar.held for bar in bars):
         raise SystemExit(1)

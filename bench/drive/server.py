@@ -1,4 +1,4 @@
-"""The server that all tools are measured against: nginx with one small file, on one core."""
+"""The server that all tools are measured against: nginx with one small file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from pathlib import Path
 PAGE_BYTES = 8_192
 _CONFIGURATION = """
 daemon off;
-master_process off;
+worker_processes {workers};
+user root;
 pid {folder}/nginx.pid;
 error_log stderr crit;
 events {{ worker_connections 16384; }}
 http {{
     access_log off;
+    keepalive_requests 1000000000;
     {temporary}
     server {{
-        listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{port} backlog=4096 reuseport;
         root {folder};
     }}
 }}
@@ -35,8 +37,8 @@ def _free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, core: int) -> Iterator[int]:
-    """Serve `page.html` from `folder` with nginx on `core`; gives the port."""
+def serving(folder: Path, cores: list[int]) -> Iterator[int]:
+    """Serve `page.html` from `folder` with nginx, a worker on each of `cores`; gives the port."""
     nginx = shutil.which("nginx")
     if nginx is None:
         raise SystemExit("bench/drive needs nginx: apt-get install nginx-light")
@@ -45,11 +47,12 @@ def serving(folder: Path, core: int) -> Iterator[int]:
     (folder / "page.html").write_text(head + "x" * (PAGE_BYTES - len(head)))
     temporary = " ".join(f"{name}_temp_path {folder}/{name};" for name in _TEMPORARY)
     configuration = folder / "nginx.conf"
-    configuration.write_text(_CONFIGURATION.format(folder=folder, port=port, temporary=temporary))
-    folder.chmod(0o755)
-    process = subprocess.Popen(
-        ["taskset", "-c", str(core), nginx, "-c", str(configuration), "-e", "stderr"]
+    configuration.write_text(
+        _CONFIGURATION.format(folder=folder, port=port, temporary=temporary, workers=len(cores))
     )
+    folder.chmod(0o755)
+    pinned = ["taskset", "-c", ",".join(map(str, cores))]
+    process = subprocess.Popen([*pinned, nginx, "-c", str(configuration), "-e", "stderr"])
     try:
         _wait_until_open(port, process)
         yield port

@@ -1,4 +1,4 @@
-"""The four tools, each with a new connection for every request: how to get, start and read them."""
+"""The four tools: how to get, start and read them. A connection carries a request, or is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from measure import Cost, run
 
@@ -24,12 +24,15 @@ SOURCES = ["127.128.0.0/12"]
 
 @dataclass(frozen=True)
 class Load:
-    """So many users for so many seconds, each thinking `think_s` between requests."""
+    """So many users for so many seconds, each thinking `think_s` between requests, on a connection
+    of its own that is `kept` or a new one for each request.
+    """
 
     users: int
     seconds: float
     think_s: float = 0.0
     ramp_s: float = 0.0
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Tool(Protocol):
 
     name: str
 
-    def drive(self, port: int, load: Load, core: int, folder: Path) -> Result: ...
+    def drive(self, port: int, load: Load, cores: list[int], folder: Path) -> Result: ...
 
 
 class Tierlab:
@@ -63,7 +66,10 @@ class Tierlab:
 
     name = "tierlab"
 
-    def drive(self, port: int, load: Load, core: int, folder: Path) -> Result:
+    def __init__(self, threads: int = 1, priority: str = "realtime") -> None:
+        self._how = {"threads": threads, "priority": priority}
+
+    def drive(self, port: int, load: Load, cores: list[int], folder: Path) -> Result:
         (folder / "workload.json").write_text(json.dumps(_one_page()))
         plan = {
             "target": {"address": "127.0.0.1", "port": port, "host": None},
@@ -75,23 +81,30 @@ class Tierlab:
                 {"name": "ramp_up", "duration_ns": int(load.ramp_s * SECOND)},
                 {"name": "runtime", "duration_ns": int(load.seconds * SECOND)},
             ],
+            "connection": "keep_alive" if load.kept else "per_request",
             "sources": SOURCES,
             "images": False,
-        }
+        } | self._how
         (folder / "plan.json").write_text(json.dumps(plan))
         command = [str(binary()), "drive", "--plan", "plan.json", "--out", "."]
-        cost = run(command, core, folder, {})
+        cost = run(command, cores, folder, {})
         return Result(int(summary(cost)["requests"]), cost)
 
 
-def summary(cost: Cost) -> dict[str, float]:
+def summary(cost: Cost) -> dict[str, Any]:
     """The driver's own summary."""
-    said: dict[str, float] = json.loads(cost.output.splitlines()[-1])["summary"]
+    said: dict[str, Any] = json.loads(cost.output.splitlines()[-1])["summary"]
     return said
 
 
+def ready_s(cost: Cost) -> float:
+    """Seconds from the driver's start until all users were there and the phases began."""
+    began_ns: int = json.loads(cost.output.splitlines()[0])["start_ns"]
+    return (began_ns - cost.started_ns) / SECOND
+
+
 def _one_page() -> dict[str, object]:
-    home = [["page", 0.9], ["End", 0.1]]
+    home = [["page", 1.0]]
     identity = {"numbers": [1, 1], "values": {}}
     return {
         "name": "one page",
@@ -108,11 +121,12 @@ class Wrk:
 
     name = "wrk"
 
-    def drive(self, port: int, load: Load, core: int, folder: Path) -> Result:
+    def drive(self, port: int, load: Load, cores: list[int], folder: Path) -> Result:
         url = f"http://127.0.0.1:{port}/page.html"
         time = f"{max(1, round(load.seconds))}s"
-        command = ["wrk", "-t1", f"-c{load.users}", f"-d{time}", "-H", "Connection: close", url]
-        cost = run(command, core, folder, {})
+        closing = [] if load.kept else ["-H", "Connection: close"]
+        command = ["wrk", "-t1", f"-c{load.users}", f"-d{time}", *closing, url]
+        cost = run(command, cores, folder, {})
         found = re.search(r"(\d+) requests in", cost.output)
         if found is None:
             raise SystemExit(f"wrk said something new: {cost.output[-300:]}")
@@ -142,13 +156,13 @@ export function handleSummary(data) {{
             build = ["env", f"GOBIN={self.program.parent}", "go", "install", K6_MODULE]
             subprocess.run(build, check=True)
 
-    def drive(self, port: int, load: Load, core: int, folder: Path) -> Result:
+    def drive(self, port: int, load: Load, cores: list[int], folder: Path) -> Result:
         pause = f"sleep({load.think_s});" if load.think_s else ""
         seconds = load.seconds + load.ramp_s
         script = self._script.format(users=load.users, seconds=seconds, port=port, pause=pause)
         (folder / "script.js").write_text(script)
         quiet = ["--quiet", "--no-usage-report", "--address", "127.0.0.1:0"]
-        cost = run([str(self.program), "run", *quiet, "script.js"], core, folder, {})
+        cost = run([str(self.program), "run", *quiet, "script.js"], cores, folder, {})
         return Result(int(cost.output.strip().splitlines()[-1]), cost)
 
 
@@ -175,13 +189,13 @@ class Reader(FastHttpUser):
             pip = folder / "bin" / "pip"
             subprocess.run([pip, "install", "--quiet", LOCUST], check=True)
 
-    def drive(self, port: int, load: Load, core: int, folder: Path) -> Result:
+    def drive(self, port: int, load: Load, cores: list[int], folder: Path) -> Result:
         (folder / "locustfile.py").write_text(self._script.format(think=load.think_s))
         seconds = max(1, round(load.seconds + load.ramp_s))
         command = [str(self.program), "--headless", "--json", "--loglevel", "ERROR"]
         command += ["-u", str(load.users), "-r", str(load.users), "-t", f"{seconds}s"]
         command += ["--host", f"http://127.0.0.1:{port}", "-f", "locustfile.py", "--only-summary"]
-        cost = run(command, core, folder, {})
+        cost = run(command, cores, folder, {})
         # The figures stand behind whatever the program says at its start.
         figures = json.loads(cost.output[cost.output.index("[") :])
         return Result(sum(entry["num_requests"] for entry in figures), cost)

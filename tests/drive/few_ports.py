@@ -21,7 +21,7 @@ site = subprocess.Popen(
 )
 assert site.stdout is not None
 port = int(site.stdout.readline())
-driven = Driver(folder)(port, seconds=4, think_ms=50, users=100, sources=sys.argv[2:])
+driven = Driver(folder)(port, seconds=2, think_ms=50, users=100, sources=sys.argv[2:])
 site.communicate()
 errors = driven.requests.error
 (folder / "counts").write_text(f"{errors.isna().sum()} {(errors == 'no_address').sum()}")

@@ -227,6 +227,7 @@ BAD_PLANS: dict[str, tuple[dict[str, Any], str]] = {
         {"timeouts": {"connect_ns": None, "request_ns": 2**63 - 1}},
         "`timeouts.request_ns`",
     ),
+    "no threads": ({"threads": 0}, "`threads`"),
     "an endless grace": ({"grace_ns": 2**63 - 1}, "`grace_ns`"),
     "too many users for the file limit": (
         {"users": 10_000_000, "connection": "keep_alive"},
@@ -267,8 +268,16 @@ def assert_one_sentence(status: int, said: str, about: str) -> None:
     assert "panicked" not in said
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_full_disk_ends_all_threads_with_one_sentence(threads, drive: Driver, site) -> None:
+    drive.folder.mkdir()
+    (drive.folder / "requests.arrows").symlink_to("/dev/full")
+    driven = drive.end(drive.start(site(), seconds=60, users=6, threads=threads))
+    assert_one_sentence(driven.status, driven.said, "requests.arrows")
+
+
 def test_nobody_reads_the_progress(drive: Driver, site) -> None:
-    process = drive.start(site(), seconds=2.5)
+    process = drive.start(site(), seconds=1.5)
     assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()

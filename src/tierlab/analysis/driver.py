@@ -22,8 +22,8 @@ _RECORDS = """SELECT * FROM (
         THEN TRY_CAST(detail ->> 'cpu_ns' AS BIGINT) END AS cpu_ns, CASE WHEN json_valid(detail)
         THEN TRY_CAST(detail ->> 'busiest_thread_cpu_ns' AS BIGINT) END AS thread_cpu_ns
     FROM events WHERE kind = 'driver_lag') WHERE cpu_ns IS NOT NULL AND duration_ns > 0"""
-"""The driver's record of each second that says its CPU time, as SQL. Those of a driver of one thread
-only may say nothing of its busiest."""
+"""The driver's record of each second that says its CPU time, as SQL. Older ones say nothing of its
+busiest thread."""
 
 OWN_LIMIT = "regexp_full_match(error, '(image_)?no_(descriptors|address)')"
 """A request that failed at a limit of the driver's own, as SQL."""
