@@ -38,6 +38,9 @@ pub enum Scheduling {
 /// afterwards have an ordinary one. Real-time only where the kernel keeps a share of the CPU from
 /// real-time threads (sched(7)), so that one with more to do than it can does not stop the machine.
 pub fn take(role: Role) -> Scheduling {
+    if role == Role::Observer {
+        stay_in_memory();
+    }
     match role {
         Role::Ordinary => Scheduling::Normal,
         Role::Driver if realtime(1) => Scheduling::Realtime,
@@ -60,6 +63,13 @@ pub fn leave_signals_to_others() {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
     }
+}
+
+/// Keeps what the process has once used in memory, its program too, where that is allowed: read back
+/// from a disk, it would be waited for on a machine that is short of memory or has its disk busy.
+fn stay_in_memory() {
+    // SAFETY: flags are passed and no pointer.
+    unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT) };
 }
 
 fn realtime(priority: libc::c_int) -> bool {

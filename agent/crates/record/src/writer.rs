@@ -29,7 +29,8 @@ impl Writer {
         Self::with_room(when_full, role, ROOM_BYTES)
     }
 
-    fn with_room(
+    /// Starts it with room for so many bytes that wait for the disk.
+    pub fn with_room(
         when_full: WhenFull,
         role: priority::Role,
         room_bytes: usize,

@@ -41,7 +41,16 @@ impl Session {
     pub fn start(plan: &Plan, roots: &Roots, out: &Path) -> Result<Self, RecordError> {
         machine::allow_open_files();
         let writer = Writer::start(WhenFull::Drop, Role::Observer)?;
-        let scheduling = priority::take(Role::Observer);
+        Self::with(writer, priority::take(Role::Observer), plan, roots, out)
+    }
+
+    fn with(
+        writer: Writer,
+        scheduling: Scheduling,
+        plan: &Plan,
+        roots: &Roots,
+        out: &Path,
+    ) -> Result<Self, RecordError> {
         let place = Place { writer: &writer, folder: out };
         let mut events = EventLog::create(place)?;
         let mut samplers = Samplers::open(plan, roots, place)?;
@@ -188,5 +197,61 @@ impl Session {
             "not_measured": not_measured,
         }}));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_ipc::reader::StreamReader;
+    use std::fs::{File, OpenOptions};
+    use std::process::Command;
+
+    /// How many rows all events `rows_lost` tell of.
+    fn told(events: &Path) -> u64 {
+        let mut told = 0;
+        for batch in StreamReader::try_new(File::open(events).unwrap(), None).unwrap() {
+            let batch = batch.unwrap();
+            let column = |name| batch.column_by_name(name).unwrap().as_string::<i32>().iter();
+            for (kind, detail) in column("kind").zip(column("detail")) {
+                if kind == Some("rows_lost") {
+                    let detail: Value = serde_json::from_str(detail.unwrap()).unwrap();
+                    told += detail["rows"].as_u64().unwrap();
+                }
+            }
+        }
+        told
+    }
+
+    /// The disk is a pipe, which holds 64 KiB, and which nobody reads for a while.
+    #[test]
+    fn rows_for_which_there_was_no_room_are_told_by_events() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory.arrows");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let mut pipe = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let writer = Writer::with_room(WhenFull::Drop, Role::Ordinary, 4096).unwrap();
+        let plan = r#"{"interval_ns": 10000000, "tables": ["memory"]}"#;
+        let plan: Plan = serde_json::from_str(plan).unwrap();
+        let mut session =
+            Session::with(writer, Scheduling::Normal, &plan, &Roots::machine(), folder.path())
+                .unwrap();
+        let lost = |session: &Session| session.lost_rows().values().sum::<u64>();
+        let tick = |session: &mut Session| {
+            session.tick();
+            session.second().unwrap();
+        };
+        while lost(&session) < 3 {
+            tick(&mut session);
+        }
+        // It goes on, and is read until the process ends.
+        std::thread::spawn(move || std::io::copy(&mut pipe, &mut std::io::sink()));
+        while session.told_lost < lost(&session) {
+            tick(&mut session);
+        }
+        let lost = lost(&session);
+        session.finish().unwrap();
+        assert_eq!(told(&folder.path().join("sample.events.arrows")), lost);
     }
 }
