@@ -61,15 +61,13 @@ impl Capture {
     fn second(&mut self, last: Moment) -> Result<Moment> {
         let now = Moment::now();
         let drops = self.ring.drops()?;
-        let crowded_out = self.dissector.crowded_out();
-        let without_room = drops + crowded_out - self.summary.crowded_out;
-        if without_room > 0 {
-            self.tables.capture_drop(last.t_ns, now.since(last), without_room);
+        if drops > 0 {
+            self.tables.capture_drop(last.t_ns, now.since(last), drops);
         }
         self.summary.drops += drops;
         self.summary.visits = self.tables.visit_count();
         self.summary.connections = self.dissector.open_connections() as u64;
-        self.summary.crowded_out = crowded_out;
+        self.summary.crowded_out = self.dissector.crowded_out();
         self.tables.flush()?;
         Ok(now)
     }

@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     pub visits: u64,
     /// Connections that are open.
     pub connections: u64,
-    /// Packets of connections that were not followed because too many others were open.
+    /// Connections that were forgotten because memory was needed for others.
     pub crowded_out: u64,
     /// How the thread that reads the ring is scheduled.
     pub scheduling: Scheduling,

@@ -34,8 +34,7 @@ impl Tables {
         self.visit_count
     }
 
-    /// There was no room for this many packets since the last look: in the ring, or for their
-    /// connection.
+    /// There was no room in the ring for this many packets since the last look.
     pub(crate) fn capture_drop(&mut self, t_ns: i64, duration_ns: i64, packets: u64) {
         let detail = json!({ "packets": packets }).to_string();
         self.event(t_ns, duration_ns, "capture_drop", "", &detail);
@@ -100,6 +99,7 @@ impl Sink for Tables {
             Happening::Gap { from, bytes } => {
                 ("gap", json!({ "from": from.name(), "bytes": bytes }))
             }
+            Happening::Forgotten => ("forgotten", json!({})),
             Happening::Opaque { reason } => ("opaque", json!({ "reason": reason })),
         };
         detail["client"] = json!(event.client.ip());

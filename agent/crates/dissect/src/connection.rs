@@ -1,51 +1,108 @@
 //! One TCP connection: two streams, and the parser that reads them.
 
+use crate::closed::{End, Ends};
 use crate::context::{Context, Place};
 use crate::frame::Segment;
-use crate::parser::{Gap, Parser};
+use crate::memory::of_box;
+use crate::parser::{Gap, Parser, parser};
 use crate::sink::{Happening, Side};
-use crate::tcp::{Arrival, Data, Piece, Stream};
+use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
 
 /// Bytes that fill a hole later than this were sent again; sooner, they only took another way.
 /// (Wireshark's rule, without its estimate of the round trip.)
 const SENT_AGAIN_NS: i64 = 3_000_000;
 
+/// No more than this part of the memory waits behind the holes of one stream.
+const WAITING_PART: usize = 32;
+
 /// A connection in progress.
 pub(crate) struct Connection {
     pub place: Place,
-    /// The sequence number and time of the client's first SYN, and how often it came again.
-    syn: Option<(u32, i64, u32)>,
-    /// True once the server sent anything.
-    pub answered: bool,
-    pub last_ns: i64,
+    /// The number of the last packet.
+    pub heard: u64,
+    /// Its time.
+    pub heard_ns: i64,
+    /// It was seen to be opened.
+    from_start: bool,
+    /// When the client's first SYN was sent, and how often it came again.
+    syn_ns: i64,
+    syns_again: u32,
     client: Half,
     server: Half,
-    parser: Box<dyn Parser>,
+    /// None until there is something to read: most of a flood of connections never says anything.
+    parser: Option<Box<dyn Parser>>,
+    held_bytes: usize,
 }
 
 #[derive(Default)]
 struct Half {
     stream: Stream,
+    /// The sequence number of the SYN.
+    syn: Option<u32>,
     last_byte_ns: i64,
     ended: bool,
 }
 
+/// One direction as it is read.
+struct Reading<'a> {
+    from: Side,
+    from_start: bool,
+    last_byte_ns: &'a mut i64,
+    parser: &'a mut Option<Box<dyn Parser>>,
+}
+
 impl Connection {
-    pub(crate) fn new(place: Place, parser: Box<dyn Parser>, at_ns: i64) -> Self {
+    /// A connection of which this is the first segment.
+    pub(crate) fn new(place: Place, first: &Segment<'_>, cx: &mut Context<'_>) -> Self {
+        let held_bytes = of_box::<Self>();
+        cx.shared.memory.changed(0, held_bytes);
         Self {
             place,
-            syn: None,
-            answered: false,
-            last_ns: at_ns,
+            heard: 0,
+            heard_ns: 0,
+            from_start: first.syn,
+            syn_ns: 0,
+            syns_again: 0,
             client: Half::default(),
             server: Half::default(),
-            parser,
+            parser: None,
+            held_bytes,
         }
     }
 
-    /// True if a SYN with this sequence number opens another connection on the same ports.
-    pub(crate) fn is_replaced_by(&self, syn: u32) -> bool {
-        self.syn.is_none_or(|(known, ..)| known != syn)
+    /// True once either side said anything.
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.parser.is_some()
+    }
+
+    /// What is remembered of it.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// True if a segment does not belong to this connection but to another on the same ports, one
+    /// before it or one after it. Where one direction's sequence numbers go on and the other's
+    /// jump, packets were not captured; where both jump, it is another connection.
+    pub(crate) fn is_of_another(&self, from: Side, segment: &Segment<'_>) -> bool {
+        let (own, other) = match from {
+            Side::Client => (&self.client, &self.server),
+            Side::Server => (&self.server, &self.client),
+        };
+        let acknowledged =
+            segment.acknowledgment.map_or(Placed::Unknown, |it| other.stream.place(it));
+        if segment.syn {
+            let first = segment.sequence.wrapping_add(1);
+            let is_known = match own.syn {
+                Some(syn) => syn == segment.sequence,
+                None => matches!(own.stream.place(first), Placed::Unknown | Placed::Next),
+            };
+            return !is_known || acknowledged == Placed::Far;
+        }
+        match (own.stream.place(segment.sequence), acknowledged) {
+            (Placed::Next, _) => false,
+            (_, Placed::Far) | (Placed::Far, Placed::Unknown) => true,
+            _ => segment.length > 0 && own.stream.is_behind_end(segment.sequence),
+        }
     }
 
     /// Takes a segment. Returns false once the connection is over.
@@ -56,9 +113,7 @@ impl Connection {
         segment: &Segment<'_>,
         cx: &mut Context<'_>,
     ) -> bool {
-        self.last_ns = at_ns;
-        self.answered |= from == Side::Server;
-        let waited = self.waiting_bytes();
+        self.heard_ns = at_ns;
         if segment.syn {
             self.synchronise(from, at_ns, segment, cx);
         }
@@ -66,49 +121,64 @@ impl Connection {
             self.acknowledge(from, at_ns, acknowledgment, cx);
         }
         self.data(from, at_ns, segment, cx);
-        cx.shared.waiting.changed(waited, self.waiting_bytes());
-        if segment.rst {
-            return false;
-        }
-        !(self.client.ended && self.server.ended)
+        self.count_memory(cx);
+        !segment.rst && !(self.client.ended && self.server.ended)
     }
 
     /// Nothing more of this connection will be seen.
     pub(crate) fn finish(&mut self, cx: &mut Context<'_>) {
-        cx.shared.waiting.changed(self.waiting_bytes(), 0);
         for from in [Side::Client, Side::Server] {
-            let (half, parser) = self.half(from);
-            let last = &mut half.last_byte_ns;
-            half.stream.finish(&mut |piece| hand_on(parser, from, piece, last, cx));
+            let (stream, mut reading) = self.half(from);
+            stream.finish(&mut |piece| reading.hand_on(piece, cx));
         }
-        self.parser.finish(cx);
+        if let Some(parser) = &mut self.parser {
+            parser.finish(cx);
+        }
+        cx.shared.memory.changed(self.held_bytes, 0);
         cx.shared.pairing.closed(self.place.connection);
     }
 
-    fn waiting_bytes(&self) -> usize {
-        self.client.stream.waiting_bytes() + self.server.stream.waiting_bytes()
+    /// How far the two sides got; `reset` is the one that broke off.
+    pub(crate) fn ends(&self, reset: Option<Side>) -> Ends {
+        let end = |half: &Half, side| End::of(&half.stream, half.ended || reset == Some(side));
+        Ends { client: end(&self.client, Side::Client), server: end(&self.server, Side::Server) }
     }
 
-    fn half(&mut self, from: Side) -> (&mut Half, &mut dyn Parser) {
-        match from {
-            Side::Client => (&mut self.client, self.parser.as_mut()),
-            Side::Server => (&mut self.server, self.parser.as_mut()),
-        }
+    fn count_memory(&mut self, cx: &mut Context<'_>) {
+        let parser = self.parser.as_ref().map_or(0, |it| it.held_bytes());
+        let streams = self.client.stream.held_bytes() + self.server.stream.held_bytes();
+        let held_bytes = of_box::<Self>() + streams + parser;
+        cx.shared.memory.changed(self.held_bytes, held_bytes);
+        self.held_bytes = held_bytes;
+    }
+
+    fn half(&mut self, from: Side) -> (&mut Stream, Reading<'_>) {
+        let half = match from {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        let (from_start, parser) = (self.from_start, &mut self.parser);
+        let last_byte_ns = &mut half.last_byte_ns;
+        (&mut half.stream, Reading { from, from_start, last_byte_ns, parser })
     }
 
     fn synchronise(&mut self, from: Side, at_ns: i64, segment: &Segment<'_>, cx: &mut Context<'_>) {
-        if from == Side::Client {
-            if let Some((_, first_ns, again)) = &mut self.syn {
-                *again += 1;
-                let (first_ns, attempt) = (*first_ns, *again);
-                cx.event(at_ns, Happening::SynRetransmission { first_ns, attempt });
-            } else {
-                self.syn = Some((segment.sequence, at_ns, 0));
-            }
-        }
-        let (half, _) = self.half(from);
-        if half.stream.is_unknown() {
+        let half = match from {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        let is_again = half.syn.replace(segment.sequence).is_some();
+        if half.stream.place(segment.sequence) == Placed::Unknown {
             half.stream.open(segment.sequence);
+        }
+        match (from, is_again) {
+            (Side::Client, false) => self.syn_ns = at_ns,
+            (Side::Client, true) => {
+                self.syns_again += 1;
+                let (first_ns, attempt) = (self.syn_ns, self.syns_again);
+                cx.event(at_ns, Happening::SynRetransmission { first_ns, attempt });
+            }
+            (Side::Server, _) => {}
         }
     }
 
@@ -117,11 +187,8 @@ impl Connection {
             Side::Client => Side::Server,
             Side::Server => Side::Client,
         };
-        let (half, parser) = self.half(of);
-        let last = &mut half.last_byte_ns;
-        half.stream.acknowledged(acknowledgment, at_ns, &mut |piece| {
-            hand_on(parser, of, piece, last, cx);
-        });
+        let (stream, mut reading) = self.half(of);
+        stream.acknowledged(acknowledgment, at_ns, &mut |piece| reading.hand_on(piece, cx));
     }
 
     fn data(&mut self, from: Side, at_ns: i64, segment: &Segment<'_>, cx: &mut Context<'_>) {
@@ -129,47 +196,56 @@ impl Connection {
         let sequence = segment.sequence.wrapping_add(u32::from(segment.syn));
         let data =
             Data { at_ns, bytes: segment.payload, length: segment.length, ends: segment.tells_end };
-        let (half, parser) = self.half(from);
-        let last = &mut half.last_byte_ns;
-        let room = cx.shared.waiting.room(half.stream.waiting_bytes());
-        let arrival = half
-            .stream
-            .segment(sequence, data, room, &mut |piece| hand_on(parser, from, piece, last, cx));
+        let room = cx.shared.memory.part(WAITING_PART);
+        let (stream, mut reading) = self.half(from);
+        let arrival = stream.segment(sequence, data, room, &mut |piece| reading.hand_on(piece, cx));
         if segment.fin {
-            half.stream.end_at(sequence.wrapping_add(segment.length));
+            stream.end_at(sequence.wrapping_add(segment.length));
         }
-        if half.stream.is_over() && !half.ended {
-            half.ended = true;
-            parser.ended(from, half.last_byte_ns, cx);
+        if stream.is_over() {
+            self.end(from, cx);
         }
         let bytes = match arrival {
             Arrival::Repeated { bytes } => bytes,
-            Arrival::Filled { after_ns } if after_ns >= SENT_AGAIN_NS => segment.length,
+            Arrival::Filled { after_ns } if (SENT_AGAIN_NS..LATEST_NS).contains(&after_ns) => {
+                segment.length
+            }
             _ => return,
         };
         cx.event(at_ns, Happening::Retransmission { from, bytes: u64::from(bytes) });
     }
+
+    fn end(&mut self, from: Side, cx: &mut Context<'_>) {
+        let half = match from {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        let has_ended = std::mem::replace(&mut half.ended, true);
+        if let Some(parser) = self.parser.as_mut().filter(|_| !has_ended) {
+            parser.ended(from, half.last_byte_ns, cx);
+        }
+    }
 }
 
-fn hand_on(
-    parser: &mut dyn Parser,
-    from: Side,
-    piece: Piece<'_>,
-    last_byte_ns: &mut i64,
-    cx: &mut Context<'_>,
-) {
-    match piece {
-        Piece::Bytes { at_ns, bytes } => {
-            *last_byte_ns = at_ns;
-            parser.bytes(from, at_ns, bytes, cx);
-        }
-        Piece::Cut { at_ns, bytes, ends } => {
-            *last_byte_ns = at_ns;
-            parser.lost(from, Gap { at_ns: Some(at_ns), bytes: u64::from(bytes), ends }, cx);
-        }
-        Piece::Lost { at_ns, bytes } => {
-            cx.event(at_ns, Happening::Gap { from, bytes: u64::from(bytes) });
-            parser.lost(from, Gap { at_ns: None, bytes: u64::from(bytes), ends: false }, cx);
+impl Reading<'_> {
+    fn hand_on(&mut self, piece: Piece<'_>, cx: &mut Context<'_>) {
+        let from = self.from;
+        let protocol = cx.shared.servers[cx.place.server].protocol;
+        let parser = self.parser.get_or_insert_with(|| parser(protocol, self.from_start));
+        match piece {
+            Piece::Bytes { at_ns, bytes } => {
+                *self.last_byte_ns = at_ns;
+                parser.bytes(from, at_ns, bytes, cx);
+            }
+            Piece::Cut { at_ns, bytes, ends } => {
+                *self.last_byte_ns = at_ns;
+                parser.lost(from, Gap { at_ns: Some(at_ns), bytes: u64::from(bytes), ends }, cx);
+            }
+            Piece::Lost { at_ns, bytes } => {
+                let known = if bytes < 1 << 31 { u64::from(bytes) } else { 0 };
+                cx.event(at_ns, Happening::Gap { from, bytes: known });
+                parser.lost(from, Gap { at_ns: None, bytes: u64::from(bytes), ends: false }, cx);
+            }
         }
     }
 }

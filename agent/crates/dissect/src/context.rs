@@ -2,6 +2,7 @@
 
 use crate::exchange::Exchange;
 use crate::label::Labels;
+use crate::memory::Memory;
 use crate::pairing::Pairing;
 use crate::sink::{Event, Happening, Message, Peer, Side, Sink, Visit};
 use crate::sql::Recents;
@@ -15,7 +16,7 @@ pub(crate) struct Shared {
     pub pairing: Pairing,
     pub visits: i64,
     pub recents: Recents,
-    pub waiting: Waiting,
+    pub memory: Memory,
     /// For decoded values.
     pub scratch: Vec<u8>,
     /// For labels in the making.
@@ -23,36 +24,17 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(servers: Vec<Server>, salt: Salt) -> Self {
-        let pairing = Pairing::new(&servers);
+    pub(crate) fn new(servers: Vec<Server>, salt: Salt, memory: Memory) -> Self {
+        let pairing = Pairing::new(&servers, memory.part(8));
+        let (labels, recents) = (Labels::new(memory.part(8)), Recents::new());
         let (scratch, text) = (Vec::new(), String::new());
-        let (labels, recents) = (Labels::new(), Recents::new());
-        let waiting = Waiting::default();
-        Self { servers, salt, labels, pairing, visits: 0, recents, waiting, scratch, text }
-    }
-}
-
-/// No more bytes than this wait behind holes, of all connections together.
-const MOST_WAITING_BYTES: usize = 256 << 20;
-
-/// How many bytes wait behind holes.
-#[derive(Default)]
-pub(crate) struct Waiting(usize);
-
-impl Waiting {
-    /// As many as may wait for a stream of which so many wait now.
-    pub(crate) fn room(&self, of_stream: usize) -> usize {
-        MOST_WAITING_BYTES.saturating_sub(self.0) + of_stream
+        Self { servers, salt, labels, pairing, visits: 0, recents, memory, scratch, text }
     }
 
-    #[cfg(test)]
-    pub(crate) fn bytes(&self) -> usize {
-        self.0
-    }
-
-    /// As many waited for a connection as the first number says, now as many as the second.
-    pub(crate) fn changed(&mut self, before: usize, now: usize) {
-        self.0 = self.0 - before + now;
+    /// What is remembered of no connection in particular.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let scratch = self.scratch.capacity() + self.text.capacity();
+        self.labels.held_bytes() + self.pairing.held_bytes() + self.recents.held_bytes() + scratch
     }
 }
 
@@ -75,15 +57,19 @@ impl Context<'_> {
     /// An exchange is over.
     pub(crate) fn visit<T>(&mut self, exchange: &Exchange<T>, departure_ns: Option<i64>) {
         let Self { place, shared, sink } = self;
+        // Where a capture's clock went back, a time before the arrival tells nothing.
+        let since_arrival = |time: Option<i64>| time.filter(|&it| it >= exchange.arrival_ns);
+        let reply_start_ns = since_arrival(exchange.reply_start_ns);
+        let departure_ns = since_arrival(departure_ns);
         let upstream = shared.pairing.visited(place.connection);
         sink.visit(&Visit {
             visit: shared.visits,
             server: &shared.servers[place.server],
             connection: place.connection,
             arrival_ns: exchange.arrival_ns,
-            request_end_ns: exchange.request_end_ns,
-            reply_start_ns: exchange.reply_start_ns,
-            departure_ns,
+            request_end_ns: exchange.request_end_ns.max(exchange.arrival_ns),
+            reply_start_ns,
+            departure_ns: departure_ns.max(reply_start_ns.filter(|_| departure_ns.is_some())),
             label: shared.labels.text(exchange.label),
             status: exchange.status,
             bytes_in: exchange.bytes_in as i64,
@@ -109,7 +95,7 @@ impl Context<'_> {
             client: self.place.client.into(),
             from,
             start_ns,
-            end_ns,
+            end_ns: end_ns.max(start_ns),
             bytes,
             kind,
         });

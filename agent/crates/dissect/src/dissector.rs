@@ -1,64 +1,69 @@
 //! From frames to connections: finds whose connection a segment belongs to.
 
+use crate::clock::Clock;
+use crate::closed::Closed;
 use crate::connection::Connection;
 use crate::context::{Context, Place, Shared};
 use crate::frame::Segment;
-use crate::parser::parser;
-use crate::sink::{Peer, Side, Sink};
+use crate::memory::{MEMORY_BYTES, Memory, of_map};
+use crate::order::{Entry, Order};
+use crate::sink::{Happening, Peer, Side, Sink};
 use crate::{LinkType, Salt, Server};
 use foldhash::fast::RandomState;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-/// A connection request without an answer is forgotten after this long (Linux gives up at 127 s).
-const HALF_OPEN_NS: i64 = 180_000_000_000;
-/// A connection that says nothing is forgotten after this long (Linux's first keep-alive probe).
-const IDLE_NS: i64 = 7_200_000_000_000;
-/// More connections than this are not followed: their packets are counted. (A system has some ten
-/// thousand; a flood of connection requests has any number.)
-const MOST_CONNECTIONS: usize = 1 << 20;
-/// Forgotten connections are looked for this often.
-const SWEEP_NS: i64 = 60_000_000_000;
+/// The part of the memory that connections may take which were closed a moment ago.
+const CLOSED_PART: usize = 16;
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Flow {
-    server: usize,
+    server: u32,
     client: Peer,
 }
 
 /// Takes captured frames in the order of their capture; gives visits, messages and events.
 pub struct Dissector {
-    listeners: HashMap<Peer, usize, RandomState>,
-    flows: HashMap<Flow, Connection, RandomState>,
+    listeners: HashMap<Peer, u32, RandomState>,
+    flows: HashMap<Flow, Box<Connection>, RandomState>,
     shared: Shared,
-    /// Connections that were reset since the last sweep: what the other side had sent
-    /// before it knew comes later and begins no connection.
-    reset: HashSet<Flow, RandomState>,
+    closed: Closed<Flow>,
+    /// Which connections go first when memory is short: those that never said anything, which have
+    /// least to lose, then the others.
+    silent: Order<Flow>,
+    spoken: Order<Flow>,
+    clock: Clock,
+    packets: u64,
     connections: i64,
-    swept_ns: i64,
     filtered: bool,
     crowded_out: u64,
-    most_connections: usize,
 }
 
 impl Dissector {
     /// A dissector for these servers' connections. `salt` keys the hashes of ids and literals.
     pub fn new(servers: Vec<Server>, salt: Salt) -> Self {
+        Self::within(MEMORY_BYTES, servers, salt)
+    }
+
+    /// A dissector that remembers no more than this many bytes; at least 4 MiB are of use.
+    pub fn within(memory_bytes: usize, servers: Vec<Server>, salt: Salt) -> Self {
         let listeners = servers
             .iter()
-            .enumerate()
-            .map(|(number, server)| (Peer { address: server.address, port: server.port }, number))
+            .zip(0..)
+            .map(|(server, number)| (Peer { address: server.address, port: server.port }, number))
             .collect();
+        let memory = Memory::new(memory_bytes);
         Self {
             listeners,
             flows: HashMap::default(),
-            reset: HashSet::default(),
-            shared: Shared::new(servers, salt),
+            closed: Closed::new(memory.part(CLOSED_PART)),
+            shared: Shared::new(servers, salt, memory),
+            silent: Order::new(),
+            spoken: Order::new(),
+            clock: Clock::default(),
+            packets: 0,
             connections: 0,
-            swept_ns: i64::MIN,
             filtered: false,
             crowded_out: 0,
-            most_connections: MOST_CONNECTIONS,
         }
     }
 
@@ -71,40 +76,18 @@ impl Dissector {
     pub fn frame(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
         let Some(segment) = Segment::parse(link, frame) else { return };
         let segment = if self.filtered { segment.filtered() } else { segment };
-        // Damaged files tell any time; their differences must be times too.
-        let at_ns = at_ns.clamp(0, i64::MAX / 2);
         let Some((flow, from)) = self.flow(&segment) else { return };
-        self.sweep(at_ns, sink);
-        if segment.syn && from == Side::Client {
-            self.replace(flow, segment.sequence, sink);
+        let at_ns = self.clock.time(at_ns);
+        self.packets += 1;
+        if self.known(flow, from, at_ns, &segment, sink) {
+            return;
         }
-        let is_full = self.flows.len() >= self.most_connections;
-        let connection = match self.flows.entry(flow) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(_) if !may_be_first(&segment) => return,
-            Entry::Vacant(_) if !segment.syn && self.reset.contains(&flow) => return,
-            Entry::Vacant(_) if is_full => {
-                self.crowded_out += 1;
-                return;
-            }
-            Entry::Vacant(place) => {
-                self.reset.remove(&flow);
-                let protocol = self.shared.servers[flow.server].protocol;
-                let number = self.connections;
-                self.connections += 1;
-                place.insert(Connection::new(
-                    Place { connection: number, server: flow.server, client: flow.client },
-                    parser(protocol, segment.syn),
-                    at_ns,
-                ))
-            }
-        };
-        let mut cx = Context { place: connection.place, shared: &mut self.shared, sink };
-        if !connection.segment(from, at_ns, &segment, &mut cx) {
-            self.close(flow, sink);
-            if segment.rst && self.reset.len() < MOST_CONNECTIONS {
-                self.reset.insert(flow);
-            }
+        // What is left of one that is over neither ends a connection nor begins one.
+        let is_late = !segment.syn && self.closed.may_have_sent(&flow, from, &segment);
+        if may_be_first(&segment) && !is_late {
+            self.close(flow, None, sink);
+            self.open(flow, &segment, sink);
+            self.known(flow, from, at_ns, &segment, sink);
         }
     }
 
@@ -114,7 +97,7 @@ impl Dissector {
             self.flows.iter().map(|(flow, it)| (it.place.connection, *flow)).collect();
         open.sort_unstable_by_key(|&(connection, _)| connection);
         for (_, flow) in open {
-            self.close(flow, sink);
+            self.close(flow, None, sink);
         }
     }
 
@@ -123,7 +106,7 @@ impl Dissector {
         self.flows.len()
     }
 
-    /// Packets that would have opened a connection while as many as are followed were open.
+    /// Connections that were forgotten because memory was needed for others.
     pub fn crowded_out(&self) -> u64 {
         self.crowded_out
     }
@@ -137,39 +120,95 @@ impl Dissector {
         Some((Flow { server, client: destination }, Side::Server))
     }
 
-    /// Ends what went on on these ports if this SYN opens another connection there.
-    fn replace(&mut self, flow: Flow, syn: u32, sink: &mut dyn Sink) {
-        if self.flows.get(&flow).is_some_and(|it| it.is_replaced_by(syn)) {
-            self.close(flow, sink);
-        }
+    fn open(&mut self, flow: Flow, first: &Segment<'_>, sink: &mut dyn Sink) {
+        let Flow { server, client } = flow;
+        let place = Place { connection: self.connections, server: server as usize, client };
+        self.connections += 1;
+        let cx = &mut Context { place, shared: &mut self.shared, sink };
+        self.flows.insert(flow, Box::new(Connection::new(place, first, cx)));
+        let flows = &self.flows;
+        self.silent.tidy(flows.len(), |entry| heard(flows, entry, false));
+        self.spoken.tidy(flows.len(), |entry| heard(flows, entry, true));
+        self.silent.add(Entry { heard: self.packets, connection: place.connection, key: flow });
+        self.make_room(sink);
     }
 
-    fn close(&mut self, flow: Flow, sink: &mut dyn Sink) {
+    /// Takes a segment of a connection that is known, or returns false.
+    fn known(
+        &mut self,
+        flow: Flow,
+        from: Side,
+        at_ns: i64,
+        segment: &Segment<'_>,
+        sink: &mut dyn Sink,
+    ) -> bool {
+        let known = self.flows.get_mut(&flow);
+        let Some(connection) = known.filter(|it| !it.is_of_another(from, segment)) else {
+            return false;
+        };
+        let (had_spoken, held) = (connection.has_spoken(), connection.held_bytes());
+        connection.heard = self.packets;
+        let place = connection.place;
+        let cx = &mut Context { place, shared: &mut self.shared, sink };
+        let goes_on = connection.segment(from, at_ns, segment, cx);
+        let grew = connection.held_bytes() > held;
+        if connection.has_spoken() && !had_spoken {
+            let (heard, connection) = (self.packets, place.connection);
+            self.spoken.add(Entry { heard, connection, key: flow });
+        }
+        if !goes_on {
+            self.close(flow, segment.rst.then_some(from), sink);
+        } else if grew {
+            self.make_room(sink);
+        }
+        true
+    }
+
+    /// Takes a connection out; `reset` is the side that broke it off.
+    fn close(&mut self, flow: Flow, reset: Option<Side>, sink: &mut dyn Sink) {
         if let Some(mut connection) = self.flows.remove(&flow) {
+            self.closed.add(flow, connection.ends(reset));
             let shared = &mut self.shared;
             connection.finish(&mut Context { place: connection.place, shared, sink });
         }
     }
 
-    fn sweep(&mut self, at_ns: i64, sink: &mut dyn Sink) {
-        if at_ns < self.swept_ns.saturating_add(SWEEP_NS) {
-            return;
-        }
-        self.swept_ns = at_ns;
-        self.reset.clear();
-        let stale: Vec<Flow> = self
-            .flows
-            .iter()
-            .filter(|(_, it)| {
-                let allowed = if it.answered { IDLE_NS } else { HALF_OPEN_NS };
-                at_ns - it.last_ns > allowed
-            })
-            .map(|(flow, _)| *flow)
-            .collect();
-        for flow in stale {
-            self.close(flow, sink);
+    /// Forgets connections until memory is not short any more.
+    fn make_room(&mut self, sink: &mut dyn Sink) {
+        while self.shared.memory.is_short(self.tables_bytes()) {
+            let flows = &self.flows;
+            let oldest = self
+                .silent
+                .oldest(|entry| heard(flows, entry, false))
+                .or_else(|| self.spoken.oldest(|entry| heard(flows, entry, true)));
+            let Some(mut connection) = oldest.and_then(|flow| self.flows.remove(&flow)) else {
+                return;
+            };
+            self.crowded_out += 1;
+            let shared = &mut self.shared;
+            let cx = &mut Context { place: connection.place, shared, sink };
+            connection.finish(cx);
+            if connection.has_spoken() {
+                cx.event(connection.heard_ns, Happening::Forgotten);
+            }
         }
     }
+
+    fn tables_bytes(&self) -> usize {
+        let orders = self.silent.held_bytes() + self.spoken.held_bytes();
+        of_map(&self.flows) + orders + self.closed.held_bytes() + self.shared.held_bytes()
+    }
+}
+
+/// When the connection of an entry was heard last, if it is still there and has spoken, or not yet.
+fn heard(
+    flows: &HashMap<Flow, Box<Connection>, RandomState>,
+    entry: &Entry<Flow>,
+    spoken: bool,
+) -> Option<u64> {
+    let connection = flows.get(&entry.key)?;
+    let is_it = connection.place.connection == entry.connection;
+    (is_it && connection.has_spoken() == spoken).then_some(connection.heard)
 }
 
 /// True if a connection may begin with this segment. The last acknowledgments of one that is over
@@ -198,7 +237,7 @@ mod tests {
         let protocol = Protocol::Http1;
         let server =
             Server { name: "it.1".into(), address, port: 1, protocol, pass_through: false };
-        Dissector::new(vec![server], Salt::new([0; 16]))
+        Dissector::within(8 << 20, vec![server], Salt::new([0; 16]))
     }
 
     fn from_port(port: u16, syn: bool, payload: &[u8]) -> Vec<u8> {
@@ -211,15 +250,20 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_connection_requests_is_counted_and_not_remembered() {
+    fn a_flood_of_connection_requests_closes_nobody_who_has_spoken() {
         let mut dissector = dissector();
-        dissector.most_connections = 10;
-        for port in 100..200 {
-            dissector.frame(0, LinkType::Raw, &from_port(port, true, b""), &mut Nobody);
+        dissector.frame(0, LinkType::Raw, &from_port(99, false, b"GET /"), &mut Nobody);
+        for round in 0..3 {
+            for port in 100..60_000 {
+                let mut flood = from_port(port, true, b"");
+                flood[15] = round;
+                dissector.frame(0, LinkType::Raw, &flood, &mut Nobody);
+            }
         }
-        assert_eq!((dissector.open_connections(), dissector.crowded_out()), (10, 90));
-        dissector.frame(HALF_OPEN_NS + 1, LinkType::Raw, &from_port(200, true, b""), &mut Nobody);
-        assert_eq!(dissector.open_connections(), 1, "the flood is over and forgotten");
+        let peer = Peer { address: [10, 0, 0, 2].into(), port: 99 };
+        assert!(dissector.flows.contains_key(&Flow { server: 0, client: peer }));
+        assert!(dissector.crowded_out() > 100_000);
+        assert!(!dissector.shared.memory.is_short(dissector.tables_bytes()));
     }
 
     #[test]
@@ -230,9 +274,9 @@ mod tests {
             let early = from_port(port, false, &[b'x'; 1_000]);
             dissector.frame(0, LinkType::Raw, &early, &mut Nobody);
         }
-        assert_eq!(dissector.shared.waiting.bytes(), 10_000);
+        assert!(dissector.shared.memory.of_connections() > 10_000);
         dissector.finish(&mut Nobody);
-        assert_eq!(dissector.shared.waiting.bytes(), 0);
+        assert_eq!(dissector.shared.memory.of_connections(), 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::label::Label;
 use crate::literal::Literals;
+use crate::memory::of_queue;
 use std::collections::VecDeque;
 
 /// More requests than this do not wait for a reply on one connection; a stream that says so is not
@@ -89,6 +90,11 @@ impl<T> Exchanges<T> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What is remembered of them.
+    pub(crate) fn held_bytes(&self) -> usize {
+        of_queue(&self.0)
     }
 
     pub(crate) fn len(&self) -> usize {

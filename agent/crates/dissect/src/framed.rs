@@ -1,5 +1,7 @@
 //! Messages that begin with a header of four bytes which tells their length: AJP's and MySQL's.
 
+use crate::memory::of_vec;
+
 /// The header's size.
 pub(crate) const HEADER: usize = 4;
 
@@ -124,6 +126,11 @@ impl Frames {
             self.lose();
         }
         within
+    }
+
+    /// What is carried over from packet to packet.
+    pub(crate) fn held_bytes(&self) -> usize {
+        of_vec(&self.kept)
     }
 
     /// A frame that one packet holds whole, read where it lies.

@@ -9,12 +9,15 @@
 //! * **Nothing invented.** Where bytes were lost, a parser goes on by the lengths it knows or waits
 //!   for the next certain start of a message; what it did not see stays `None`.
 //! * **No payload leaves.** Labels have no literals; ids and literals leave as salted hashes only.
-//! * **Any bytes are legal input.** No packet makes it panic; its memory is bounded.
+//! * **Any bytes are legal input.** No packet makes it panic. Its memory is under one stated budget
+//!   ([`MEMORY_BYTES`]); where that is short, the connections that have been silent longest go.
 
 #![forbid(unsafe_code)]
 
 mod ajp13;
 pub mod bulk;
+mod clock;
+mod closed;
 mod connection;
 mod context;
 mod dissector;
@@ -24,7 +27,9 @@ mod framed;
 mod http1;
 mod label;
 mod literal;
+mod memory;
 mod mysql;
+mod order;
 mod pairing;
 mod parser;
 mod path;
@@ -38,6 +43,7 @@ mod turns;
 
 pub use dissector::Dissector;
 pub use frame::LinkType;
+pub use memory::MEMORY_BYTES;
 pub use salt::Salt;
 pub use server::{Protocol, Server};
 pub use sink::{Event, Happening, Message, Side, Sink, Visit};

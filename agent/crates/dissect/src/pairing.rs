@@ -6,6 +6,7 @@
 //! in front. Such a pair is checked against the requests that follow, and dissolved if they differ.
 
 use crate::Server;
+use crate::memory::of_map;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
@@ -14,8 +15,11 @@ type Map<V> = HashMap<u64, V, RandomState>;
 /// A pair found by content is believed after this many equal requests.
 const ENOUGH: u8 = 8;
 
-/// Greetings and requests that never found a partner are forgotten beyond this many.
-const MOST: usize = 100_000;
+/// What a connection may take here: its greeting, its request, its partner.
+const CONNECTION_BYTES: usize = 512;
+
+/// What the fronts with one open request take beside their entry.
+const ASKED_BYTES: usize = 64;
 
 #[derive(Clone, Copy)]
 struct Front {
@@ -27,8 +31,11 @@ struct Front {
 pub(crate) struct Pairing {
     /// For each server: does it pass through?
     passes: Vec<bool>,
-    /// Back connections by greeting.
+    /// Greetings and requests that never found a partner are forgotten beyond this many.
+    most: usize,
+    /// Back connections by greeting, and their greetings.
     greeted: Map<i64>,
+    greetings: Map<u64>,
     /// Fronts with an open request, by its content.
     asked: Map<Vec<i64>>,
     /// Each front's open request.
@@ -40,12 +47,15 @@ pub(crate) struct Pairing {
 }
 
 impl Pairing {
-    pub(crate) fn new(servers: &[Server]) -> Self {
+    /// Pairs for these servers, which take no more than these bytes.
+    pub(crate) fn new(servers: &[Server], most_bytes: usize) -> Self {
         let any = servers.iter().any(|server| server.pass_through);
         let passes = servers.iter().map(|server| server.pass_through).filter(|_| any).collect();
         Self {
             passes,
+            most: most_bytes / CONNECTION_BYTES,
             greeted: Map::default(),
+            greetings: Map::default(),
             asked: Map::default(),
             open: Map::default(),
             fronts: Map::default(),
@@ -57,13 +67,16 @@ impl Pairing {
     pub(crate) fn greeted(&mut self, server: usize, connection: i64, greeting: u64) {
         match self.passes.get(server) {
             Some(false) => {
-                if self.greeted.len() >= MOST {
+                if self.greeted.len() >= self.most || self.greetings.len() >= self.most {
                     self.greeted.clear();
+                    self.greetings.clear();
                 }
                 self.greeted.insert(greeting, connection);
+                self.greetings.insert(connection as u64, greeting);
             }
             Some(true) => {
                 if let Some(back) = self.greeted.remove(&greeting) {
+                    self.greetings.remove(&(back as u64));
                     self.pair(back, connection, ENOUGH);
                 }
             }
@@ -105,10 +118,19 @@ impl Pairing {
             return;
         }
         self.forget_request(connection);
+        if let Some(greeting) = self.greetings.remove(&(connection as u64)) {
+            self.greeted.remove(&greeting);
+        }
         self.taken.remove(&(connection as u64));
         if let Some(front) = self.fronts.remove(&(connection as u64)) {
             self.taken.remove(&(front.connection as u64));
         }
+    }
+
+    pub(crate) fn held_bytes(&self) -> usize {
+        let asked = of_map(&self.asked) + ASKED_BYTES * self.open.len();
+        let partners = of_map(&self.fronts) + of_map(&self.taken);
+        of_map(&self.greeted) + of_map(&self.greetings) + asked + of_map(&self.open) + partners
     }
 
     fn pair(&mut self, back: i64, front: i64, equal: u8) {
@@ -120,7 +142,7 @@ impl Pairing {
 
     fn asked_in_front(&mut self, front: i64, content: u64) {
         self.forget_request(front);
-        if self.open.len() < MOST {
+        if self.open.len() < self.most {
             self.open.insert(front as u64, content);
             self.asked.entry(content).or_default().push(front);
         }
@@ -166,7 +188,7 @@ mod tests {
             protocol: Protocol::Mysql,
             pass_through,
         };
-        Pairing::new(&[server("lb.1", true), server("db.1", false)])
+        Pairing::new(&[server("lb.1", true), server("db.1", false)], 1 << 20)
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub(crate) trait Parser {
 
     /// The connection is gone, or nothing more of it will be seen.
     fn finish(&mut self, cx: &mut Context<'_>);
+
+    /// What the parser remembers, itself included.
+    fn held_bytes(&self) -> usize;
 }
 
 /// Bytes that were not captured.

@@ -113,9 +113,12 @@ pub enum Happening {
     Gap {
         /// Whose.
         from: Side,
-        /// How many.
+        /// How many; 0 if that is not known.
         bytes: u64,
     },
+    /// The connection is forgotten, because memory is needed for others. If it says more, that is
+    /// another connection's.
+    Forgotten,
     /// From here on the connection's bytes cannot be told apart.
     Opaque {
         /// Why: `tls`, `http2`, `compression`, `upgrade`, `replication`.
@@ -134,7 +137,7 @@ pub trait Sink {
 }
 
 /// An address and a port, kept small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Peer {
     pub address: IpAddr,
     pub port: u16,

@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::exchange::{Exchange, Exchanges};
+use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
 
@@ -65,5 +66,9 @@ impl Parser for Turns {
 
     fn finish(&mut self, cx: &mut Context<'_>) {
         self.exchanges.abandon(cx);
+    }
+
+    fn held_bytes(&self) -> usize {
+        of_box::<Self>() + self.exchanges.held_bytes()
     }
 }

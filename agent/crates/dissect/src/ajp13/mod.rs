@@ -6,6 +6,7 @@ mod forward;
 use crate::context::Context;
 use crate::exchange::{Exchange, Exchanges};
 use crate::framed::{Frame, Frames};
+use crate::memory::{of_box, of_vec};
 use crate::parser::{Gap, Parser};
 use crate::query;
 use crate::sink::Side;
@@ -110,6 +111,12 @@ impl Parser for Ajp13 {
 
     fn finish(&mut self, cx: &mut Context<'_>) {
         self.exchanges.abandon(cx);
+    }
+
+    fn held_bytes(&self) -> usize {
+        let frames = self.requests.held_bytes() + self.replies.held_bytes();
+        let form = self.form.as_ref().map_or(0, of_vec);
+        of_box::<Self>() + frames + form + self.exchanges.held_bytes()
     }
 }
 

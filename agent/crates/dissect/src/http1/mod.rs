@@ -8,6 +8,7 @@ mod requests;
 
 use crate::context::Context;
 use crate::exchange::Exchanges;
+use crate::memory::{of_box, of_vec};
 use crate::parser::{Gap, Parser};
 use crate::sink::{Happening, Side};
 use reader::Reader;
@@ -91,5 +92,11 @@ impl Parser for Http1 {
 
     fn finish(&mut self, cx: &mut Context<'_>) {
         self.exchanges.abandon(cx);
+    }
+
+    fn held_bytes(&self) -> usize {
+        let heads = self.requests.held_bytes() + self.replies.held_bytes();
+        let form = self.form.as_ref().map_or(0, of_vec);
+        of_box::<Self>() + heads + form + self.exchanges.held_bytes()
     }
 }

@@ -1,6 +1,7 @@
 //! Where one direction stands, and a head that a packet's end cuts.
 
 use super::body::Body;
+use crate::memory::of_vec;
 use memchr::memmem;
 
 /// A head longer than this is not one. httpd and Tomcat allow 8 KiB, proxies up to 64.
@@ -89,6 +90,11 @@ impl Reader {
     pub(super) fn enter(&mut self, body: Body) {
         self.carried.clear();
         self.state = State::Body(body);
+    }
+
+    /// What is carried over from packet to packet.
+    pub(super) fn held_bytes(&self) -> usize {
+        of_vec(&self.carried)
     }
 
     fn carry(&mut self, bytes: &[u8]) {

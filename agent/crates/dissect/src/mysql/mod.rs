@@ -15,6 +15,7 @@ mod values;
 
 use crate::context::Context;
 use crate::exchange::Exchanges;
+use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::{Happening, Side};
 use command::Expected;
@@ -109,5 +110,10 @@ impl Parser for Mysql {
 
     fn finish(&mut self, cx: &mut Context<'_>) {
         self.exchanges.abandon(cx);
+    }
+
+    fn held_bytes(&self) -> usize {
+        let packets = self.requests.held_bytes() + self.replies.held_bytes();
+        of_box::<Self>() + packets + self.exchanges.held_bytes() + self.statements.held_bytes()
     }
 }

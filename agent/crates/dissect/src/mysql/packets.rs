@@ -2,6 +2,7 @@
 //! all but the last of them full.
 
 use crate::framed::Frames;
+use crate::memory::of_vec;
 
 /// The longest payload of one packet.
 pub(super) const FULL: usize = 0xff_ffff;
@@ -69,6 +70,11 @@ impl Packets {
     /// How much of the payload in progress went by.
     pub(super) fn in_progress(&self) -> u64 {
         self.frames.in_progress() + if self.joining { self.joined.size } else { 0 }
+    }
+
+    /// What is carried over from packet to packet.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.frames.held_bytes() + of_vec(&self.joined.prefix)
     }
 
     /// Takes the next packet off `bytes`; none if they do not complete one.

@@ -6,6 +6,7 @@ use super::values::Layout;
 use crate::Salt;
 use crate::label::Label;
 use crate::literal::Literals;
+use crate::memory::{of_map, of_queue};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -33,6 +34,8 @@ pub(super) struct Statements {
     known: HashMap<u32, Statement, RandomState>,
     asked: VecDeque<Label>,
     last: Option<Label>,
+    /// What the known ones' layouts take beside themselves.
+    layout_bytes: usize,
 }
 
 impl Statements {
@@ -52,8 +55,19 @@ impl Statements {
             return;
         };
         if self.known.len() < MOST {
-            self.known.insert(number, Statement { label, layout: Layout::new(parameters) });
+            let statement = Statement { label, layout: Layout::new(parameters) };
+            let before = self.known.insert(number, statement);
+            self.forgot(before);
         }
+    }
+
+    /// What is remembered of them, beside this itself.
+    pub(super) fn held_bytes(&self) -> usize {
+        of_map(&self.known) + of_queue(&self.asked) + self.layout_bytes
+    }
+
+    fn forgot(&mut self, statement: Option<Statement>) {
+        self.layout_bytes -= statement.map_or(0, |it| it.layout.held_bytes());
     }
 
     /// Answers were lost: which was whose cannot be told.
@@ -64,13 +78,16 @@ impl Statements {
     /// Takes note of any command. `payload` begins after its number.
     pub(super) fn commanded(&mut self, command: u8, payload: &[u8]) {
         if command == RESET_CONNECTION {
-            return self.known.clear();
+            return self.forget_known();
         }
         let mut fields = Fields(payload);
         let Some(number) = fields.integer(4) else { return };
         let number = number as u32;
         match command {
-            CLOSE => drop(self.known.remove(&number)),
+            CLOSE => {
+                let closed = self.known.remove(&number);
+                self.forgot(closed);
+            }
             RESET => self.layout(number, Layout::reset),
             SEND_LONG_DATA => {
                 if let Some(parameter) = fields.integer(2) {
@@ -83,13 +100,20 @@ impl Statements {
 
     fn layout(&mut self, number: u32, change: impl FnOnce(&mut Layout)) {
         if let Some(statement) = self.known.get_mut(&number) {
+            self.layout_bytes -= statement.layout.held_bytes();
             change(&mut statement.layout);
+            self.layout_bytes += statement.layout.held_bytes();
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.known.clear();
+        self.forget_known();
         self.asked.clear();
+    }
+
+    fn forget_known(&mut self) {
+        self.known.clear();
+        self.layout_bytes = 0;
     }
 
     /// The digest of the statement that an execution names, if its preparation was seen. `payload`
@@ -111,9 +135,9 @@ impl Statements {
     ) {
         let mut fields = Fields(payload);
         let Some(number) = fields.integer(4) else { return };
-        if let Some(statement) = self.known.get_mut(&(number as u32)) {
-            super::values::bound(fields, &mut statement.layout, salt, scratch, literals);
-            statement.layout.reset();
-        }
+        self.layout(number as u32, |layout| {
+            super::values::bound(fields, layout, salt, scratch, literals);
+            layout.reset();
+        });
     }
 }

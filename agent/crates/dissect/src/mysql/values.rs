@@ -3,6 +3,7 @@
 use super::fields::Fields;
 use crate::Salt;
 use crate::literal::Literals;
+use crate::memory::of_vec;
 use std::io::Write;
 
 /// In an execution's flags: the number of values stands before them and names beside their types
@@ -32,6 +33,11 @@ impl Layout {
         if self.sent.len() < MOST && !self.sent.contains(&parameter) {
             self.sent.push(parameter);
         }
+    }
+
+    /// What is remembered, beside the layout itself.
+    pub(super) fn held_bytes(&self) -> usize {
+        of_vec(&self.types) + of_vec(&self.sent)
     }
 
     /// Values that were sent on their own count no more.

@@ -3,6 +3,7 @@
 
 use super::digest::Digest;
 use crate::label::Label;
+use crate::memory::of_vec;
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
 
@@ -26,6 +27,10 @@ pub(crate) struct Recents {
 impl Recents {
     pub(crate) fn new() -> Self {
         Self { hasher: RandomState::default(), slots: vec![None; SLOTS] }
+    }
+
+    pub(crate) fn held_bytes(&self) -> usize {
+        of_vec(&self.slots)
     }
 
     /// A statement's key.

@@ -2,4 +2,4 @@
 
 mod stream;
 
-pub(crate) use stream::{Arrival, Data, Piece, Stream};
+pub(crate) use stream::{Arrival, Data, LATEST_NS, NEAR, Piece, Placed, Stream};

@@ -2,21 +2,33 @@
 //!
 //! In-order bytes are handed on where they lie. What comes early is copied and waits. A hole is
 //! given up as lost once its receiver has acknowledged it (so it went by unseen), or once too much
-//! waits behind it (so acknowledgments are not captured).
+//! waits behind it (so acknowledgments are not captured). Where the sender goes on elsewhere, the
+//! stream does too: what lies between was not captured.
+
+use crate::memory::{ALLOCATION, of_vec};
 
 /// Wait for no more than this many bytes or segments behind a hole.
 const MOST_WAITING_BYTES: usize = 4 << 20;
 const MOST_WAITING: usize = 1024;
 
-/// A jump in sequence numbers larger than this is not a hole but another stream.
-const LARGEST_HOLE: u32 = 1 << 30;
+/// No more than this is under way between two hosts (Linux lets a receiver's buffer grow to 6 MiB):
+/// what lies farther off is no hole and nothing that was sent again.
+pub(crate) const NEAR: u32 = 16 << 20;
+
+/// Sequence numbers that are this much ahead are behind.
+const BEHIND: u32 = 1 << 31;
+
+/// No segment comes later than this after the ones behind it (Linux sends again for a quarter of an
+/// hour). Where time goes back farther, it was wrong.
+pub(crate) const LATEST_NS: i64 = 900_000_000_000;
 
 /// What is handed on, in the stream's order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     /// The next bytes. Times never go back: early bytes count from when the hole was filled.
     Bytes { at_ns: i64, bytes: &'a [u8] },
-    /// The next bytes were not captured.
+    /// The next bytes were not captured. If they are more than half of all sequence numbers, the
+    /// stream went back instead, and how many are missing is not known.
     Lost { at_ns: i64, bytes: u32 },
     /// The next bytes were cut off by the capture's snap length. `ends` is [`Data::ends`].
     Cut { at_ns: i64, bytes: u32, ends: bool },
@@ -55,6 +67,19 @@ pub(crate) enum Arrival {
     Repeated { bytes: u32 },
 }
 
+/// Where a sequence number lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// Nobody knows where the stream stands.
+    Unknown,
+    /// It is the next one.
+    Next,
+    /// It may be a late one, or an early one.
+    Near,
+    /// It is not one of this stream, or much of the stream was not captured.
+    Far,
+}
+
 struct Waiting {
     sequence: u32,
     at_ns: i64,
@@ -89,9 +114,25 @@ impl Stream {
         self.next = Some(syn.wrapping_add(1));
     }
 
-    /// True until a SYN, an acknowledgment or a byte told where the stream stands.
-    pub(crate) fn is_unknown(&self) -> bool {
-        self.next.is_none()
+    /// Where a sequence number lies.
+    pub(crate) fn place(&self, sequence: u32) -> Placed {
+        let Some(next) = self.next else { return Placed::Unknown };
+        let (ahead, behind) = (sequence.wrapping_sub(next), next.wrapping_sub(sequence));
+        match ahead.min(behind) {
+            0 => Placed::Next,
+            1..=NEAR => Placed::Near,
+            _ => Placed::Far,
+        }
+    }
+
+    /// True if a sequence number lies behind the FIN.
+    pub(crate) fn is_behind_end(&self, sequence: u32) -> bool {
+        self.end.is_some_and(|end| (1..BEHIND).contains(&sequence.wrapping_sub(end)))
+    }
+
+    /// The sequence number after the last one, that of the FIN among them.
+    pub(crate) fn reached(&self) -> Option<u32> {
+        self.next.map(|next| next.wrapping_add(u32::from(self.is_over())))
     }
 
     /// The stream ends at this sequence number (that of the FIN).
@@ -127,7 +168,8 @@ impl Stream {
             self.hand_on_waiting(data.at_ns, on);
             return Arrival::Filled { after_ns };
         }
-        if ahead < LARGEST_HOLE {
+        let behind = next.wrapping_sub(sequence);
+        if ahead <= NEAR {
             self.wait(sequence, data);
             let room = room.min(MOST_WAITING_BYTES);
             while self.waiting.len() > MOST_WAITING || self.waiting_bytes > room {
@@ -135,12 +177,28 @@ impl Stream {
             }
             return Arrival::Early;
         }
-        self.repeated(next.wrapping_sub(sequence), data, on)
+        if behind <= NEAR {
+            return self.repeated(behind, data, on);
+        }
+        self.jump(sequence, data, on);
+        Arrival::InOrder
     }
 
-    /// Bytes that wait behind a hole.
-    pub(crate) fn waiting_bytes(&self) -> usize {
-        self.waiting_bytes
+    /// What is remembered, beside the stream itself.
+    pub(crate) fn held_bytes(&self) -> usize {
+        if self.waiting.capacity() == 0 {
+            return 0;
+        }
+        of_vec(&self.waiting) + self.waiting_bytes + ALLOCATION * self.waiting.len()
+    }
+
+    /// The stream goes on elsewhere.
+    fn jump(&mut self, sequence: u32, data: Data<'_>, on: &mut impl FnMut(Piece<'_>)) {
+        self.finish(on);
+        if let Some(next) = self.next {
+            self.lose(data.at_ns, sequence.wrapping_sub(next), on);
+        }
+        self.hand_on(data, on);
     }
 
     /// Takes a segment that begins `behind` bytes before what is wanted next.
@@ -173,12 +231,12 @@ impl Stream {
             return;
         };
         let missing = upto.wrapping_sub(next);
-        if missing == 0 || missing >= LARGEST_HOLE {
+        if missing == 0 || missing >= BEHIND {
             return;
         }
         while let Some(next) = self.next {
             let missing = upto.wrapping_sub(next);
-            if missing == 0 || missing >= LARGEST_HOLE {
+            if missing == 0 || missing >= BEHIND {
                 return;
             }
             match self.waiting.first() {
@@ -190,7 +248,7 @@ impl Stream {
         }
     }
 
-    /// Nothing more will come: what waits is handed on with its holes.
+    /// Nothing more will come here: what waits is handed on with its holes.
     pub(crate) fn finish(&mut self, on: &mut impl FnMut(Piece<'_>)) {
         while !self.waiting.is_empty() {
             self.give_up_hole(self.last_ns, on);
@@ -207,29 +265,36 @@ impl Stream {
     }
 
     fn lose(&mut self, at_ns: i64, bytes: u32, on: &mut impl FnMut(Piece<'_>)) {
-        self.last_ns = self.last_ns.max(at_ns);
         self.next = self.next.map(|next| next.wrapping_add(bytes));
-        on(Piece::Lost { at_ns: self.last_ns, bytes });
+        on(Piece::Lost { at_ns: self.time(at_ns), bytes });
     }
 
     fn hand_on(&mut self, data: Data<'_>, on: &mut impl FnMut(Piece<'_>)) {
-        self.last_ns = self.last_ns.max(data.at_ns);
+        let at_ns = self.time(data.at_ns);
         self.next = self.next.map(|next| next.wrapping_add(data.length));
         let captured = data.bytes.len().min(data.length as usize);
         if captured > 0 {
-            on(Piece::Bytes { at_ns: self.last_ns, bytes: &data.bytes[..captured] });
+            on(Piece::Bytes { at_ns, bytes: &data.bytes[..captured] });
         }
         let cut = data.length - captured as u32;
         if cut > 0 {
-            on(Piece::Cut { at_ns: self.last_ns, bytes: cut, ends: data.ends });
+            on(Piece::Cut { at_ns, bytes: cut, ends: data.ends });
         }
+    }
+
+    /// A time that does not go back, but for one that was wrong.
+    fn time(&mut self, at_ns: i64) -> i64 {
+        if !(0..=LATEST_NS).contains(&(self.last_ns - at_ns)) {
+            self.last_ns = at_ns;
+        }
+        self.last_ns
     }
 
     /// Hands on what waits and is not early any more.
     fn hand_on_waiting(&mut self, at_ns: i64, on: &mut impl FnMut(Piece<'_>)) {
         while let (Some(first), Some(next)) = (self.waiting.first(), self.next) {
             let behind = next.wrapping_sub(first.sequence);
-            if behind >= LARGEST_HOLE {
+            if behind >= BEHIND {
                 self.hole_since_ns = at_ns;
                 return;
             }
