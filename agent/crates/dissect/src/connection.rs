@@ -81,8 +81,8 @@ impl Connection {
     }
 
     /// True if a segment does not belong to this connection but to another on the same ports, one
-    /// before it or one after it. Where one direction's sequence numbers go on and the other's
-    /// jump, packets were not captured; where both jump, it is another connection.
+    /// before it or one after it. Where one direction goes on exactly where it was and the other
+    /// jumps, packets were not captured.
     pub(crate) fn is_of_another(&self, from: Side, segment: &Segment<'_>) -> bool {
         let (own, other) = match from {
             Side::Client => (&self.client, &self.server),
@@ -100,7 +100,7 @@ impl Connection {
         }
         match (own.stream.place(segment.sequence), acknowledged) {
             (Placed::Next, _) => false,
-            (_, Placed::Far) | (Placed::Far, Placed::Unknown) => true,
+            (_, Placed::Far) | (Placed::Far, Placed::Unknown | Placed::Near) => true,
             _ => segment.length > 0 && own.stream.is_behind_end(segment.sequence),
         }
     }
@@ -122,7 +122,8 @@ impl Connection {
         }
         self.data(from, at_ns, segment, cx);
         self.count_memory(cx);
-        !segment.rst && !(self.client.ended && self.server.ended)
+        let is_over = segment.rst || (self.client.ended && self.server.ended);
+        !is_over
     }
 
     /// Nothing more of this connection will be seen.

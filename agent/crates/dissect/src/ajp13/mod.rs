@@ -55,17 +55,25 @@ impl Ajp13 {
     }
 
     /// Takes up a lost stream where a packet begins with a message.
-    fn resume(&mut self, from: Side, bytes: &[u8]) {
+    fn resume(&mut self, from: Side, bytes: &[u8], cx: &mut Context<'_>) {
         match (from, bytes) {
             (Side::Client, [0x12, 0x34, _, _, FORWARD_REQUEST | CPING, ..])
                 if self.requests.is_lost() =>
             {
                 self.requests.resume();
             }
-            (Side::Server, [b'A', b'B', _, _, SEND_BODY_CHUNK..=CPONG, ..])
+            (Side::Server, [b'A', b'B', _, _, kind @ SEND_BODY_CHUNK..=CPONG, ..])
                 if self.replies.is_lost() =>
             {
                 self.replies.resume();
+                let begins = matches!(*kind, SEND_HEADERS | CPONG);
+                let has_begun = |it: &mut Exchange<()>| it.reply_start_ns.is_some();
+                // Another request's reply: that one was lost, or this one's reply had begun.
+                if self.requests.is_lost()
+                    || (begins && self.exchanges.first().is_some_and(has_begun))
+                {
+                    self.exchanges.abandon(cx);
+                }
             }
             _ => {}
         }
@@ -74,7 +82,7 @@ impl Ajp13 {
 
 impl Parser for Ajp13 {
     fn bytes(&mut self, from: Side, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
-        self.resume(from, bytes);
+        self.resume(from, bytes, cx);
         match from {
             Side::Client => {
                 while let Some(packet) = self.requests.next(at_ns, &mut bytes) {

@@ -27,6 +27,8 @@ impl Http1 {
     pub(super) fn reply_lost(&mut self, gap: Gap, cx: &mut Context<'_>) {
         let Gap { at_ns, bytes, .. } = gap;
         let left = match self.replies.state {
+            // Replies that nobody has seen the beginning of may have been lost, too.
+            State::Lost if at_ns.is_none() => None,
             State::Lost => return,
             // Was it a HEAD's? Then what was lost is not its content.
             State::Body(_) if at_ns.is_none() && self.is_bare_head() => None,

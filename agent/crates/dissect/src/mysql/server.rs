@@ -19,6 +19,12 @@ impl Mysql {
             return self.drift(at_ns, bytes.len() as u64, bulk::ends_reply(bytes), cx);
         }
         if self.replies.frames.is_lost() {
+            if self.requests.frames.is_lost() {
+                // The reply to a command that was lost too, or to one of those that wait.
+                for _ in 0..std::mem::take(&mut self.uncertain) {
+                    self.exchanges.replied(None, cx);
+                }
+            }
             self.resume_replies(bytes);
         }
         loop {
@@ -68,7 +74,7 @@ impl Mysql {
         let Gap { at_ns, bytes, ends } = gap;
         match (self.adrift_ns, at_ns) {
             (Some(_), Some(at_ns)) => return self.drift(at_ns, bytes, ends, cx),
-            (None, _) if self.replies.frames.is_lost() => return,
+            (None, Some(_)) if self.replies.frames.is_lost() => return,
             _ => {}
         }
         let begun = self.replies.in_progress();

@@ -47,6 +47,24 @@ fn forward(method: u8, content_length: &str) -> Vec<u8> {
     packet(&[0x12, 0x34], &payload)
 }
 
+/// A FORWARD_REQUEST for a path, with a header of this content.
+pub fn get(path: &str, filling: &str) -> Vec<u8> {
+    let mut payload = vec![2, 2];
+    for value in ["HTTP/1.1", path, "127.0.0.1", "client", "web"] {
+        payload.extend(text(value));
+    }
+    payload.extend([0x1f, 0x90, 0, 0, 1]); // port, no TLS, one header
+    payload.extend(text("X-Filling"));
+    payload.extend(text(filling));
+    payload.push(0xff);
+    packet(&[0x12, 0x34], &payload)
+}
+
+/// A whole reply with this much content.
+pub fn reply(content: usize) -> Vec<u8> {
+    [headers(200), chunk(content), END.to_vec()].concat()
+}
+
 fn body(data: &[u8]) -> Vec<u8> {
     packet(&[0x12, 0x34], &[&(data.len() as u16).to_be_bytes(), data].concat())
 }

@@ -7,6 +7,8 @@ mod mysql;
 mod mysql_bytes;
 mod pass_through;
 mod prepared;
+mod properties;
+mod reassembly;
 mod rows;
 mod support;
 mod tcp;

@@ -210,6 +210,15 @@ impl Sink for Results {
 pub fn dissect(servers: &[Server], frames: &[Frame]) -> Results {
     let mut frames: Vec<&Frame> = frames.iter().collect();
     frames.sort_by_key(|frame| frame.0);
+    take(servers, frames)
+}
+
+/// Dissects frames as they come, whatever their times.
+pub fn dissect_as_captured(servers: &[Server], frames: &[Frame]) -> Results {
+    take(servers, frames.iter().collect())
+}
+
+fn take(servers: &[Server], frames: Vec<&Frame>) -> Results {
     let mut dissector = Dissector::new(servers.to_vec(), salt());
     let mut results = Results::default();
     for (at_ns, frame) in frames {
