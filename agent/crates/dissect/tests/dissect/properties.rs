@@ -249,7 +249,7 @@ fn results(played: &Played) -> Results {
     dissect_as_captured(std::slice::from_ref(&played.server), &played.frames)
 }
 
-fn asked<'a>(results: &'a Results) -> impl Iterator<Item = &'a crate::support::Seen> {
+fn asked(results: &Results) -> impl Iterator<Item = &crate::support::Seen> {
     results.visits.iter().filter(|visit| visit.label != "LOGIN")
 }
 
