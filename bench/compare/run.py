@@ -1,12 +1,16 @@
-"""How often do two trials of one system differ, to `tierlab compare`, and is a slowdown found?
+"""Do intervals of `tierlab compare` hold the truth as often as they say, and is a slowdown found?
 
-    python bench/compare/run.py [--trials N] [--runs DIR]
+    python bench/compare/run.py [--environment native|podman] [--trials N] [--runs DIR]
 
-Runs one experiment N times (10), each with a seed of its own, then compares 100 pairs of its trials
-drawn at random, and 100 pairs whose second trial was made slower: each of its requests ended later
-by a tenth of its response time. Exits 1 when a difference is claimed in more than 5 of the first,
-or the slowdown is found in fewer than 90 of the second. Prints how much the trials differ among
-themselves in each measure: what `tierlab.analysis.compare_measures` expects of alike trials.
+Runs one experiment N times (30), each with a seed of its own, and compares 400 pairs of single
+trials drawn at random; what alike trials differ by is taken from the other ones. Then the same
+pairs with a second trial that was made slower: each of its requests ended later by 5, 10 or 20 % of
+its response time. Prints in how many the intervals hold the truth (`--least 0`), what is claimed of
+alike trials, and the power for each slowdown. Exits 1 when intervals of alike pairs cover 0 in less
+than 93 or more than 97 %, or a slowdown of 10 % is found in less than 90 %.
+
+A broken-off bench goes on where it was if its runs are kept (`--runs`); `--most N` makes at most
+N more trials in this go, for machines that are quiet for a few minutes at a time.
 """
 
 from __future__ import annotations
@@ -17,63 +21,88 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import shapiro
 
 from tierlab.analysis.blocks import Blocks, blocks
-from tierlab.analysis.compare import Difference, compare
+from tierlab.analysis.compare import SURE, Difference, compare
 from tierlab.analysis.compare_measures import BY_PAGE, PER_DRIVER, measures
-from tierlab.analysis.groups import groups_of
 from tierlab.analysis.observed import observe
-from tierlab.analysis.redrawn import redrawn
+from tierlab.analysis.redrawn import as_they_were
+from tierlab.tables.manifest import NAME
 from tierlab.tables.run import Run
 
 TIERLAB = Path(sys.executable).with_name("tierlab")
-PAIRS = 100
-SLOWER = 0.1
-EXPERIMENT = """
-[experiment]
-name = "alike"
+PAIRS = 400
+SLOWDOWNS = (0.05, 0.1, 0.2)
+BAR = 0.1
+COVERED = (0.93, 0.97)
+FOUND = 0.9
+TIMES = (BY_PAGE, PER_DRIVER)
+HEADLINES = (*TIMES, "throughput")
+FEWEST = 10
+"""Trials; pairs of fewer say little, however many are drawn."""
+EXPERIMENT = """[experiment]
+name = "alike-{number}"
+seed = {number}
 [system]
 workload = "rubbos"
+environment = "{environment}"
 [load]
-users = 1500
+users = 1000
 mix = "read-write"
-phases = {{ ramp_up = "30s", runtime = "60s", ramp_down = "1s" }}
-[factors]
-repeat = {trials}
+phases = {{ ramp_up = "10s", runtime = "25s", ramp_down = "1s" }}
 """
 
 
 def main() -> int:
     """Run, compare and print; 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--environment", choices=("native", "podman"), default="native")
+    parser.add_argument("--trials", type=int, default=30)
+    parser.add_argument("--most", type=int, help="make at most so many of them now")
     parser.add_argument("--runs", type=Path, help="keep the run folders here, or use those there")
     asked = parser.parse_args()
     with ExitStack() as stack:
         folder = asked.runs or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tierlab-compare-"))
         )
-        runs = trials(folder, asked.trials)
-        made, slower = [cut(run) for run in runs], [cut(run, SLOWER) for run in runs]
-    print(f"{len(made)} trials, {PAIRS} pairs of them")
+        runs = trials(folder / asked.environment, asked.environment, asked.trials, asked.most)
+        if len(runs) < FEWEST:
+            print(f"{len(runs)} trials in {folder}: {FEWEST} are needed to draw pairs of them")
+            return 1
+        made = [cut(run) for run in runs]
+        slower = {share: [cut(run, share) for run in runs] for share in SLOWDOWNS}
+    print(f"{asked.environment}: {len(made)} trials, {PAIRS} pairs of them")
     show_differing(made)
     return show_claims(made, slower)
 
 
-def trials(folder: Path, count: int) -> tuple[Run, ...]:
-    """Run the experiment, unless it is there."""
-    if not (folder / "alike").is_dir():
-        file = folder / "alike.toml"
-        folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(EXPERIMENT.format(trials=count))
-        with (folder / "alike.log").open("w") as log:
-            subprocess.run([TIERLAB, "run", file, "--runs", folder], check=True, stdout=log)
-    return groups_of(folder / "alike")[0].runs
+def trials(folder: Path, environment: str, count: int, most: int | None) -> list[Run]:
+    """Run the experiments that are not there, at most so many; return those that are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    left = count if most is None else most
+    for number in range(1, count + 1):
+        if left > 0 and finished(folder, number) is None:
+            left -= 1
+            file = folder / f"alike-{number}.toml"
+            file.write_text(EXPERIMENT.format(number=number, environment=environment))
+            with file.with_suffix(".log").open("w") as log:
+                subprocess.run([TIERLAB, "run", file, "--runs", folder], check=False, stdout=log)
+    found = (finished(folder, number) for number in range(1, count + 1))
+    return [run for run in found if run is not None]
+
+
+def finished(folder: Path, number: int) -> Run | None:
+    """Return the trial of that number that came to its end."""
+    for path in sorted((folder / f"alike-{number}").glob("[0-9]*/")):
+        if (path / NAME).exists() and (run := Run(path)).manifest.exit.state == "done":
+            return run
+    return None
 
 
 def cut(run: Run, slower: float = 0.0) -> Blocks:
@@ -86,48 +115,59 @@ def cut(run: Run, slower: float = 0.0) -> Blocks:
                 (end_ns + ({slower} * (end_ns - intended_ns))::BIGINT AS end_ns) FROM requests;
             CREATE OR REPLACE VIEW requests AS FROM later"""
     )
-    return blocks(observed.db, observed.measured)
+    return blocks(observed.db, observed.measured).summed()
 
 
 def show_differing(made: Sequence[Blocks]) -> None:
-    """Print each measure's standard deviation over the trials."""
-    drawn = redrawn(made, 1, seed=0)
-    print("standard deviation between trials, within them included, and as expected between them:")
-    for each in measures(made):
+    """Print each measure's standard deviation over the trials, and whether it is normal."""
+    drawn = as_they_were(made)
+    print("standard deviation between trials (Shapiro and Wilk's p that it is normal):")
+    for each in measures([trial.trial for trial in drawn]):
         figures = np.array([each.figure(trial)[0] for trial in drawn])
         scaled = figures if each.least is not None else np.log(figures)
-        print(f"  {each.name:28} {scaled.std(ddof=1):7.2%} {each.between:7.2%}")
+        normal = shapiro(scaled).pvalue if np.ptp(scaled) else 1.0
+        print(f"  {each.name:40} {scaled.std(ddof=1):7.2%} ({normal:.2f})")
 
 
-def show_claims(made: Sequence[Blocks], slower: Sequence[Blocks]) -> int:
-    """Print what is claimed of pairs, alike and slowed; 1 when a bar is missed."""
+def show_claims(made: Sequence[Blocks], slower: Mapping[float, Sequence[Blocks]]) -> int:
+    """Print how often intervals hold the truth, and what is claimed; 1 when a bar is missed."""
     dice = random.Random(1)
     pairs = [dice.sample(range(len(made)), 2) for _ in range(PAIRS)]
-    alike = [differences(made[one], made[other]) for one, other in pairs]
-    slowed = [differences(made[one], slower[other]) for one, other in pairs]
-    claimed = Counter(
-        name for found in alike for name, each in found.items() if each.verdict != "within noise"
-    )
-    false = sum(any(e.verdict != "within noise" for e in found.values()) for found in alike)
-    seen = {
-        name: sum(found[name].verdict == "worse" for found in slowed)
-        for name in (BY_PAGE, PER_DRIVER)
-    }
-    either = sum(any(found[name].verdict == "worse" for name in seen) for found in slowed)
-    print(f"alike: a difference claimed in {false} (at most 5): {dict(claimed)}")
-    print(f"response times 10 % longer: found in {either} (at least 90): {seen}")
-    for name in seen:
-        held = [
-            sum(holds(f[name], truth) for f in s) for s, truth in ((alike, 0), (slowed, SLOWER))
-        ]
-        print(f"interval of {name}: holds the truth in {held[0]} and {held[1]} (95 are meant)")
-    return 0 if false <= 5 and either >= 90 else 1
+    alike = [differences(made, made, pair) for pair in pairs]
+    covered = {name: sum(holds(found[name], 0.0) for found in alike) / PAIRS for name in HEADLINES}
+    for name, share in covered.items():
+        print(f"alike: the 95 % interval of {name} holds 0 in {share:.1%} (93 to 97 %)")
+    false = Counter(name for found in alike for name, each in found.items() if claimed(each))
+    wrong = sum(any(claimed(each) for each in found.values()) for found in alike)
+    print(f"alike: a difference claimed in {wrong / PAIRS:.1%} (at most 5 %): {dict(false)}")
+    power = {}
+    for share, trials_ in slower.items():
+        slowed = [differences(made, trials_, pair) for pair in pairs]
+        found = [{name for name in TIMES if each[name].verdict == "worse"} for each in slowed]
+        power[share] = sum(map(bool, found)) / PAIRS
+        held = [sum(holds(each[name], share) for each in slowed) / PAIRS for name in TIMES]
+        print(
+            f"{share:.0%} slower: found in {power[share]:.1%} (at least 90 % of 10 %), by"
+            f" {dict(Counter(name for each in found for name in each))};"
+            f" the intervals hold it in {', '.join(f'{each:.1%}' for each in held)}"
+        )
+    good = all(COVERED[0] <= each <= COVERED[1] for each in covered.values())
+    return 0 if good and wrong <= SURE * PAIRS and power[BAR] >= FOUND else 1
 
 
-def differences(one: Blocks, other: Blocks) -> dict[str, Difference]:
-    """What is found of two single trials, by measure."""
-    ((*found,),) = compare([([one], [other])])
+def differences(
+    made: Sequence[Blocks], second: Sequence[Blocks], pair: Sequence[int]
+) -> dict[str, Difference]:
+    """What is found of two single trials beside all others, by measure."""
+    one, other = pair
+    beside = [each for at, each in enumerate(made) if at not in pair]
+    ((*found,),) = compare([([made[one]], [second[other]])], beside=[beside])
     return {each.measure: each for each in found}
+
+
+def claimed(each: Difference) -> bool:
+    """Whether it is said to be better or worse."""
+    return each.verdict in {"better", "worse"}
 
 
 def holds(each: Difference, truth: float) -> bool:

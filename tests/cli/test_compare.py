@@ -45,14 +45,55 @@ def run_folder(
 
 
 def test_a_slower_trial_is_said_to_be(tmp_path: Path) -> None:
+    """What alike trials differ by is seen in others in the same folder of runs."""
     first = run_folder(tmp_path / "a/001", 4_000_000)
     second = run_folder(tmp_path / "b/001", 6_000_000)
+    for number in range(1, 7):
+        run_folder(tmp_path / f"c/00{number}", 4_000_000 + 20_000 * number)
 
     result = RUNNER.invoke(app, ["compare", str(first), str(second)])
 
     assert result.exit_code == 0, result.output
     assert "response time, by page is worse by" in result.stdout
     assert "throughput is" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"environment": "podman"},
+        {"load": {"users": 7}},
+        {"host": {"cpu": {"model": "another"}}},
+        {"exit": {"state": "failed"}},
+    ],
+)
+def test_what_varies_otherwise_says_nothing_of_alike_trials(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    """Another environment, load or machine, or trials that failed."""
+    folders = [str(run_folder(tmp_path / f"{name}/001", 4_000_000)) for name in ("a", "b")]
+    for number in (1, 2, 3):
+        run_folder(tmp_path / f"c/00{number}", 4_000_000, **other)
+
+    plain = RUNNER.invoke(app, ["compare", *folders]).stdout
+    (told,) = RUNNER.invoke(app, ["compare", *folders, "--json"]).stdout.splitlines()
+
+    assert f"Whether {folders[1]} differs from {folders[0]} is not known." in plain
+    assert "repeat each trial once at least (factors.repeat = 2)" in plain
+    assert {each["verdict"] for each in json.loads(told)["differences"]} == {"not known"}
+
+
+def test_how_many_repetitions_would_do_is_said(tmp_path: Path) -> None:
+    for number, response_ns in enumerate((3_000_000, 4_000_000, 3_500_000), 1):
+        run_folder(tmp_path / f"a/00{number}", response_ns)
+        run_folder(tmp_path / f"b/00{number}", response_ns + 100_000)
+
+    folders = [str(tmp_path / name) for name in ("a", "b")]
+    (told,) = RUNNER.invoke(app, ["compare", *folders, "--json"]).stdout.splitlines()
+
+    by_page = json.loads(told)["differences"][0]
+    assert by_page["freedom"] == 4
+    assert 3 < by_page["repetitions"] < 200
 
 
 def test_an_experiment_s_levels_are_compared_with_the_first(tmp_path: Path) -> None:
@@ -142,9 +183,10 @@ def host(kernel: str) -> dict[str, object]:
 def test_emulated_processors_are_told_from_a_machine_s_own_beside_the_verdict(
     tmp_path: Path,
 ) -> None:
-    first = run_folder(tmp_path / "a/001", 4_000_000, environment="native")
-    second = run_folder(tmp_path / "b/001", 90_000_000, environment="qemu", accelerator="tcg")
-    folders = [str(first), str(second)]
+    for number in (1, 2):
+        run_folder(tmp_path / f"a/00{number}", 4_000_000 + number, environment="native")
+    run_folder(tmp_path / "b/001", 90_000_000, environment="qemu", accelerator="tcg")
+    folders = [str(tmp_path / name) for name in ("a", "b")]
     sentence = (
         "Not on the same ground, which may be all the difference:"
         " processors a machine's own (first), emulated (second)."
@@ -153,9 +195,8 @@ def test_emulated_processors_are_told_from_a_machine_s_own_beside_the_verdict(
     said = RUNNER.invoke(app, ["compare", *folders]).stdout
     found = json.loads(RUNNER.invoke(app, ["compare", *folders, "--json"]).stdout)
 
-    verdict, warned = said.splitlines()[-3:-1]
-    assert "response time, by page is worse" in verdict
-    assert warned == sentence
+    lines = said.splitlines()
+    assert "response time, by page is worse" in lines[lines.index(sentence) - 1]
     assert found["warning"] == sentence
     assert found["ground"] == [
         {

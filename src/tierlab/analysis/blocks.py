@@ -45,6 +45,29 @@ class Blocks:
     driver_s: Floats | None
     """CPU time of the driver; None where its records do not cover the trial."""
 
+    @property
+    def seconds_in_all(self) -> float:
+        """How long all of them are together."""
+        return self.seconds * self.done.size
+
+    def summed(self) -> Blocks:
+        """All of them as one, for a trial's figures alone."""
+        return Blocks(
+            seconds=self.seconds_in_all,
+            done=_summed(self.done),
+            failed=_summed(self.failed),
+            time_s=_summed(self.time_s),
+            times={name: _summed(each) for name, each in self.times.items()},
+            cpu_s={name: _summed(each) for name, each in self.cpu_s.items()},
+            major_faults={name: _summed(each) for name, each in self.major_faults.items()},
+            driver_s=None if self.driver_s is None else _summed(self.driver_s),
+        )
+
+
+def _summed(values: Floats) -> Floats:
+    found: Floats = values.sum(axis=0, keepdims=True)
+    return found
+
 
 def bin_of(time_s: Floats) -> Floats:
     """The bins of response times."""
@@ -60,12 +83,14 @@ def middle_s(rank: Floats) -> Floats:
 
 
 def blocks(db: Connection, span: Span, most: int | None = MOST_BLOCKS) -> Blocks:
-    """Cut a span into at most so many blocks of at least a second (None: one for each second); what
-    is left over is left out.
+    """Cut a span into at most so many blocks (None: no matter how many) of 1, 2, 4, 8 ... seconds,
+    so that blocks of several trials begin at the same times; what is left over is left out. A span
+    of less than a second is one block.
     """
-    seconds = max(1, span.duration_ns // LEAST_NS)
-    count = seconds if most is None else min(most, seconds)
-    width_ns = span.duration_ns // count
+    width_ns = min(LEAST_NS, span.duration_ns)
+    while most is not None and span.duration_ns // width_ns > most:
+        width_ns *= 2
+    count = span.duration_ns // width_ns
     cut = Span(span.start_ns, span.start_ns + count * width_ns)
     found = columns(
         db,

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from tierlab.analysis.blocks import Blocks, blocks
-from tierlab.analysis.compare import FEWEST_BLOCKS, Difference, compare
+from tierlab.analysis.compare import FEWEST_BLOCKS, Difference, compare_stretches
 from tierlab.analysis.migration import Migration, migration
 from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, bounds, rows
 from tierlab.analysis.result import Result
@@ -47,7 +47,7 @@ def changes(db: Connection, span: Span) -> list[Change]:
     )
     sides = list(pairwise(_stretches(made, span)))
     cut = [_cut(db, before, after) for before, after in sides]
-    found = iter(compare([((each[0],), (each[1],)) for each in cut if not isinstance(each, str)]))
+    found = iter(compare_stretches([each for each in cut if not isinstance(each, str)]))
     return [
         _change(db, span, event, stretches, each if isinstance(each, str) else next(found))
         for event, stretches, each in zip(made, sides, cut, strict=True)

@@ -1,4 +1,4 @@
-"""By what two groups of trials are compared, and how much alike trials differ in it."""
+"""By what two groups of trials are compared."""
 
 from __future__ import annotations
 
@@ -39,11 +39,6 @@ class Measure:
     more: Verdict
     """What it is when the second group has more of it."""
     figure: Callable[[Redrawn], Floats]
-    between: float
-    """How much alike trials differ for reasons that do not vary within one: the standard deviation
-    of the figure's logarithm, or of the figure where ``least`` is given. As bench/compare found it
-    on one machine; repetitions of the trials at hand outweigh it.
-    """
     weight: float
     """Share of the risk of a false claim that is for it."""
     least: float | None = None
@@ -56,20 +51,17 @@ def measures(trials: Sequence[Blocks]) -> Iterator[Measure]:
     pages = _pages(trials)
     if pages:
         by_page = cache(lambda t: _by_page(t, pages))
-        yield Measure(BY_PAGE, "s", "worse", by_page, between=0.025, weight=0.2)
+        yield Measure(BY_PAGE, "s", "worse", by_page, weight=0.2)
         if all(each.driver_s is not None for each in trials):
             yield Measure(
                 PER_DRIVER,
                 "",
                 "worse",
                 lambda t: by_page(t) / _driver(t),
-                between=0.01,
                 weight=0.4,
             )
-    yield Measure("throughput", "/s", "better", _throughput, between=0.005, weight=0.15)
-    yield Measure(
-        "failed requests", "share", "worse", _failed, between=0.002, weight=0.1, least=FAILED_LEAST
-    )
+    yield Measure("throughput", "/s", "better", _throughput, weight=0.15)
+    yield Measure("failed requests", "share", "worse", _failed, weight=0.1, least=FAILED_LEAST)
     yield from _others(trials)
 
 
@@ -82,8 +74,8 @@ def _others(trials: Sequence[Blocks]) -> list[Measure]:
     ]
     weight = OTHERS / (3 + len(servers) + len(faulty))
     times = [
-        Measure("response time, mean", "s", "worse", _mean, between=0.035, weight=weight),
-        Measure("response time, p99", "s", "worse", _p99, between=0.08, weight=weight),
+        Measure("response time, mean", "s", "worse", _mean, weight=weight),
+        Measure("response time, p99", "s", "worse", _p99, weight=weight),
     ]
     cpu = [_cpu(server, [server], weight) for server in servers]
     if len(servers) > 1 and all(len(each.cpu_s) == len(servers) for each in trials):
@@ -101,7 +93,6 @@ def _cpu(name: str, servers: Sequence[str], weight: float) -> Measure:
         "s",
         "worse",
         lambda t: _each(t, spent),
-        between=0.03,
         weight=weight,
     )
 
@@ -112,7 +103,6 @@ def _faults(server: str, weight: float) -> Measure:
         "/s",
         "worse",
         lambda t: _rate(t, lambda b: b.major_faults[server]),
-        between=0.3,
         weight=weight,
     )
 

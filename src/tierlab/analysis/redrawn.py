@@ -1,15 +1,16 @@
 """Trials drawn again many times, all of them in the same stretches of time.
 
 Stretches of neighbouring blocks are drawn with replacement (the block bootstrap, see
-:mod:`tierlab.analysis.blocks`), the same ones in every trial: what all trials have at that moment,
-such as a JVM that warms up, is then in both sides of a comparison and drops out of their
-difference, as with the paired batches of A. M. Law, "Simulation Modeling and Analysis" (2015),
-section 10.2.
+:mod:`tierlab.analysis.blocks`). They are cut by the time since the measured part began, and the
+same ones are drawn in every trial: what all trials have at that moment, such as a JVM that warms
+up, is then in both sides of a comparison and drops out of their difference, as with the paired
+batches of A. M. Law, "Simulation Modeling and Analysis" (2015), section 10.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,16 +22,26 @@ STRETCHES = 12
 DRAWS = 200
 
 
+@dataclass(frozen=True)
+class Stretches:
+    """So many stretches of so many seconds; what is left over belongs to the last one."""
+
+    count: int
+    seconds: float
+
+    def starts(self, trial: Blocks) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Return the first block of each stretch of a trial."""
+        return np.round(np.arange(self.count) * self.seconds / trial.seconds).astype(np.int64)
+
+
 class Redrawn:
     """Figures of one trial; each has the shape (1 + draws), the first as it was."""
 
-    def __init__(self, trial: Blocks, drawn: Floats) -> None:
+    def __init__(self, trial: Blocks, cut: Stretches, drawn: Floats) -> None:
         """``drawn`` says how often each stretch is drawn: shape (draws, stretches)."""
-        count = drawn.shape[1]
-        place = np.arange(trial.done.size) * count // trial.done.size
         self.trial = trial
-        self._starts = np.searchsorted(place, np.arange(count))
-        self._weights = np.vstack([np.ones(count), drawn])
+        self._starts = cut.starts(trial)
+        self._weights = np.vstack([np.ones(cut.count), drawn])
 
     def total(self, of: Callable[[Blocks], Floats]) -> Floats:
         """The sum of something over all blocks drawn."""
@@ -58,13 +69,26 @@ class Redrawn:
         return found
 
 
-def stretches(trials: Sequence[Blocks]) -> int:
-    """How many stretches each of these trials is cut into."""
-    return min(STRETCHES, *(each.done.size for each in trials))
+def stretches(trials: Sequence[Blocks]) -> Stretches:
+    """Cut trials into stretches of one length, each of whole blocks in every trial."""
+    width_s = max(each.seconds for each in trials)
+    shortest_s = min(each.seconds_in_all for each in trials)
+    blocks = int(shortest_s / width_s + 1e-9)
+    each = max(1, blocks // STRETCHES)
+    return Stretches(blocks // each, each * width_s)
 
 
-def redrawn(trials: Sequence[Blocks], count: int, seed: int) -> list[Redrawn]:
-    """Draw trials again, each in the same ``count`` stretches; same seed, same draws."""
+def as_they_were(trials: Sequence[Blocks]) -> list[Redrawn]:
+    """The figures of trials without any draws."""
+    return [
+        Redrawn(each.summed(), Stretches(1, each.seconds_in_all), np.zeros((0, 1)))
+        for each in trials
+    ]
+
+
+def redrawn(trials: Sequence[Blocks], cut: Stretches, seed: int) -> list[Redrawn]:
+    """Draw trials again, each in the same stretches; same seed, same draws."""
     random = np.random.default_rng(seed)
-    drawn = random.multinomial(count, np.full(count, 1 / count), DRAWS).astype(np.float64)
-    return [Redrawn(each, drawn) for each in trials]
+    even = np.full(cut.count, 1 / cut.count)
+    drawn = random.multinomial(cut.count, even, DRAWS).astype(np.float64)
+    return [Redrawn(each, cut, drawn) for each in trials]

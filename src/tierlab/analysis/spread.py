@@ -1,10 +1,7 @@
 """How well is a figure known? Its variance and the degrees of freedom behind it.
 
 Two spreads are added, and their freedom found, as in B. L. Welch, "The generalization of Student's
-problem when several different population variances are involved", Biometrika 34 (1947). What is
-expected of a variance and what is seen of it are pooled by their freedom: the moderated variance of
-G. K. Smyth, "Linear Models and Empirical Bayes Methods for Assessing Differential Expression",
-Statistical Applications in Genetics and Molecular Biology 3 (2004).
+problem when several different population variances are involved", Biometrika 34 (1947).
 """
 
 from __future__ import annotations
@@ -39,11 +36,9 @@ class Spread:
         """The same with so many times the variance."""
         return Spread(self.variance * factor, self.freedom)
 
-    def pooled(self, other: Spread) -> Spread:
-        """What two independent looks at one and the same variance say together."""
-        freedom = self.freedom + other.freedom
-        sums = self.variance * self.freedom + other.variance * other.freedom
-        return Spread(sums / freedom, freedom)
+    def at_least(self, variance: float) -> Spread:
+        """The same, but of no less variance."""
+        return Spread(max(self.variance, variance), self.freedom)
 
     def reach(self, chance: float) -> float:
         """How far off the figure is at most, but for this chance."""
@@ -70,8 +65,8 @@ def of_trials(groups: Sequence[Floats]) -> Spread | None:
     """How a trial's figure differs from another's in its group, over all groups; None where each
     has a single trial.
     """
-    freedom = sum(each.size - 1 for each in groups)
+    freedom = sum(each.size - 1 for each in groups if each.size)
     if not freedom:
         return None
-    squares = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups)
+    squares = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups if each.size)
     return Spread(squares / freedom, freedom)

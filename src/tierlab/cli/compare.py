@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tierlab.analysis.beside import beside
 from tierlab.analysis.blocks import Blocks, blocks
 from tierlab.analysis.compare import FEWEST_BLOCKS, LEAST, compare
 from tierlab.analysis.ground import Unlike, unlike
@@ -48,7 +49,10 @@ def compare_runs(
     found = groups(runs)
     cut = _cut(found)
     console = Console(highlight=False)
-    compared = compare([(cut[0], trials) for trials in cut[1:]], least)
+    others = [
+        [told for run in group.runs if (told := _told(run)) is not None] for group in beside(found)
+    ]
+    compared = compare([(cut[0], trials) for trials in cut[1:]], least, others)
     for group, trials, differs in zip(found[1:], cut[1:], compared, strict=True):
         names = (found[0].name, group.name)
         apart = _apart(found[0], group)
@@ -58,12 +62,14 @@ def compare_runs(
                 "differences": [each.model_dump() for each in differs],
                 "instability": [_instability(each).model_dump() for each in (cut[0], trials)],
                 "verdict": differences.verdict(names, differs),
+                "lacks": differences.lacks(differs, least),
                 "ground": [each.model_dump() for each in apart],
                 "warning": warning(apart),
             }
             typer.echo(encoder.dumps(said))
         else:
-            differences.show(names, differs, warning(apart), console)
+            notes = (differences.lacks(differs, least), warning(apart))
+            differences.show(names, differs, notes, console)
     if not json:
         _show_instability(found, cut, console)
 
@@ -92,6 +98,14 @@ def _cut(found: Sequence[Group]) -> list[list[Blocks]]:
     if len(loads) == 1:
         return cut
     return [[replace(trial, driver_s=None) for trial in trials] for trials in cut]
+
+
+def _told(run: Run) -> Blocks | None:
+    """A trial beside those compared; None where it tells nothing of how they vary."""
+    try:
+        return _blocks(run)
+    except UserError:
+        return None
 
 
 def _blocks(run: Run) -> Blocks:

@@ -13,18 +13,23 @@ from tierlab.analysis.migration import Migration
 from tierlab.report.figures import amount, number, printable, seconds
 
 ORDER = ("first", "second")
-SINGLE = (
-    "No group has repetitions: by how much alike trials differ is expected, not measured;"
-    " factors.repeat measures it."
+SINGLE = "No group has repetitions; factors.repeat makes them."
+UNKNOWN = (
+    "By how much alike trials differ on this machine is not known, so no difference is claimed:"
+    " repeat each trial once at least (factors.repeat = 2), or keep other repeated trials under the"
+    " same load in the same folder of runs."
 )
-STYLES = {"better": "green", "worse": "bold yellow", "within noise": "dim"}
+STYLES = {"better": "green", "worse": "bold yellow", "within noise": "dim", "not known": "dim"}
 
 
 def show(
-    names: tuple[str, str], found: Sequence[Difference], warning: str | None, console: Console
+    names: tuple[str, str],
+    found: Sequence[Difference],
+    notes: Sequence[str | None],
+    console: Console,
 ) -> None:
     """Print one table: each measure in both groups, the difference with its interval, a verdict;
-    and what the reader is to be warned of beside it.
+    and the ``notes`` that the reader is to see beside it.
     """
     title = "\n".join(f"{which}: {printable(n)}" for which, n in zip(ORDER, names, strict=True))
     table = Table(
@@ -44,18 +49,47 @@ def show(
         )
     console.print(table)
     console.print(Text(verdict(names, found)), soft_wrap=True)
-    if warning is not None:
-        console.print(Text(printable(warning), style="yellow"), soft_wrap=True)
+    for note in notes:
+        if note is not None:
+            console.print(Text(printable(note), style="yellow"), soft_wrap=True)
 
 
 def verdict(names: tuple[str, str], found: Sequence[Difference]) -> str:
     """Say in one sentence what differs."""
-    claimed = [each for each in found if each.verdict != "within noise"]
+    claimed = _claimed(found)
+    if not claimed and all(each.verdict == "not known" for each in found):
+        return f"Whether {names[1]} differs from {names[0]} is not known."
     if not claimed:
         said = f"No difference of {names[1]} to {names[0]} is shown: all is within noise"
         return f"{said}{_held(found)}."
     what = [f"{each.measure} is {each.verdict} by {_by(each)}" for each in claimed]
     return f"{names[1]} against {names[0]}: {'; '.join(what)}."
+
+
+def lacks(found: Sequence[Difference], least: float) -> str | None:
+    """Say in one sentence what keeps the trials from telling the least difference: of the measure
+    that tells it with the fewest of them. None where they tell it.
+    """
+    ratios = [each for each in found if not each.absolute]
+    if all(each.low is None for each in ratios):
+        return UNKNOWN
+    counted = [each for each in ratios if each.repetitions is not None]
+    if not counted:
+        return None
+    best = min(counted, key=lambda each: each.repetitions or 0)
+    if best.low is None or best.high is None:
+        return None
+    reach = (best.high - best.low) / 2 / (1 + best.change)
+    if reach <= least:
+        return None
+    return (
+        f"These trials tell {best.measure} to {reach:.1%} either way;"
+        f" {best.repetitions} of each (factors.repeat) would do for {least:.0%}."
+    )
+
+
+def _claimed(found: Sequence[Difference]) -> list[Difference]:
+    return [each for each in found if each.verdict in {"better", "worse"}]
 
 
 def _held(found: Sequence[Difference]) -> str:
@@ -74,7 +108,7 @@ def change_words(change: Change) -> str:
         said = f"{said}; {migration_words(change.migration)}"
     if change.differences is None:
         return f"{said}; {change.why}."
-    claimed = [each for each in change.differences if each.verdict != "within noise"]
+    claimed = _claimed(change.differences)
     did = "; ".join(f"{each.measure} {each.verdict} by {_by(each)}" for each in claimed)
     return f"{said}: {did or 'no difference is shown'}."
 
