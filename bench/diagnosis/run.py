@@ -3,8 +3,9 @@
 ``--quick`` runs one trial of each kind. ``--seed`` draws other disturbances. ``--runs`` keeps the
 run folders; trials that are already there are scored again without being repeated, so a broken-off
 proof goes on where it was and tries again what failed. A trial that fails ends nothing: the others
-go on, and the table says which failed. Exits 1 when a bar is missed, when a row has nothing to
-count or when more than one in ten trials of a kind failed.
+go on, and the table says which failed. A second table holds the findings' confidence against the
+share that was right. Exits 1 when a bar is missed, when a row has nothing to count, when a
+confidence is off by more than 0.1 or when more than one in ten trials of a kind failed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import calibration
 import coarsen
 import truth
 from campaign import FULL, QUICK, Planned, planned
@@ -84,9 +86,10 @@ def report(conducted: Conducted) -> int:
         score.failed_kinds = conducted.failed_kinds
         score.planned = conducted.planned
         print(f"### {view.name}\n\n{markdown(score)}\n", flush=True)
+        print(f"{calibration.markdown(score.claims)}\n", flush=True)
         if view.copy is None:
             explain(score)
-            proven = holds(score)
+            proven = holds(score) and calibration.calibrated(score.claims)
     return 0 if proven else 1
 
 
@@ -99,8 +102,10 @@ def scored(
         with tempfile.TemporaryDirectory(prefix="tierlab-view-") as scratch:
             seen = folder if view.copy is None else view.copy(folder, Path(scratch) / "run")
             observed = observe(Run(seen))
-            found = found_in(diagnose(observed))
+            diagnosis = diagnose(observed)
         true = truths[trial.name]
+        found = found_in(diagnosis)
+        score.claims += calibration.claims(diagnosis, true)
         if trial.kind == "single":
             add_single(score, trial.name, true, found)
         elif trial.kind == "pair":

@@ -29,6 +29,14 @@ class Found:
     confidence: float
 
 
+@dataclass(frozen=True)
+class Claim:
+    """A finding that names a cause: how sure it was, and whether it was so."""
+
+    confidence: float
+    right: bool
+
+
 @dataclass
 class Score:
     """Counts of disturbances and findings; see the table's columns."""
@@ -53,6 +61,7 @@ class Score:
     failed: dict[str, str] = field(default_factory=dict)
     failed_kinds: Counter[str] = field(default_factory=Counter)
     control_s: float = 0.0
+    claims: list[Claim] = field(default_factory=list)
     false: list[tuple[str, Found]] = field(default_factory=list)
     missed: list[tuple[str, Injected]] = field(default_factory=list)
     wrong: list[tuple[str, Injected, Found]] = field(default_factory=list)
