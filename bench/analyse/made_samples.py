@@ -85,10 +85,10 @@ def write_samples(
         rows["listen"].append((name, {**place, "accept_queue": queue}))
         if part.tier == "db":
             rows["database"].append(
-                (name, {"poll_ns": noise.whole(8e5, 1e5), "threads_running": 1})
+                (name, {"poll_ns": noise.whole(8e5, 1e5), "threads_running": 0})
             )
         if part.tier == "app":
-            gauge = {"resource": "threads", "in_use": noise.whole(20, 5), "limit": 200}
+            gauge = {"resource": "threads", "in_use": noise.whole(0, 0.5), "limit": 200}
             rows["soft"].append((name, gauge))
         process = {"process": part.port, "name": part.server, "run_ns": cpu, "wait_ns": cpu // 8}
         rows["process"].append((name, {**process, "resident": 300_000_000}))

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from tierlab.analysis.busy_workers import busy_workers
 from tierlab.analysis.calls import depths
-from tierlab.analysis.little import queue_checks, users_check
+from tierlab.analysis.little import not_counted, queue_checks, users_check, worker_checks
 from tierlab.analysis.responses import Responses, responses
 from tierlab.analysis.summary import summarise
 from tierlab.analysis.thinking import thought_share
@@ -230,3 +231,64 @@ def test_lost_requests_break_the_law(tiny, kept, difference):
     check = users_check(found, observed.measured.seconds, 20, 0.080, 1.0)
     assert check.holds == (kept == 1)
     assert check.difference == pytest.approx(difference, abs=0.02)
+
+
+def counted(visits, busy, every_ns=100_000_000, seconds=20):
+    """A server's own counts, the number in progress by ``visits`` plus what ``busy`` says."""
+    arrival, departure = (np.array(each) for each in zip(*visits, strict=True))
+    rows = []
+    for t in range(every_ns, seconds * 1_000_000_000, every_ns):
+        inside = np.count_nonzero((arrival <= t) & (departure > t))
+        figures = {"in_use": int(busy(inside)), "waiting": None, "limit": 200}
+        rows.append(
+            {"t_ns": t, "dt_ns": every_ns, "subject": "app.1", "resource": "threads", **figures}
+        )
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("busy", "lost", "holds"),
+    [
+        (lambda inside: inside, 0.0, True),
+        (lambda inside: max(0, inside - 1), 0.0, True),
+        (lambda inside: inside, 0.2, False),
+    ],
+)
+def test_visits_that_were_not_recorded_are_seen_in_the_servers_own_count(tiny, busy, lost, holds):
+    """A fifth of the visits lost: the law holds of those that are left, but not of the workers."""
+    dice = np.random.default_rng(5)
+    arrival = np.sort(dice.integers(0, 20_000_000_000, 8_000))
+    stay = dice.exponential(20e6, arrival.size).astype(np.int64)
+    visits = list(zip(arrival.tolist(), (arrival + stay).tolist(), strict=True))
+    rows = [
+        {"visit": n, "server": "app.1", "connection": n, "arrival_ns": a, "departure_ns": d}
+        for n, (a, d) in enumerate(visits)
+        if dice.random() >= lost
+    ]
+    observed = tiny({"visits": rows, "soft": counted(visits, busy)}, seconds=20.0)
+
+    counts = busy_workers(observed.db, observed.measured, observed.in_progress)
+
+    (check,) = worker_checks(counts)
+    (law,) = queue_checks(server_visits(observed.db, observed.measured))
+    assert (check.subject, check.holds, law.holds) == ("app.1", holds, True)
+    assert not_counted(["web.1", "app.1"], counts).keys() == {"busy workers of web.1"}
+
+
+def test_while_a_server_stands_still_its_workers_are_not_counted(tiny):
+    """Visits pile up for five seconds, in which it counts nothing."""
+    visits = [(n * 100_000_000, 15_000_000_000) for n in range(100, 150)]
+    rows = [
+        {"visit": n, "server": "app.1", "connection": n, "arrival_ns": a, "departure_ns": d}
+        for n, (a, d) in enumerate(visits)
+    ]
+    counts = counted(visits, lambda inside: inside)
+    moving = [each for each in counts if not 10_000_000_000 <= each["t_ns"] < 15_000_000_000]
+    at = next(n for n, each in enumerate(moving) if each["t_ns"] == 15_000_000_000)
+    moving[at]["dt_ns"] = 5_000_000_000
+    observed = tiny({"visits": rows, "soft": moving}, seconds=20.0)
+
+    found = busy_workers(observed.db, observed.measured, observed.in_progress)["app.1"]
+
+    assert (found.counted, found.by_visits) == (0, 0)
+    assert found.readings == len(moving) - 1

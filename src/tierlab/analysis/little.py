@@ -2,16 +2,20 @@
 
 J. D. C. Little, "A Proof for the Queuing Formula: L = λW", Operations Research 9 (1961). It holds
 for any steady stretch, whatever the distributions, so a gap means that something was not recorded
-or that the load was not steady.
+or that the load was not steady. A queue length that is added up from the stays themselves can show
+the latter only; the servers' own counts of their busy workers show the former.
 """
 
+from collections.abc import Iterable, Mapping
 from math import sqrt
 
+from tierlab.analysis.busy_workers import BusyWorkers
 from tierlab.analysis.responses import Responses
 from tierlab.analysis.result import Result
 from tierlab.analysis.visits import ServerVisits
 
 TOLERANCE = 0.02
+WORKERS = "busy workers ≤ X·R"
 
 
 class LawCheck(Result):
@@ -53,6 +57,34 @@ def queue_checks(servers: list[ServerVisits]) -> list[LawCheck]:
         for each in servers
         if each.time is not None and each.time.mean_s > 0
     ]
+
+
+def worker_checks(counts: Mapping[str, BusyWorkers]) -> list[LawCheck]:
+    """Compare what the servers counted of their busy workers with X·R, of which these are a part.
+
+    It holds where they counted no more: by 2 %, or three standard errors of the difference.
+    """
+    return [
+        LawCheck(
+            subject=server,
+            law=WORKERS,
+            counted=each.counted,
+            expected=each.by_visits,
+            difference=(each.counted - each.by_visits) / each.by_visits,
+            holds=each.counted - each.by_visits <= max(TOLERANCE * each.by_visits, 3 * each.error),
+        )
+        for server, each in counts.items()
+        if each.by_visits > 0
+    ]
+
+
+def not_counted(servers: Iterable[str], counts: Mapping[str, BusyWorkers]) -> dict[str, str]:
+    """Return the servers whose queue nothing but messages tells, and why."""
+    return {
+        f"busy workers of {server}": "it keeps no count of its own that is read, or too few of it"
+        for server in servers
+        if server not in counts
+    }
 
 
 def users_check(

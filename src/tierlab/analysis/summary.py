@@ -1,5 +1,6 @@
 """All figures of one trial. Terminal, JSON and HTML show this and nothing else."""
 
+from tierlab.analysis.busy_workers import busy_workers
 from tierlab.analysis.caveats import caveats
 from tierlab.analysis.changes import Change, changes
 from tierlab.analysis.cpu_use import CpuUse, agents_use, cpu_use
@@ -8,7 +9,13 @@ from tierlab.analysis.facts import Facts, facts
 from tierlab.analysis.happenings import Happening, happenings
 from tierlab.analysis.histogram import Bucket, histogram
 from tierlab.analysis.layers import Layers, layers
-from tierlab.analysis.little import LawCheck, queue_checks, users_check
+from tierlab.analysis.little import (
+    LawCheck,
+    not_counted,
+    queue_checks,
+    users_check,
+    worker_checks,
+)
 from tierlab.analysis.observation import ObservationCost, observation_cost
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.resources import Resource, resources
@@ -70,6 +77,7 @@ def summarise(observed: Observed) -> Summary:
     all_responses = responses(db, span)
     thought = thought_share(db, span) if about.users is not None else None
     law = users_check(all_responses, span.seconds, about.users, about.think_s, thought)
+    counts = busy_workers(db, span, observed.in_progress)
     trial_ns = observed.whole.duration_ns
     all_servers = servers(run.manifest, visits, peaks(observed, span), found, shares)
     costs = run.manifest.observation.costs
@@ -92,10 +100,17 @@ def summarise(observed: Observed) -> Summary:
         layers=layers(db, span, found, emulated or cores(found)),
         happenings=happenings(db, span),
         changes=changes(db, span),
-        checks=queue_checks(visits) + ([law] if law is not None else []),
+        checks=[
+            *queue_checks(visits),
+            *worker_checks(counts),
+            *([law] if law is not None else []),
+        ],
         driver=driver(db, span, costs.get("drive"), trial_ns),
         observation=observation_cost(run.manifest.observation, trial_ns, cores(found)),
-        not_measured=not_measured(run),
+        not_measured={
+            **not_measured(run),
+            **not_counted((each.server for each in visits if each.count), counts),
+        },
         caveats=caveats(
             about,
             observed.note,
