@@ -2,7 +2,7 @@
 
 QEMU emulates AMD's virtualisation too, so that the host runs guests by KVM. It has a memory node
 for each socket, and control groups of version 2 alone. Its root is this machine's, read-only; it
-has no network, and ends with whoever started it.
+has no network, and ends with whoever started it. It keeps no snapshot: nobody would restore it.
 
 Source: qemu-system-x86_64(1), and Documentation/filesystems/9p.rst of the Linux kernel.
 """
@@ -20,7 +20,7 @@ from tests.environments import held_vm, tick_counter
 from tierlab.environments.guests.disk import make_disk
 from tierlab.environments.guests.words import KERNEL_WORDS
 from tierlab.environments.images import build as image_build
-from tierlab.environments.images.image import MODULES, Image, Recipe
+from tierlab.environments.images.image import MODULES, Image, Recipe, cache_folder
 from tierlab.machine.programs import SYSTEM_PATH
 
 SOCKETS, CORES = 2, 2
@@ -46,6 +46,7 @@ HELD = (sys.executable, "-m", held_vm.__name__)
 
 JOB = """\
 {environment}
+mount --bind -o ro {images} {images}
 cd {folder}
 {command} >{results}/said 2>&1 </dev/null
 echo $? >{results}/status
@@ -74,6 +75,7 @@ class EmulatedHost:
         names = {**environment, "PATH": SYSTEM_PATH, "HOME": str(Path.home())}
         job = JOB.format(
             environment="\n".join(f"export {k}={shlex.quote(v)}" for k, v in names.items()),
+            images=shlex.quote(str(cache_folder())),
             folder=shlex.quote(str(Path.cwd())),
             command=shlex.join(map(str, (*HELD, *command))),
             results=RESULTS,

@@ -133,7 +133,9 @@ def check_placed(guest: Guest) -> None:
         # A file's pages lie where somebody else, perhaps, was the first to read them.
         if " anon=" in line and " file=" not in line:
             pages.update({int(node): int(count) for node, count in ON_A_NODE.findall(line)})
-    assert set(pages) == {FAR_NODE}, pages
+    # A page of the hypervisor's own, which began elsewhere, may be in use when the rest is moved.
+    assert pages[FAR_NODE] > 0.999 * pages.total(), pages
     size = pages[FAR_NODE] * os.sysconf("SC_PAGE_SIZE")
     assert size > 64 * MIB  # no less than what the guest has used
-    figure(f"{size / MIB:.0f} MiB on node {FAR_NODE}, none elsewhere")
+    elsewhere = pages.total() - pages[FAR_NODE]
+    figure(f"{size / MIB:.0f} MiB on node {FAR_NODE}, {elsewhere} pages elsewhere")

@@ -51,7 +51,7 @@ def hold(name: str) -> Image:
     _HELD.append(lock)
     if not image.record.exists():  # dropped meanwhile
         raise unbuilt(name)
-    with suppress(PermissionError):  # somebody else's cache
+    with suppress(OSError):  # somebody else's cache, or one that cannot be written
         os.utime(image.folder)
     return image
 

@@ -63,7 +63,7 @@ class Snapshot:
         """Give a machine that waits for one its state; `MonitorError` or OSError if it fails."""
         with Monitor(path) as monitor:
             load(monitor, path.with_suffix(".state"), self.file)
-        with suppress(PermissionError):  # somebody else's cache
+        with suppress(OSError):  # somebody else's cache, or one that cannot be written
             os.utime(self.file)
 
     def drop(self) -> None:
