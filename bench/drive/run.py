@@ -26,7 +26,7 @@ from tools import K6, Load, Locust, Result, Tierlab, Tool, Wrk, summary
 
 CONCURRENCY = 32
 """Users without think time, where cost per request is compared."""
-KEPT_BAR = 3.0
+KEPT_BAR = 2.0
 """wrk sends the same bytes again and looks at no reply but for its end; the driver draws what its
 user does next, reads the page, writes a row."""
 MIB = 1 << 20
