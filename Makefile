@@ -17,7 +17,7 @@ PIP := $(BIN)/pip -q --disable-pip-version-check
 QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-environments test-fast lint format bench setup setup-test setup-environments \
+.PHONY: help demo test test-environments test-fast lint format fuzz bench setup setup-test setup-environments \
     image-guest image-xen lock wheel picture clean
 
 help: ## List the commands
@@ -48,6 +48,10 @@ format: setup ## Rewrite the sources in the project's format
 	cd agent && cargo fmt --all
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+fuzz: SECONDS := 60
+fuzz: ## Fuzz each dissector for SECONDS (60), as many at a time as there are cores
+	@agent/fuzz/run $(SECONDS)
 
 bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/drive/run.py

@@ -9,5 +9,6 @@ fuzz_target!(|statement: &[u8]| {
     let [low, middle, high, _] = length.to_le_bytes();
     let query = [&[low, middle, high, 0, 3], statement].concat();
     let steps = vec![Step::captured(true, query)];
-    hold(Protocol::Mysql, &Conversation { from_start: false, steps });
+    let first = [u32::MAX - 10, 100];
+    hold(Protocol::Mysql, &Conversation { from_start: false, first, steps });
 });

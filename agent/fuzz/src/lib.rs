@@ -14,6 +14,9 @@ pub struct Step {
     captured: bool,
     sent_again: bool,
     ends: bool,
+    /// Its sequence number is another than it should be.
+    jump: Option<u32>,
+    resets: bool,
     /// So many bytes of it are kept, as by a filter or a snap length; all, if there are none.
     kept: u8,
     bytes: Vec<u8>,
@@ -24,6 +27,8 @@ pub struct Step {
 pub struct Conversation {
     /// From its handshake on.
     pub from_start: bool,
+    /// The sequence numbers with which client and server begin.
+    pub first: [u32; 2],
     /// Its packets.
     pub steps: Vec<Step>,
 }
@@ -31,7 +36,16 @@ pub struct Conversation {
 impl Step {
     /// A packet that arrives once and is captured.
     pub fn captured(from_client: bool, bytes: Vec<u8>) -> Self {
-        Self { from_client, captured: true, sent_again: false, ends: false, kept: 0, bytes }
+        Self {
+            from_client,
+            captured: true,
+            sent_again: false,
+            ends: false,
+            jump: None,
+            resets: false,
+            kept: 0,
+            bytes,
+        }
     }
 }
 
@@ -64,36 +78,51 @@ pub fn dissector(protocol: Protocol) -> Dissector {
 
 /// Dissects the conversation, packet by packet.
 pub fn hold(protocol: Protocol, conversation: &Conversation) {
+    hold_all(protocol, std::slice::from_ref(conversation));
+}
+
+/// Dissects conversations on one port, one after the other.
+pub fn hold_all(protocol: Protocol, conversations: &[Conversation]) {
     let mut dissector = dissector(protocol).behind_filter();
-    let mut next = [u32::MAX - 10, 100];
     let mut now_ns = 0;
-    let mut packet = |client: bool, next: [u32; 2], flags: [bool; 2], bytes: &[u8], kept: u8| {
-        now_ns += 1_000;
-        let mut frame = frame(client, next, flags, bytes);
-        if kept > 0 {
-            frame.truncate(HEADERS + usize::from(kept));
-        }
-        dissector.frame(now_ns, LinkType::Raw, &frame, &mut Check);
-    };
-    if conversation.from_start {
-        packet(true, next, [true, false], &[], 0);
-        packet(false, next, [true, false], &[], 0);
-        next = next.map(|sequence: u32| sequence.wrapping_add(1));
-    }
-    for step in &conversation.steps {
-        let from = usize::from(!step.from_client);
-        if step.captured {
-            packet(step.from_client, next, [false, step.ends], &step.bytes, step.kept);
-        }
-        if !step.sent_again {
-            next[from] = next[from].wrapping_add(step.bytes.len() as u32);
-        }
-        packet(!step.from_client, next, [false, false], &[], 0);
+    for conversation in conversations {
+        hold_in(&mut dissector, &mut now_ns, conversation);
     }
     dissector.finish(&mut Check);
 }
 
-fn frame(client: bool, next: [u32; 2], [syn, fin]: [bool; 2], bytes: &[u8]) -> Vec<u8> {
+fn hold_in(dissector: &mut Dissector, now_ns: &mut i64, conversation: &Conversation) {
+    let mut next = conversation.first;
+    let mut packet = |client: bool, next: [u32; 2], flags: [bool; 3], bytes: &[u8], kept: u8| {
+        *now_ns += 1_000;
+        let mut frame = frame(client, next, flags, bytes);
+        if kept > 0 {
+            frame.truncate(HEADERS + usize::from(kept));
+        }
+        dissector.frame(*now_ns, LinkType::Raw, &frame, &mut Check);
+    };
+    if conversation.from_start {
+        packet(true, next, [true, false, false], &[], 0);
+        packet(false, next, [true, false, false], &[], 0);
+        next = next.map(|sequence: u32| sequence.wrapping_add(1));
+    }
+    for step in &conversation.steps {
+        let from = usize::from(!step.from_client);
+        if let Some(jump) = step.jump {
+            next[from] = next[from].wrapping_add(jump);
+        }
+        if step.captured {
+            let flags = [false, step.ends, step.resets];
+            packet(step.from_client, next, flags, &step.bytes, step.kept);
+        }
+        if !step.sent_again {
+            next[from] = next[from].wrapping_add(step.bytes.len() as u32);
+        }
+        packet(!step.from_client, next, [false; 3], &[], 0);
+    }
+}
+
+fn frame(client: bool, next: [u32; 2], [syn, fin, rst]: [bool; 3], bytes: &[u8]) -> Vec<u8> {
     let ((source, from), (destination, to)) = if client {
         (([10, 0, 0, 2], 2), ([10, 0, 0, 1], 1))
     } else {
@@ -108,6 +137,9 @@ fn frame(client: bool, next: [u32; 2], [syn, fin]: [bool; 2], bytes: &[u8]) -> V
     }
     if fin {
         builder = builder.fin();
+    }
+    if rst {
+        builder = builder.rst();
     }
     let mut frame = Vec::new();
     let longest = bytes.len().min(60_000);
