@@ -20,6 +20,14 @@ Runs = Annotated[Path, typer.Option(help="Where run folders are made.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print figures and findings as JSON, a line a trial.")
 ]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Instead of the file's, as in system.app.soft.threads=50; may be repeated.",
+    ),
+]
 
 
 def run(
@@ -31,14 +39,7 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help=f"Instead of the file's: {' or '.join(ENVIRONMENTS)}."),
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Instead of the file's, as in system.app.soft.threads=50; may be repeated.",
-        ),
-    ] = None,
+    assignments: Assignments = None,
     repeat: Annotated[
         int | None,
         typer.Option(metavar="N", help="Run each combination so often, instead of the file's."),

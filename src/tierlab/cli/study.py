@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from tierlab import experiment
-from tierlab.cli.run import Json, Runs, print_answer
+from tierlab.cli.run import Assignments, Json, Runs, print_answer
 from tierlab.cli.sweep import run_trials
 from tierlab.errors import UserError
+from tierlab.experiment import Experiment
 from tierlab.installation import STUDIES
 from tierlab.report import Report, build
 from tierlab.report.study import NAME, build_cases, build_study, show
@@ -37,25 +38,29 @@ def study(
             metavar="RUN",
         ),
     ] = None,
+    assignments: Assignments = None,
 ) -> None:
     """Run a study: what a paper published and what is measured here, side by side.
 
     Without a name, the studies are listed.
     Each trial ends in study.html in its run folder; a study of several cases ends in one for all of
-    its trials there, earlier ones too. That a claim differs is an answer, status 0.
+    its trials there, earlier ones too. That a claim differs is an answer, status 0. With --set
+    a study is run in another form, such as a shorter one.
     """
     if name is None:
         _list(json)
         return
     file = find(name)
     published = load(beside(file))
+    asked = None if of else experiment.load(file, assignments=assignments or ())
     if published.cases:
-        _study_cases(file, published, runs, of, json)
+        _study_cases(asked, published, runs, of, json)
         return
     shown = _printing(published, json)
-    if of is None:
-        run_trials(experiment.load(file), runs, shown)
+    if asked is not None:
+        run_trials(asked, runs, shown)
         return
+    assert of is not None
     if is_unfinished(folder := RunFolder(of)):
         recover(folder)
     shown(build(of))
@@ -73,11 +78,13 @@ def _printing(published: Published, json: bool) -> Callable[[Report], None]:
     return shown
 
 
-def _study_cases(file: Path, published: Published, runs: Path, of: Path | None, json: bool) -> None:
-    if of is None:
-        asked = experiment.load(file)
+def _study_cases(
+    asked: Experiment | None, published: Published, runs: Path, of: Path | None, json: bool
+) -> None:
+    if asked is not None:
         run_trials(asked, runs, _say_nothing if json else print_answer)
         of = runs / asked.about.name
+    assert of is not None
     for folder in sorted(of.glob("*/")):
         if is_unfinished(trial := RunFolder(folder)):
             recover(trial)
