@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtr, stdtrit
 
 from tierlab.analysis.query import Floats
 
@@ -42,13 +42,13 @@ class Spread:
 
     def reach(self, chance: float) -> float:
         """How far off the figure is at most, but for this chance."""
-        return float(student.isf(chance / 2, self.freedom) * self.variance**0.5)
+        return float(-stdtrit(self.freedom, chance / 2) * self.variance**0.5)
 
     def p(self, shift: float) -> float:
         """The chance of a figure this far from 0 where 0 is true, two-sided."""
         if shift == 0 or self.variance == 0:
             return 1.0 if shift == 0 else 0.0
-        return float(2 * student.sf(abs(shift) / self.variance**0.5, self.freedom))
+        return float(2 * stdtr(self.freedom, -abs(shift) / self.variance**0.5))
 
 
 def of_draws(drawn: Floats, units: int) -> Spread | None:
