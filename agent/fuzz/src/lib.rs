@@ -62,9 +62,9 @@ impl Sink for Check {
         assert!(visit.literals.len() <= 16 && visit.label.len() <= 1_000, "{visit:?}");
     }
 
-    fn event(&mut self, _event: &Event<'_>) {}
+    fn event(&mut self, _event: &Event) {}
 
-    fn message(&mut self, message: &Message<'_>) {
+    fn message(&mut self, message: &Message) {
         assert!(message.start_ns <= message.end_ns, "{message:?}");
     }
 }

@@ -4,30 +4,31 @@
 mod file;
 mod filter;
 mod live;
+mod memory;
 mod messages;
+mod pcap;
 mod plan;
+mod recording;
 mod ring;
 mod salt;
+mod shards;
 mod summary;
 mod tables;
 
 use anyhow::Result;
 use plan::{FilePlan, LivePlan};
 use std::path::Path;
-use tables::Tables;
 
 /// Captures live until a signal comes or the plan's time is over. Tables go to `out`:
 /// `raw_visits.arrows`, `capture.events.arrows` and, if asked for, `messages.jsonl`.
 pub fn run_live(plan: &Path, out: &Path) -> Result<()> {
     let plan: LivePlan = plan::read(plan)?;
-    let tables = Tables::create(out, "capture", plan.messages)?;
-    live::run(plan, tables)
+    live::run(plan, out)
 }
 
 /// Reads a pcap or pcapng file. Tables go to `out` as with [`run_live`], but for
 /// `dissect.events.arrows`.
 pub fn run_file(plan: &Path, out: &Path) -> Result<()> {
     let plan: FilePlan = plan::read(plan)?;
-    let tables = Tables::create(out, "dissect", plan.messages)?;
-    file::run(plan, tables)
+    file::run(plan, out)
 }

@@ -1,12 +1,15 @@
 //! Capture from an interface until told to stop.
 
 use crate::filter;
+use crate::memory;
 use crate::plan::LivePlan;
 use crate::ring::{HANDED_OVER, Ring};
 use crate::summary::Summary;
 use crate::tables::Tables;
 use anyhow::Result;
-use tierlab_dissect::{Dissector, LinkType};
+use std::path::Path;
+use std::sync::Arc;
+use tierlab_dissect::{Dissector, LinkType, Server};
 use tierlab_record::clock::{Moment, monotonic_ns};
 use tierlab_record::{Stop, priority};
 
@@ -16,13 +19,16 @@ const SECOND_NS: i64 = 1_000_000_000;
 const WAIT_MS: i32 = 100;
 
 /// Captures, dissects and writes.
-pub(crate) fn run(plan: LivePlan, tables: Tables) -> Result<()> {
+pub(crate) fn run(plan: LivePlan, out: &Path) -> Result<()> {
+    let servers: Arc<[Server]> = plan.servers.into();
+    let tables = Tables::create(out, "capture", &servers, plan.messages)?;
     let stop = Stop::on_signals();
-    let mut filter = filter::of(&plan.servers)?;
+    let mut filter = filter::of(&servers)?;
     let ring = Ring::open(&plan.interface, plan.ring_bytes, &mut filter)?;
     let scheduling = priority::take(priority::Role::Observer);
     let end_ns = plan.duration_ns.map(|duration_ns| monotonic_ns() + duration_ns);
-    let dissector = Dissector::new(plan.servers, crate::salt::draw()?).behind_filter();
+    let dissector =
+        Dissector::within(memory::of_each(1), servers, crate::salt::draw()?).behind_filter();
     let summary = Summary { scheduling, ..Summary::default() };
     let mut capture = Capture { ring, dissector, tables, summary };
     Summary::ready();

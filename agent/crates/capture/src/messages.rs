@@ -2,16 +2,16 @@
 
 use serde_json::json;
 use std::io::Write;
-use tierlab_dissect::Message;
+use tierlab_dissect::{Message, Server};
 
 /// Appends a message to `lines`: connection, server, the client's address and port, protocol, who
 /// sent it, first and last byte's times, bytes and the protocol's name for it.
-pub(crate) fn push(message: &Message<'_>, lines: &mut Vec<u8>) {
+pub(crate) fn push(message: &Message, server: &Server, lines: &mut Vec<u8>) {
     let line = json!({
         "connection": message.connection,
-        "server": message.server.name,
+        "server": server.name,
         "client": message.client,
-        "protocol": message.server.protocol.name(),
+        "protocol": server.protocol.name(),
         "from": message.from.name(),
         "start_ns": message.start_ns,
         "end_ns": message.end_ns,

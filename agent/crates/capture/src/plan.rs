@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use tierlab_dissect::Server;
 
@@ -34,9 +35,17 @@ pub(crate) struct FilePlan {
     pub file: PathBuf,
     /// The servers whose connections are of interest.
     pub servers: Vec<Server>,
+    /// How many threads dissect; as many as this process has CPUs unless said. The tables do not
+    /// differ as long as the memory suffices, of which each dissector has its share.
+    #[serde(default = "default_threads")]
+    pub threads: NonZero<usize>,
     /// Also write every message to `messages.jsonl`.
     #[serde(default)]
     pub messages: bool,
+}
+
+fn default_threads() -> NonZero<usize> {
+    std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }
 
 fn default_ring_bytes() -> usize {

@@ -1,17 +1,22 @@
 //! Where visits and events go.
 
+use crate::memory::PAIRING_BYTES;
 use crate::messages;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::Path;
-use tierlab_dissect::{Event, Happening, Message, Sink, Visit};
+use std::sync::Arc;
+use tierlab_dissect::{Clue, Event, Happening, Message, Pairing, Server, Sink, Visit};
 use tierlab_record::priority::Role;
 use tierlab_record::tables::{EventRow, Events, RawVisitRow, RawVisits};
 use tierlab_record::{Lines, Rows, WhenFull, Writer};
 
 /// The verb's tables, and the thread that writes them. A ring's reader waits for it only when much
-/// waits for the disk; what the kernel drops meanwhile is counted.
+/// waits for the disk; what the kernel drops meanwhile is counted. They take what is said of all
+/// connections, which they pair where a server passes through.
 pub(crate) struct Tables {
+    servers: Arc<[Server]>,
+    pairing: Pairing,
     writer: Writer,
     visits: Rows<RawVisits>,
     events: Rows<Events>,
@@ -21,13 +26,19 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn create(out: &Path, verb: &str, with_messages: bool) -> Result<Self> {
+    pub(crate) fn create(
+        out: &Path,
+        verb: &str,
+        servers: &Arc<[Server]>,
+        with_messages: bool,
+    ) -> Result<Self> {
         let writer = Writer::start(WhenFull::Wait, Role::Observer)?;
         let visits = writer.table(out)?;
         let events = writer.table_as(out, &format!("{verb}.events"))?;
         let lines = || writer.lines(out.join("messages.jsonl"));
         let messages = with_messages.then(lines).transpose()?;
-        Ok(Self { writer, visits, events, messages, visit_count: 0 })
+        let (servers, pairing) = (Arc::clone(servers), Pairing::new(servers, PAIRING_BYTES));
+        Ok(Self { servers, pairing, writer, visits, events, messages, visit_count: 0 })
     }
 
     pub(crate) fn visit_count(&self) -> u64 {
@@ -66,12 +77,12 @@ impl Tables {
 
 impl Sink for Tables {
     fn visit(&mut self, visit: &Visit<'_>) {
-        self.visit_count += 1;
-        let upstream = visit.upstream.map(|connection| connection.to_string());
+        let upstream = self.pairing.visited(visit.connection).map(|it| it.to_string());
+        let server = &self.servers[visit.server];
         self.visits.push(RawVisitRow {
-            visit: visit.visit,
-            server: &visit.server.name,
-            protocol: visit.server.protocol.name(),
+            visit: self.visit_count as i64,
+            server: &server.name,
+            protocol: server.protocol.name(),
             connection: visit.connection,
             arrival_ns: visit.arrival_ns,
             request_end_ns: visit.request_end_ns,
@@ -85,9 +96,10 @@ impl Sink for Tables {
             id_hash: visit.id_hash,
             literals: visit.literals,
         });
+        self.visit_count += 1;
     }
 
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event) {
         let (kind, mut detail) = match event.what {
             Happening::SynRetransmission { first_ns, attempt } => (
                 "syn_retransmission",
@@ -105,13 +117,19 @@ impl Sink for Tables {
         detail["client"] = json!(event.client.ip());
         detail["port"] = json!(event.client.port());
         detail["connection"] = json!(event.connection);
-        self.event(event.at_ns, 0, kind, &event.server.name, &detail.to_string());
+        let servers = Arc::clone(&self.servers);
+        self.event(event.at_ns, 0, kind, &servers[event.server].name, &detail.to_string());
     }
 
-    fn message(&mut self, message: &Message<'_>) {
+    fn message(&mut self, message: &Message) {
         if let Some(lines) = &mut self.messages {
-            lines.batch().push(|text| messages::push(message, text));
+            let server = &self.servers[message.server];
+            lines.batch().push(|text| messages::push(message, server, text));
             lines.hand_over_if_full();
         }
+    }
+
+    fn clue(&mut self, clue: Clue) {
+        self.pairing.clue(clue);
     }
 }

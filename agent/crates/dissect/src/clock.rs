@@ -5,15 +5,15 @@
 const FAR_NS: i64 = 86_400_000_000_000;
 
 /// The last time that was believed, and one that was not.
-#[derive(Default)]
-pub(crate) struct Clock {
+#[derive(Debug, Default)]
+pub struct Clock {
     last_ns: Option<i64>,
     doubted_ns: Option<i64>,
 }
 
 impl Clock {
     /// The time of a packet that says it was captured at `at_ns`.
-    pub(crate) fn time(&mut self, at_ns: i64) -> i64 {
+    pub fn time(&mut self, at_ns: i64) -> i64 {
         // Their differences must be times too.
         let at_ns = at_ns.clamp(0, i64::MAX / 2);
         let last_ns = *self.last_ns.get_or_insert(at_ns);

@@ -4,6 +4,7 @@ use crate::closed::{End, Ends};
 use crate::context::{Context, Place};
 use crate::frame::Segment;
 use crate::memory::of_box;
+use crate::pairing::Clue;
 use crate::parser::{Gap, Parser, parser};
 use crate::sink::{Happening, Side};
 use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
@@ -18,8 +19,8 @@ const WAITING_PART: usize = 32;
 /// A connection in progress.
 pub(crate) struct Connection {
     pub place: Place,
-    /// The number of the last packet.
-    pub heard: u64,
+    /// The number of the last frame.
+    pub heard: i64,
     /// Its time.
     pub heard_ns: i64,
     /// It was seen to be opened.
@@ -136,7 +137,7 @@ impl Connection {
             parser.finish(cx);
         }
         cx.shared.memory.changed(self.held_bytes, 0);
-        cx.shared.pairing.closed(self.place.connection);
+        cx.clue(|_, place| Clue::Closed { connection: place.connection });
     }
 
     /// How far the two sides got; `reset` is the one that broke off.

@@ -3,18 +3,19 @@
 use crate::exchange::Exchange;
 use crate::label::Labels;
 use crate::memory::Memory;
-use crate::pairing::Pairing;
+use crate::pairing::Clue;
 use crate::sink::{Event, Happening, Message, Peer, Side, Sink, Visit};
 use crate::sql::Recents;
 use crate::{Salt, Server};
+use std::sync::Arc;
 
 /// What all connections share.
 pub(crate) struct Shared {
-    pub servers: Vec<Server>,
+    pub servers: Arc<[Server]>,
     pub salt: Salt,
     pub labels: Labels,
-    pub pairing: Pairing,
-    pub visits: i64,
+    /// Some server passes through.
+    pub passes: bool,
     pub recents: Recents,
     pub memory: Memory,
     /// For decoded values.
@@ -24,17 +25,17 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(servers: Vec<Server>, salt: Salt, memory: Memory) -> Self {
-        let pairing = Pairing::new(&servers, memory.part(8));
+    pub(crate) fn new(servers: Arc<[Server]>, salt: Salt, memory: Memory) -> Self {
+        let passes = servers.iter().any(|server| server.pass_through);
         let (labels, recents) = (Labels::new(memory.part(8)), Recents::new());
         let (scratch, text) = (Vec::new(), String::new());
-        Self { servers, salt, labels, pairing, visits: 0, recents, memory, scratch, text }
+        Self { servers, salt, labels, passes, recents, memory, scratch, text }
     }
 
     /// What is remembered of no connection in particular.
     pub(crate) fn held_bytes(&self) -> usize {
         let scratch = self.scratch.capacity() + self.text.capacity();
-        self.labels.held_bytes() + self.pairing.held_bytes() + self.recents.held_bytes() + scratch
+        self.labels.held_bytes() + self.recents.held_bytes() + scratch
     }
 }
 
@@ -61,10 +62,8 @@ impl Context<'_> {
         let since_arrival = |time: Option<i64>| time.filter(|&it| it >= exchange.arrival_ns);
         let reply_start_ns = since_arrival(exchange.reply_start_ns);
         let departure_ns = since_arrival(departure_ns);
-        let upstream = shared.pairing.visited(place.connection);
         sink.visit(&Visit {
-            visit: shared.visits,
-            server: &shared.servers[place.server],
+            server: place.server,
             connection: place.connection,
             arrival_ns: exchange.arrival_ns,
             request_end_ns: exchange.request_end_ns.max(exchange.arrival_ns),
@@ -74,11 +73,9 @@ impl Context<'_> {
             status: exchange.status,
             bytes_in: exchange.bytes_in as i64,
             bytes_out: exchange.bytes_out as i64,
-            upstream,
             id_hash: exchange.id_hash,
             literals: exchange.literals.hashes(),
         });
-        shared.visits += 1;
     }
 
     /// A message ended.
@@ -91,7 +88,7 @@ impl Context<'_> {
     ) {
         self.sink.message(&Message {
             connection: self.place.connection,
-            server: &self.shared.servers[self.place.server],
+            server: self.place.server,
             client: self.place.client.into(),
             from,
             start_ns,
@@ -101,11 +98,18 @@ impl Context<'_> {
         });
     }
 
+    /// Something helps to pair connections, if there are any to pair.
+    pub(crate) fn clue(&mut self, clue: impl FnOnce(&Shared, Place) -> Clue) {
+        if self.shared.passes {
+            self.sink.clue(clue(self.shared, self.place));
+        }
+    }
+
     /// Something happened.
     pub(crate) fn event(&mut self, at_ns: i64, what: Happening) {
         self.sink.event(&Event {
             at_ns,
-            server: &self.shared.servers[self.place.server],
+            server: self.place.server,
             client: self.place.client.into(),
             connection: self.place.connection,
             what,

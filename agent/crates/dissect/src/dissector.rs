@@ -11,6 +11,7 @@ use crate::sink::{Happening, Peer, Side, Sink};
 use crate::{LinkType, Salt, Server};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The part of the memory that connections may take which were closed a moment ago.
 const CLOSED_PART: usize = 16;
@@ -32,20 +33,21 @@ pub struct Dissector {
     silent: Order<Flow>,
     spoken: Order<Flow>,
     clock: Clock,
-    packets: u64,
-    connections: i64,
+    /// The number of the last frame.
+    number: i64,
     filtered: bool,
     crowded_out: u64,
 }
 
 impl Dissector {
     /// A dissector for these servers' connections. `salt` keys the hashes of ids and literals.
-    pub fn new(servers: Vec<Server>, salt: Salt) -> Self {
+    pub fn new(servers: impl Into<Arc<[Server]>>, salt: Salt) -> Self {
         Self::within(MEMORY_BYTES, servers, salt)
     }
 
     /// A dissector that remembers no more than this many bytes; at least 4 MiB are of use.
-    pub fn within(memory_bytes: usize, servers: Vec<Server>, salt: Salt) -> Self {
+    pub fn within(memory_bytes: usize, servers: impl Into<Arc<[Server]>>, salt: Salt) -> Self {
+        let servers = servers.into();
         let listeners = servers
             .iter()
             .zip(0..)
@@ -60,8 +62,7 @@ impl Dissector {
             silent: Order::new(),
             spoken: Order::new(),
             clock: Clock::default(),
-            packets: 0,
-            connections: 0,
+            number: -1,
             filtered: false,
             crowded_out: 0,
         }
@@ -72,13 +73,25 @@ impl Dissector {
         Self { filtered: true, ..self }
     }
 
+    /// The next frame's number, if it is not the last one's and one: where others take frames too,
+    /// all of them together must number theirs without repeating one.
+    pub fn number_next(&mut self, frame: i64) {
+        self.number = frame - 1;
+    }
+
     /// Takes a frame captured at `at_ns`. What is not a TCP segment of a known server is ignored.
     pub fn frame(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
+        let at_ns = self.clock.time(at_ns);
+        self.frame_at(at_ns, link, frame, sink);
+    }
+
+    /// Takes a frame as [`Dissector::frame`] does, but at a time that a [`Clock`] has told: where
+    /// frames are shared out among several dissectors, one clock is for all.
+    pub fn frame_at(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
+        self.number += 1;
         let Some(segment) = Segment::parse(link, frame) else { return };
         let segment = if self.filtered { segment.filtered() } else { segment };
         let Some((flow, from)) = self.flow(&segment) else { return };
-        let at_ns = self.clock.time(at_ns);
-        self.packets += 1;
         if self.known(flow, from, at_ns, &segment, sink) {
             return;
         }
@@ -122,14 +135,13 @@ impl Dissector {
 
     fn open(&mut self, flow: Flow, first: &Segment<'_>, sink: &mut dyn Sink) {
         let Flow { server, client } = flow;
-        let place = Place { connection: self.connections, server: server as usize, client };
-        self.connections += 1;
+        let place = Place { connection: self.number, server: server as usize, client };
         let cx = &mut Context { place, shared: &mut self.shared, sink };
         self.flows.insert(flow, Box::new(Connection::new(place, first, cx)));
         let flows = &self.flows;
         self.silent.tidy(flows.len(), |entry| heard(flows, entry, false));
         self.spoken.tidy(flows.len(), |entry| heard(flows, entry, true));
-        self.silent.add(Entry { heard: self.packets, connection: place.connection, key: flow });
+        self.silent.add(Entry { heard: self.number, connection: place.connection, key: flow });
         self.make_room(sink);
     }
 
@@ -147,13 +159,13 @@ impl Dissector {
             return false;
         };
         let (had_spoken, held) = (connection.has_spoken(), connection.held_bytes());
-        connection.heard = self.packets;
+        connection.heard = self.number;
         let place = connection.place;
         let cx = &mut Context { place, shared: &mut self.shared, sink };
         let goes_on = connection.segment(from, at_ns, segment, cx);
         let grew = connection.held_bytes() > held;
         if connection.has_spoken() && !had_spoken {
-            let (heard, connection) = (self.packets, place.connection);
+            let (heard, connection) = (self.number, place.connection);
             self.spoken.add(Entry { heard, connection, key: flow });
         }
         if !goes_on {
@@ -205,7 +217,7 @@ fn heard(
     flows: &HashMap<Flow, Box<Connection>, RandomState>,
     entry: &Entry<Flow>,
     spoken: bool,
-) -> Option<u64> {
+) -> Option<i64> {
     let connection = flows.get(&entry.key)?;
     let is_it = connection.place.connection == entry.connection;
     (is_it && connection.has_spoken() == spoken).then_some(connection.heard)
@@ -218,76 +230,4 @@ fn may_be_first(segment: &Segment<'_>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sink::{Event, Message, Visit};
-    use crate::{Protocol, Server};
-    use etherparse::PacketBuilder;
-
-    struct Nobody;
-
-    impl Sink for Nobody {
-        fn visit(&mut self, _: &Visit<'_>) {}
-        fn event(&mut self, _: &Event<'_>) {}
-        fn message(&mut self, _: &Message<'_>) {}
-    }
-
-    fn dissector() -> Dissector {
-        let address = [10, 0, 0, 1].into();
-        let protocol = Protocol::Http1;
-        let server =
-            Server { name: "it.1".into(), address, port: 1, protocol, pass_through: false };
-        Dissector::within(8 << 20, vec![server], Salt::new([0; 16]))
-    }
-
-    fn from_port(port: u16, syn: bool, payload: &[u8]) -> Vec<u8> {
-        let mut frame = Vec::new();
-        let builder = PacketBuilder::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 64);
-        let tcp = builder.tcp(port, 1, if payload.is_empty() { 7 } else { 9_000 }, 1);
-        let tcp = if syn { tcp.syn() } else { tcp };
-        tcp.write(&mut frame, payload).expect("a vector takes all");
-        frame
-    }
-
-    #[test]
-    fn a_flood_of_connection_requests_closes_nobody_who_has_spoken() {
-        let mut dissector = dissector();
-        dissector.frame(0, LinkType::Raw, &from_port(99, false, b"GET /"), &mut Nobody);
-        for round in 0..3 {
-            for port in 100..60_000 {
-                let mut flood = from_port(port, true, b"");
-                flood[15] = round;
-                dissector.frame(0, LinkType::Raw, &flood, &mut Nobody);
-            }
-        }
-        let peer = Peer { address: [10, 0, 0, 2].into(), port: 99 };
-        assert!(dissector.flows.contains_key(&Flow { server: 0, client: peer }));
-        assert!(dissector.crowded_out() > 100_000);
-        assert!(!dissector.shared.memory.is_short(dissector.tables_bytes()));
-    }
-
-    #[test]
-    fn what_waits_behind_holes_is_counted_and_given_up_with_its_connection() {
-        let mut dissector = dissector();
-        for port in 100..110 {
-            dissector.frame(0, LinkType::Raw, &from_port(port, true, b""), &mut Nobody);
-            let early = from_port(port, false, &[b'x'; 1_000]);
-            dissector.frame(0, LinkType::Raw, &early, &mut Nobody);
-        }
-        assert!(dissector.shared.memory.of_connections() > 10_000);
-        dissector.finish(&mut Nobody);
-        assert_eq!(dissector.shared.memory.of_connections(), 0);
-    }
-
-    #[test]
-    fn times_of_damaged_files_are_times() {
-        let mut dissector = dissector();
-        for at_ns in [i64::MAX, i64::MIN, 0, i64::MAX] {
-            for port in 100..102 {
-                dissector.frame(at_ns, LinkType::Raw, &from_port(port, true, b""), &mut Nobody);
-                let early = from_port(port, false, b"early");
-                dissector.frame(at_ns, LinkType::Raw, &early, &mut Nobody);
-            }
-        }
-    }
-}
+mod tests;

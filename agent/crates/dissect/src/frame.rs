@@ -36,7 +36,7 @@ impl LinkType {
     }
 
     /// What follows the link layer's header.
-    fn inside(self, frame: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn inside(self, frame: &[u8]) -> Option<&[u8]> {
         match self {
             Self::Raw => Some(frame),
             Self::Null => frame.get(4..),

@@ -1,5 +1,5 @@
 //! The order in which connections are given up when memory is short: the one that has been silent
-//! longest first. Age is counted in packets, so that no wrong timestamp makes a connection old.
+//! longest first. Age is counted in frames, so that no wrong timestamp makes a connection old.
 
 use crate::memory::of_heap;
 use std::cmp::Reverse;
@@ -14,8 +14,8 @@ pub(crate) struct Order<K>(BinaryHeap<Reverse<Entry<K>>>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry<K> {
-    /// The number of the packet.
-    pub heard: u64,
+    /// The number of the frame.
+    pub heard: i64,
     pub connection: i64,
     pub key: K,
 }
@@ -31,7 +31,7 @@ impl<K: Ord + Copy> Order<K> {
 
     /// Takes out the connection that has been silent longest. `heard` tells when an entry's
     /// connection was heard last, or that it is not in this order any more.
-    pub(crate) fn oldest(&mut self, heard: impl Fn(&Entry<K>) -> Option<u64>) -> Option<K> {
+    pub(crate) fn oldest(&mut self, heard: impl Fn(&Entry<K>) -> Option<i64>) -> Option<K> {
         while let Some(Reverse(entry)) = self.0.pop() {
             match heard(&entry) {
                 Some(latest) if latest > entry.heard => {
@@ -45,7 +45,7 @@ impl<K: Ord + Copy> Order<K> {
     }
 
     /// Drops the entries of connections that are gone once they outnumber the `open` ones.
-    pub(crate) fn tidy(&mut self, open: usize, heard: impl Fn(&Entry<K>) -> Option<u64>) {
+    pub(crate) fn tidy(&mut self, open: usize, heard: impl Fn(&Entry<K>) -> Option<i64>) {
         if self.0.len() > 2 * open + SLACK {
             self.0.retain(|Reverse(entry)| heard(entry).is_some());
         }
@@ -60,7 +60,7 @@ impl<K: Ord + Copy> Order<K> {
 mod tests {
     use super::*;
 
-    fn entry(heard: u64, key: u8) -> Entry<u8> {
+    fn entry(heard: i64, key: u8) -> Entry<u8> {
         Entry { heard, connection: i64::from(key), key }
     }
 
@@ -68,13 +68,13 @@ mod tests {
     fn what_was_heard_since_counts() {
         let mut order = Order::new();
         for key in 0..4 {
-            order.add(entry(u64::from(key), key));
+            order.add(entry(i64::from(key), key));
         }
         // The first spoke again, the second is gone.
         let heard = |entry: &Entry<u8>| match entry.key {
             0 => Some(10),
             1 => None,
-            key => Some(u64::from(key)),
+            key => Some(i64::from(key)),
         };
         let given_up: Vec<u8> = std::iter::from_fn(|| order.oldest(heard)).collect();
         assert_eq!(given_up, [2, 3, 0]);

@@ -6,7 +6,6 @@
 //! in front. Such a pair is checked against the requests that follow, and dissolved if they differ.
 
 use crate::Server;
-use crate::memory::of_map;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
@@ -18,17 +17,54 @@ const ENOUGH: u8 = 8;
 /// What a connection may take here: its greeting, its request, its partner.
 const CONNECTION_BYTES: usize = 512;
 
-/// What the fronts with one open request take beside their entry.
-const ASKED_BYTES: usize = 64;
-
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Front {
     connection: i64,
     equal: u8,
 }
 
-/// The pairs, and what may still become one.
-pub(crate) struct Pairing {
+/// Something seen on a connection that helps to pair it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clue {
+    /// A server greeted the connection with random bytes, here as a hash.
+    Greeted {
+        /// Its place in the list of servers.
+        server: usize,
+        /// As in [`crate::Visit::connection`].
+        connection: i64,
+        /// The hash.
+        scramble: u64,
+    },
+    /// A request came, here as a hash.
+    Requested {
+        /// Its place in the list of servers.
+        server: usize,
+        /// As in [`crate::Visit::connection`].
+        connection: i64,
+        /// The hash.
+        content: u64,
+    },
+    /// The connection is gone.
+    Closed {
+        /// As in [`crate::Visit::connection`].
+        connection: i64,
+    },
+}
+
+impl Clue {
+    /// The connection that it is about.
+    pub fn connection(&self) -> i64 {
+        let (Self::Greeted { connection, .. }
+        | Self::Requested { connection, .. }
+        | Self::Closed { connection }) = *self;
+        connection
+    }
+}
+
+/// The pairs, and what may still become one. It takes the clues and visits of all connections in
+/// the order of their capture, also where several dissectors read a part of the connections each.
+#[derive(Debug)]
+pub struct Pairing {
     /// For each server: does it pass through?
     passes: Vec<bool>,
     /// Greetings and requests that never found a partner are forgotten beyond this many.
@@ -47,8 +83,9 @@ pub(crate) struct Pairing {
 }
 
 impl Pairing {
-    /// Pairs for these servers, which take no more than these bytes.
-    pub(crate) fn new(servers: &[Server], most_bytes: usize) -> Self {
+    /// No pairs yet. The servers are those of the dissectors, in the same order. Pairs, and what may
+    /// still become one, take no more than these bytes.
+    pub fn new(servers: &[Server], most_bytes: usize) -> Self {
         let any = servers.iter().any(|server| server.pass_through);
         let passes = servers.iter().map(|server| server.pass_through).filter(|_| any).collect();
         Self {
@@ -63,8 +100,22 @@ impl Pairing {
         }
     }
 
-    /// A server greeted a connection with these random bytes, here as a hash.
-    pub(crate) fn greeted(&mut self, server: usize, connection: i64, greeting: u64) {
+    /// Takes a clue.
+    pub fn clue(&mut self, clue: Clue) {
+        match clue {
+            Clue::Greeted { server, connection, scramble } => {
+                self.greeted(server, connection, scramble);
+            }
+            Clue::Requested { server, connection, content } => {
+                if self.wants_request(server, connection) {
+                    self.requested(server, connection, content);
+                }
+            }
+            Clue::Closed { connection } => self.closed(connection),
+        }
+    }
+
+    fn greeted(&mut self, server: usize, connection: i64, greeting: u64) {
         match self.passes.get(server) {
             Some(false) => {
                 if self.greeted.len() >= self.most || self.greetings.len() >= self.most {
@@ -85,7 +136,7 @@ impl Pairing {
     }
 
     /// True if a request's content would help to pair this connection.
-    pub(crate) fn wants_request(&self, server: usize, connection: i64) -> bool {
+    fn wants_request(&self, server: usize, connection: i64) -> bool {
         let connection = connection as u64;
         match self.passes.get(server) {
             Some(true) => !self.taken.contains_key(&connection),
@@ -94,8 +145,8 @@ impl Pairing {
         }
     }
 
-    /// A request, here as a hash, came on a connection that [`Pairing::wants_request`].
-    pub(crate) fn requested(&mut self, server: usize, connection: i64, content: u64) {
+    /// A request came on a connection that [`Pairing::wants_request`].
+    fn requested(&mut self, server: usize, connection: i64, content: u64) {
         match self.passes.get(server) {
             Some(true) => self.asked_in_front(connection, content),
             Some(false) => self.asked_behind(connection, content),
@@ -104,7 +155,7 @@ impl Pairing {
     }
 
     /// A visit ended on this connection. Returns the front that it carries on, if known.
-    pub(crate) fn visited(&mut self, connection: i64) -> Option<i64> {
+    pub fn visited(&mut self, connection: i64) -> Option<i64> {
         if self.passes.is_empty() {
             return None;
         }
@@ -112,8 +163,7 @@ impl Pairing {
         self.fronts.get(&(connection as u64)).map(|front| front.connection)
     }
 
-    /// The connection is gone.
-    pub(crate) fn closed(&mut self, connection: i64) {
+    fn closed(&mut self, connection: i64) {
         if self.passes.is_empty() {
             return;
         }
@@ -125,12 +175,6 @@ impl Pairing {
         if let Some(front) = self.fronts.remove(&(connection as u64)) {
             self.taken.remove(&(front.connection as u64));
         }
-    }
-
-    pub(crate) fn held_bytes(&self) -> usize {
-        let asked = of_map(&self.asked) + ASKED_BYTES * self.open.len();
-        let partners = of_map(&self.fronts) + of_map(&self.taken);
-        of_map(&self.greeted) + of_map(&self.greetings) + asked + of_map(&self.open) + partners
     }
 
     fn pair(&mut self, back: i64, front: i64, equal: u8) {

@@ -9,7 +9,7 @@ use crate::sink::Side;
 use crate::turns::Turns;
 
 /// Reads the two byte streams of one connection.
-pub(crate) trait Parser {
+pub(crate) trait Parser: Send {
     /// The next bytes of one side.
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>);
 

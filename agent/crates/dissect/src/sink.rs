@@ -1,6 +1,6 @@
 //! What comes out: visits, messages and events.
 
-use crate::Server;
+use crate::Clue;
 use std::net::{IpAddr, SocketAddr};
 
 /// One end of a connection.
@@ -26,11 +26,9 @@ impl Side {
 /// carried the bytes; sizes are bytes of TCP payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit<'a> {
-    /// Counted from 0 in the order of their completion.
-    pub visit: i64,
-    /// Where.
-    pub server: &'a Server,
-    /// Counted from 0 in the order in which connections were seen.
+    /// Where: its place in the list of servers.
+    pub server: usize,
+    /// The number of the frame with which the connection was first seen.
     pub connection: i64,
     /// The request's first byte.
     pub arrival_ns: i64,
@@ -48,8 +46,6 @@ pub struct Visit<'a> {
     pub bytes_in: i64,
     /// The reply.
     pub bytes_out: i64,
-    /// The connection at a pass-through server whose bytes this connection carries on.
-    pub upstream: Option<i64>,
     /// Salted hash of the request id that the request carried.
     pub id_hash: Option<u64>,
     /// Salted hashes of the request's parameters or SQL literals.
@@ -58,11 +54,11 @@ pub struct Visit<'a> {
 
 /// One protocol message, whole or as far as it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
+pub struct Message {
     /// As in [`Visit::connection`].
     pub connection: i64,
-    /// The server of the connection.
-    pub server: &'a Server,
+    /// The server of the connection: its place in the list.
+    pub server: usize,
     /// The other end.
     pub client: SocketAddr,
     /// Who sent it.
@@ -79,11 +75,11 @@ pub struct Message<'a> {
 
 /// Something that happened on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct Event {
     /// When.
     pub at_ns: i64,
-    /// At which server's port.
-    pub server: &'a Server,
+    /// At which server's port: its place in the list.
+    pub server: usize,
     /// The other end.
     pub client: SocketAddr,
     /// As in [`Visit::connection`].
@@ -131,9 +127,11 @@ pub trait Sink {
     /// A visit ended, or will never be seen to end.
     fn visit(&mut self, visit: &Visit<'_>);
     /// Something happened.
-    fn event(&mut self, event: &Event<'_>);
+    fn event(&mut self, event: &Event);
     /// A message ended.
-    fn message(&mut self, message: &Message<'_>);
+    fn message(&mut self, message: &Message);
+    /// Something was seen that helps to pair connections. Only where a server passes through.
+    fn clue(&mut self, _clue: Clue) {}
 }
 
 /// An address and a port, kept small.

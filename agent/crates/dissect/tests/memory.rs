@@ -5,7 +5,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use tierlab_dissect::{
-    Dissector, Event, LinkType, MEMORY_BYTES, Message, Protocol, Salt, Server, Sink, Visit,
+    Clue, Dissector, Event, LinkType, MEMORY_BYTES, Message, Pairing, Protocol, Salt, Server, Sink,
+    Visit,
 };
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -36,17 +37,27 @@ static ALLOCATOR: Counting = Counting;
 /// One hostile capture at a time, or they would be counted together.
 static ALONE: Mutex<()> = Mutex::new(());
 
-struct Nobody;
+/// Takes what is remembered of all connections, and nothing else.
+struct Nobody(Pairing);
 
 impl Sink for Nobody {
-    fn visit(&mut self, _: &Visit<'_>) {}
-    fn event(&mut self, _: &Event<'_>) {}
-    fn message(&mut self, _: &Message<'_>) {}
+    fn visit(&mut self, visit: &Visit<'_>) {
+        self.0.visited(visit.connection);
+    }
+
+    fn event(&mut self, _: &Event) {}
+
+    fn message(&mut self, _: &Message) {}
+
+    fn clue(&mut self, clue: Clue) {
+        self.0.clue(clue);
+    }
 }
 
 /// A dissector under attack, and how much the heap had before it.
 struct Attacked {
     dissector: Dissector,
+    sink: Nobody,
     budget: usize,
     before: usize,
     frame: Vec<u8>,
@@ -67,8 +78,10 @@ impl Attacked {
         let before = HELD.load(Relaxed);
         MOST.store(before, Relaxed);
         let servers = vec![server(1, false), server(2, true)];
-        let dissector = Dissector::within(budget, servers, Salt::new([0; 16]));
-        Self { dissector, budget, before, frame, _alone: alone }
+        let pairing_bytes = budget / 8;
+        let sink = Nobody(Pairing::new(&servers, pairing_bytes));
+        let dissector = Dissector::within(budget - pairing_bytes, servers, Salt::new([0; 16]));
+        Self { dissector, sink, budget, before, frame, _alone: alone }
     }
 
     /// A segment of the client with this number to the first server, or from there.
@@ -83,12 +96,12 @@ impl Attacked {
         }
         self.frame.clear();
         builder.write(&mut self.frame, bytes).expect("a vector takes all");
-        self.dissector.frame(1, LinkType::Raw, &self.frame, &mut Nobody);
+        self.dissector.frame(1, LinkType::Raw, &self.frame, &mut self.sink);
     }
 
     /// The most that the heap ever had of it is within the budget, and not by far.
     fn holds(mut self, least_share: f64) {
-        self.dissector.finish(&mut Nobody);
+        self.dissector.finish(&mut self.sink);
         let most = MOST.load(Relaxed) - self.before;
         let share = most as f64 / self.budget as f64;
         println!("{most} bytes of {}", self.budget);

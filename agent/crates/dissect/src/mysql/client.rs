@@ -6,9 +6,10 @@ use super::fields::Fields;
 use super::packets::Packet;
 use super::statements::Statements;
 use super::{Asked, Mysql, Phase, login};
-use crate::context::Context;
+use crate::context::{Context, Place};
 use crate::exchange::{Exchange, Exchanges};
 use crate::label::Label;
+use crate::pairing::Clue;
 use crate::parser::Gap;
 use crate::sink::Side;
 use crate::sql::{self, Recent};
@@ -207,9 +208,8 @@ fn attributes(mut fields: Fields<'_>, count: usize) -> Option<&[u8]> {
 }
 
 fn pair(packet: &Packet<'_>, cx: &mut Context<'_>) {
-    let place = cx.place;
-    if cx.shared.pairing.wants_request(place.server, place.connection) {
-        let content = cx.shared.salt.hash(packet.prefix);
-        cx.shared.pairing.requested(place.server, place.connection, content);
-    }
+    cx.clue(|shared, Place { server, connection, .. }| {
+        let content = shared.salt.hash(packet.prefix);
+        Clue::Requested { server, connection, content }
+    });
 }

@@ -5,8 +5,9 @@ use super::packets::Packet;
 use super::reply::Outcome;
 use super::{Mysql, Phase, login};
 use crate::bulk;
-use crate::context::Context;
+use crate::context::{Context, Place};
 use crate::exchange::Exchange;
+use crate::pairing::Clue;
 use crate::parser::Gap;
 use crate::sink::Side;
 
@@ -140,8 +141,10 @@ impl Mysql {
 fn greeted(packet: &Packet<'_>, cx: &mut Context<'_>) -> u64 {
     let (mut kind, mut capabilities) = ("refusal", 0);
     if let Some(greeting) = login::greeting(packet.prefix) {
-        let scramble = cx.shared.salt.hash(&greeting.scramble);
-        cx.shared.pairing.greeted(cx.place.server, cx.place.connection, scramble);
+        cx.clue(|shared, Place { server, connection, .. }| {
+            let scramble = shared.salt.hash(&greeting.scramble);
+            Clue::Greeted { server, connection, scramble }
+        });
         (kind, capabilities) = ("greeting", greeting.capabilities);
     }
     cx.message(Side::Server, (packet.start_ns, packet.end_ns), packet.size, kind);

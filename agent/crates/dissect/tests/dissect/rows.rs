@@ -24,7 +24,7 @@ fn filtered(frames: &[Frame]) -> Vec<Frame> {
 
 fn behind_filter(it: &Conversation) -> Results {
     let mut dissector = Dissector::new(vec![db()], salt()).behind_filter();
-    let mut results = Results::default();
+    let mut results = Results::of(&[db()]);
     for (at_ns, frame) in filtered(&it.frames) {
         dissector.frame(at_ns, LinkType::Raw, &frame, &mut results);
     }

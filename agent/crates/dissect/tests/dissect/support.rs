@@ -3,7 +3,8 @@
 use etherparse::PacketBuilder;
 use std::net::Ipv4Addr;
 use tierlab_dissect::{
-    Dissector, Event, Happening, LinkType, Message, Protocol, Salt, Server, Side, Sink, Visit,
+    Clue, Dissector, Event, Happening, LinkType, Message, Pairing, Protocol, Salt, Server, Side,
+    Sink, Visit,
 };
 
 /// Each packet is captured this long after the one before.
@@ -140,7 +141,6 @@ fn other(side: Side) -> Side {
 /// A visit that owns its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    pub visit: i64,
     pub server: String,
     pub connection: i64,
     pub arrival_ns: i64,
@@ -156,8 +156,10 @@ pub struct Seen {
 }
 
 /// Everything that came out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Results {
+    servers: Vec<Server>,
+    pairing: Pairing,
     pub visits: Vec<Seen>,
     /// Who, what, how many bytes, first and last time.
     pub messages: Vec<(Side, &'static str, u64, i64, i64)>,
@@ -165,6 +167,17 @@ pub struct Results {
 }
 
 impl Results {
+    /// Nothing yet of these servers.
+    pub fn of(servers: &[Server]) -> Self {
+        Self {
+            servers: servers.to_vec(),
+            pairing: Pairing::new(servers, 1 << 20),
+            visits: Vec::new(),
+            messages: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
     pub fn labels(&self) -> Vec<&str> {
         self.visits.iter().map(|visit| visit.label.as_str()).collect()
     }
@@ -181,8 +194,7 @@ impl Results {
 impl Sink for Results {
     fn visit(&mut self, visit: &Visit<'_>) {
         self.visits.push(Seen {
-            visit: visit.visit,
-            server: visit.server.name.clone(),
+            server: self.servers[visit.server].name.clone(),
             connection: visit.connection,
             arrival_ns: visit.arrival_ns,
             request_end_ns: visit.request_end_ns,
@@ -191,18 +203,22 @@ impl Sink for Results {
             label: visit.label.to_owned(),
             status: visit.status,
             bytes: (visit.bytes_in, visit.bytes_out),
-            upstream: visit.upstream,
+            upstream: self.pairing.visited(visit.connection),
             id_hash: visit.id_hash,
             literals: visit.literals.to_vec(),
         });
     }
 
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event) {
         self.events.push((event.at_ns, event.what));
     }
 
-    fn message(&mut self, it: &Message<'_>) {
+    fn message(&mut self, it: &Message) {
         self.messages.push((it.from, it.kind, it.bytes, it.start_ns, it.end_ns));
+    }
+
+    fn clue(&mut self, clue: Clue) {
+        self.pairing.clue(clue);
     }
 }
 
@@ -220,7 +236,7 @@ pub fn dissect_as_captured(servers: &[Server], frames: &[Frame]) -> Results {
 
 fn take(servers: &[Server], frames: Vec<&Frame>) -> Results {
     let mut dissector = Dissector::new(servers.to_vec(), salt());
-    let mut results = Results::default();
+    let mut results = Results::of(servers);
     for (at_ns, frame) in frames {
         dissector.frame(*at_ns, LinkType::Raw, frame, &mut results);
     }

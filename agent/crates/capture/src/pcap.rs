@@ -1,0 +1,340 @@
+//! Frames out of pcap and pcapng files, many at a time and where they lie.
+
+use anyhow::{Context, Result, anyhow, bail};
+use pcap_parser::nom::{Err as Parse, IResult};
+use pcap_parser::{
+    Block, LegacyPcapBlock, PcapBlockOwned, PcapError, PcapHeader, parse_block_be, parse_block_le,
+    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header,
+    parse_sectionheaderblock,
+};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use tierlab_dissect::{Clock, LinkType};
+
+/// So much of a file is read at once. Every frame must fit; one is 64 KiB at most, but for what
+/// damaged files say.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Timestamps are microseconds where a file does not say otherwise.
+const DEFAULT_UNITS_PER_SECOND: u64 = 1_000_000;
+
+/// A part of a file, and where in it the frames lie.
+#[derive(Default)]
+pub(crate) struct Chunk {
+    bytes: Vec<u8>,
+    frames: Vec<Place>,
+}
+
+struct Place {
+    at_ns: i64,
+    link: LinkType,
+    bytes: Range<u32>,
+}
+
+impl Chunk {
+    /// The frames in their order.
+    pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = (i64, LinkType, &[u8])> {
+        (0..self.frames.len()).map(|number| self.frame(number))
+    }
+
+    /// A frame: its time, what it begins with, its bytes.
+    pub(crate) fn frame(&self, number: usize) -> (i64, LinkType, &[u8]) {
+        let Place { at_ns, link, bytes } = &self.frames[number];
+        (*at_ns, *link, &self.bytes[bytes.start as usize..bytes.end as usize])
+    }
+}
+
+/// An open capture file.
+pub(crate) struct Frames {
+    path: PathBuf,
+    file: File,
+    format: Format,
+    interfaces: Vec<Interface>,
+    /// One for the whole file, so that a wrong time is found out whoever takes its frame.
+    clock: Clock,
+    /// Read and not parsed yet: a chunk's end cuts a block.
+    rest: Vec<u8>,
+    ended: bool,
+}
+
+/// How an interface's frames are to be read.
+#[derive(Clone, Copy)]
+struct Interface {
+    link: LinkType,
+    units_per_second: u64,
+    offset_s: i64,
+}
+
+#[derive(Clone, Copy)]
+enum Format {
+    /// Not known before the file's first bytes.
+    Unknown,
+    Pcap(fn(&[u8]) -> IResult<&[u8], LegacyPcapBlock<'_>, PcapError<&[u8]>>),
+    PcapNg {
+        big_endian: bool,
+    },
+}
+
+impl Frames {
+    /// Opens a file.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let (format, interfaces, rest) = (Format::Unknown, Vec::new(), Vec::new());
+        let (path, clock) = (path.to_owned(), Clock::default());
+        Ok(Self { path, file, format, interfaces, clock, rest, ended: false })
+    }
+
+    /// Replaces what is in `chunk` by the next part. False at the file's end. A last frame that is
+    /// cut short, as a killed capture leaves it, ends the file.
+    pub(crate) fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        let done = self.read(chunk).and_then(|()| self.parse(chunk));
+        done.with_context(|| self.path.display().to_string())?;
+        Ok(!self.ended || !chunk.frames.is_empty())
+    }
+
+    fn read(&mut self, chunk: &mut Chunk) -> Result<()> {
+        let mut filled = self.rest.len();
+        chunk.bytes.resize(CHUNK_BYTES, 0);
+        chunk.bytes[..filled].copy_from_slice(&self.rest);
+        while filled < CHUNK_BYTES && !self.ended {
+            match self.file.read(&mut chunk.bytes[filled..]) {
+                Ok(0) => self.ended = true,
+                Ok(more) => filled += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).context("cannot be read"),
+            }
+        }
+        chunk.bytes.truncate(filled);
+        Ok(())
+    }
+
+    fn parse(&mut self, chunk: &mut Chunk) -> Result<()> {
+        let Chunk { bytes, frames } = chunk;
+        frames.clear();
+        let mut left = &bytes[..];
+        while !left.is_empty() {
+            match self.format.next(left) {
+                Ok((behind, block)) => {
+                    frames.extend(self.take(block)?.map(|(at_ns, link, frame)| {
+                        let from = (frame.as_ptr().addr() - bytes.as_ptr().addr()) as u32;
+                        let at_ns = self.clock.time(at_ns);
+                        Place { at_ns, link, bytes: from..from + frame.len() as u32 }
+                    }));
+                    left = behind;
+                }
+                Err(Parse::Incomplete(_)) if matches!(self.format, Format::Unknown) => {
+                    bail!("ends within its header")
+                }
+                Err(Parse::Incomplete(_)) if self.ended => break,
+                Err(Parse::Incomplete(_)) if left.len() == bytes.len() => {
+                    bail!("has a frame larger than {} MiB", CHUNK_BYTES >> 20)
+                }
+                Err(Parse::Incomplete(_)) => break,
+                Err(Parse::Error(error) | Parse::Failure(error)) => bail!(explain(&error)),
+            }
+        }
+        if bytes.is_empty() && matches!(self.format, Format::Unknown) {
+            bail!("is empty");
+        }
+        self.rest.clear();
+        self.rest.extend_from_slice(left);
+        Ok(())
+    }
+
+    /// Takes a block; gives its frame, if it is one.
+    fn take<'a>(&mut self, block: PcapBlockOwned<'a>) -> Result<Option<(i64, LinkType, &'a [u8])>> {
+        match block {
+            PcapBlockOwned::LegacyHeader(header) => {
+                self.interfaces.push(legacy_interface(&header)?);
+            }
+            PcapBlockOwned::Legacy(frame) => {
+                let interface = self.interface(0)?;
+                let part = u64::from(frame.ts_usec);
+                let second = i64::from(frame.ts_sec);
+                let at_ns = nanoseconds(second, part, interface.units_per_second);
+                return Ok(Some((at_ns, interface.link, frame.data)));
+            }
+            PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
+            PcapBlockOwned::NG(Block::InterfaceDescription(it)) => {
+                self.interfaces.push(Interface {
+                    link: link(it.linktype.0)?,
+                    units_per_second: units_per_second(it.if_tsresol)?,
+                    offset_s: it.if_tsoffset,
+                })
+            }
+            PcapBlockOwned::NG(Block::EnhancedPacket(frame)) => {
+                let interface = self.interface(frame.if_id)?;
+                let units = u64::from(frame.ts_high) << 32 | u64::from(frame.ts_low);
+                let second = (units / interface.units_per_second) as i64;
+                let second = second.saturating_add(interface.offset_s);
+                let part = units % interface.units_per_second;
+                let at_ns = nanoseconds(second, part, interface.units_per_second);
+                let captured = frame.data.len().min(frame.caplen as usize);
+                return Ok(Some((at_ns, interface.link, &frame.data[..captured])));
+            }
+            PcapBlockOwned::NG(Block::SimplePacket(_)) => {
+                bail!("its frames have no times; save it with enhanced packet blocks")
+            }
+            PcapBlockOwned::NG(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn interface(&self, number: u32) -> Result<Interface> {
+        self.interfaces
+            .get(number as usize)
+            .copied()
+            .ok_or_else(|| anyhow!("a frame names interface {number}, which is not there"))
+    }
+}
+
+impl Format {
+    /// The next block and what is behind it.
+    fn next<'a>(
+        &mut self,
+        bytes: &'a [u8],
+    ) -> IResult<&'a [u8], PcapBlockOwned<'a>, PcapError<&'a [u8]>> {
+        match self {
+            Self::Unknown if parse_sectionheaderblock(bytes).is_ok() => {
+                *self = Self::PcapNg { big_endian: false };
+                self.next(bytes)
+            }
+            Self::Unknown => {
+                let (behind, header) = parse_pcap_header(bytes)?;
+                *self = Self::Pcap(match (header.is_modified_format(), header.is_bigendian()) {
+                    (true, _) => parse_pcap_frame_modified,
+                    (false, true) => parse_pcap_frame_be,
+                    (false, false) => parse_pcap_frame,
+                });
+                Ok((behind, header.into()))
+            }
+            Self::Pcap(parse) => parse(bytes).map(|(behind, frame)| (behind, frame.into())),
+            Self::PcapNg { big_endian } => {
+                let parse = if *big_endian { parse_block_be } else { parse_block_le };
+                let (behind, block) = parse(bytes)?;
+                if let Block::SectionHeader(section) = &block {
+                    *big_endian = section.big_endian();
+                }
+                Ok((behind, block.into()))
+            }
+        }
+    }
+}
+
+fn legacy_interface(header: &PcapHeader) -> Result<Interface> {
+    let units_per_second =
+        if header.is_nanosecond_precision() { 1_000_000_000 } else { DEFAULT_UNITS_PER_SECOND };
+    // The upper bits may tell how long the frame check sequence is.
+    let link = link(header.network.0 & 0x0fff_ffff)?;
+    // Nobody writes a time zone (pcap-savefile(5)); times are UTC.
+    Ok(Interface { link, units_per_second, offset_s: 0 })
+}
+
+/// The option if_tsresol: a power of 10, or of 2 if its highest bit is set
+/// (draft-ietf-opsawg-pcapng section 4.2).
+fn units_per_second(resolution: u8) -> Result<u64> {
+    let exponent = u32::from(resolution & 0x7f);
+    let units = if resolution & 0x80 == 0 {
+        10u64.checked_pow(exponent)
+    } else {
+        1u64.checked_shl(exponent)
+    };
+    units.with_context(|| format!("its times have a resolution that cannot be: {resolution:#04x}"))
+}
+
+fn link(number: i32) -> Result<LinkType> {
+    LinkType::from_number(number).with_context(|| {
+        format!("its link type {number} is not supported; capture Ethernet, Linux cooked or raw IP")
+    })
+}
+
+fn nanoseconds(seconds: i64, part: u64, units_per_second: u64) -> i64 {
+    let units_per_second = units_per_second.max(1);
+    let part_ns = match part.checked_mul(1_000_000_000) {
+        Some(product) => product / units_per_second,
+        // Division by 128 bits takes long.
+        None => (u128::from(part) * 1_000_000_000 / u128::from(units_per_second)) as u64,
+    };
+    seconds.saturating_mul(1_000_000_000).saturating_add(part_ns as i64)
+}
+
+fn explain(error: &PcapError<&[u8]>) -> String {
+    match error {
+        PcapError::HeaderNotRecognized => "is no pcap or pcapng file".into(),
+        other => format!("is damaged: {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_second_become_nanoseconds() {
+        assert_eq!(nanoseconds(1, 500_000, 1_000_000), 1_500_000_000);
+        assert_eq!(nanoseconds(1, 5, 1_000_000_000), 1_000_000_005);
+        assert_eq!(nanoseconds(0, 1, 1 << 20), 953);
+    }
+
+    #[test]
+    fn resolutions_are_powers_of_ten_or_two() {
+        assert_eq!(units_per_second(6).expect("valid"), 1_000_000);
+        assert_eq!(units_per_second(0x80 | 20).expect("valid"), 1 << 20);
+        assert_eq!(units_per_second(0x80).expect("valid"), 1);
+        assert!(units_per_second(20).is_err() && units_per_second(0x80 | 64).is_err());
+    }
+
+    fn pcap(magic: u32, link: u32, part: u32, frame: &[u8]) -> Vec<u8> {
+        let mut file = Vec::new();
+        for word in [magic, 0x0004_0002, 0, 0, 65_535, link, 10, part] {
+            file.extend(word.to_le_bytes());
+        }
+        for _ in 0..2 {
+            file.extend((frame.len() as u32).to_le_bytes());
+        }
+        file.extend(frame);
+        file
+    }
+
+    fn read(content: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
+        let name = format!("tierlab-test-{}-{:p}.pcap", std::process::id(), content);
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, content)?;
+        let mut frames = Frames::open(&path)?;
+        std::fs::remove_file(&path)?;
+        let (mut chunk, mut seen) = (Chunk::default(), Vec::new());
+        while frames.next(&mut chunk)? {
+            seen.extend(chunk.frames().map(|(at_ns, _, bytes)| (at_ns, bytes.to_vec())));
+        }
+        Ok(seen)
+    }
+
+    #[test]
+    fn micro_and_nanosecond_files_are_read() {
+        let micro = read(&pcap(0xa1b2_c3d4, 1, 7, b"frame")).expect("valid");
+        assert_eq!(micro, [(10_000_007_000, b"frame".to_vec())]);
+        let nano = read(&pcap(0xa1b2_3c4d, 101, 7, b"frame")).expect("valid");
+        assert_eq!(nano, [(10_000_000_007, b"frame".to_vec())]);
+    }
+
+    #[test]
+    fn a_file_cut_short_ends_there() {
+        let mut content = pcap(0xa1b2_c3d4, 1, 7, b"frame");
+        content.extend([0; 9]);
+        assert_eq!(read(&content).expect("valid").len(), 1);
+    }
+
+    #[test]
+    fn other_files_are_refused_in_words() {
+        for (content, words) in [
+            (b"#!/bin/sh is a script, not a capture".to_vec(), "no pcap"),
+            (Vec::new(), "empty"),
+            (pcap(0xa1b2_c3d4, 105, 7, b"frame"), "link type 105"),
+        ] {
+            let error = format!("{:#}", read(&content).expect_err("refused"));
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
