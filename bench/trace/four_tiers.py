@@ -56,11 +56,13 @@ class FourTiers:
             self.native.destroy()
 
     @contextmanager
-    def capturing(self, name: str, *, messages: bool = False) -> Iterator[dict[str, Any]]:
+    def capturing(
+        self, name: str, *, messages: bool = False, threads: int = 1
+    ) -> Iterator[dict[str, Any]]:
         """Capture into a new folder of this name; what the agent says at its end is filled in."""
         out = self.folder / name
         out.mkdir()
-        plan = {"interface": "lo", "servers": SERVERS, "messages": messages}
+        plan = {"interface": "lo", "servers": SERVERS, "messages": messages, "threads": threads}
         verb = Verb("capture", plan, out, out, self.spawn)
         deadline = time.monotonic() + READY_S
         while not verb.ready_line:

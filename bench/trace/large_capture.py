@@ -37,7 +37,8 @@ MTU = 1_500
 FIN, PSH = 0x01, 0x08
 SOURCE, DESTINATION = 12, 16
 """Where IPv4's header has its addresses."""
-PORTS = tuple(server["port"] for server in SERVERS)
+PORTS = (8080, 8009, 3306)
+"""The servers'."""
 MOST_REPETITIONS = 250
 """The second byte of a client's address is that of its repetition."""
 
@@ -72,7 +73,7 @@ def make(least: int, folder: Path) -> LargeCapture:
 def record(path: Path, folder: Path) -> None:
     """Bring the tiers up and load them with tcpdump beside them."""
     tiers = FourTiers(f"tierlab-bench-dissect-{os.getpid()}", SCALE, folder)
-    wanted = " or ".join(f"tcp port {port}" for port in sorted(set(PORTS)))
+    wanted = " or ".join(f"tcp port {port}" for port in PORTS)
     command = ["tcpdump", "-i", "lo", "-Q", "in", "-s", "0", "-B", "524288", "-Z", "root"]
     command += ["--time-stamp-precision=nano", "-w", str(path), wanted]
     log = folder / "tcpdump.log"
@@ -130,7 +131,7 @@ def cut(record: bytes) -> Iterator[bytes]:
 
 def record_starts(content: Bytes) -> Numbers:
     """Where each packet's record begins in a pcap file of this machine's byte order."""
-    view = memoryview(content)
+    view = memoryview(content.data)
     starts, at = [], FILE_HEADER
     while at + RECORD_HEADER <= len(view):
         (length,) = struct.unpack_from("=I", view, at + 8)

@@ -1,8 +1,9 @@
-"""What tracing costs: packets a second without loss, CPU time a packet, throughput off and on.
+"""What tracing costs: packets a second out of a file and live, CPU time a packet, throughput.
 
-The first two with made conversations on a veth pair, the third with RUBBoS on its four tiers and
-wrk, tracing off and on in turns (A B B A, B A A B, ...), so that neither a noisy machine nor
-servers that grow warmer favour the one or the other.
+Out of a file: RUBBoS on its four tiers, on one core, on two and beside tshark. Live without loss:
+made conversations on a veth pair. Throughput: RUBBoS and wrk, tracing off and on in turns (A B B A,
+B A A B, ...), so that neither a noisy machine nor servers that grow warmer favour the one or the
+other.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dissection
+import large_capture
 from throughput import Ratio, measure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +36,8 @@ RATE = 60_000
 OFFERED = 75_000
 """Packets a second that are offered, so that a few pauses of the sender do not matter."""
 LEAST_THROUGHPUT = 0.97
+PACKETS = 5_000_000
+"""In the capture that is dissected."""
 MOST_NS_PER_PACKET = 1_000
 
 
@@ -142,10 +147,19 @@ def report_ratio(ratio: Ratio) -> list[str]:
     return [] if ratio.middle >= LEAST_THROUGHPUT else [f"throughput with tracing is {said}"]
 
 
+def dissected(agent: Path, packets: int, turns: int) -> list[str]:
+    """Dissect a capture of at least so many packets; returns what was missed."""
+    with tempfile.TemporaryDirectory(prefix="tierlab-bench-") as folder:
+        capture = large_capture.make(packets, Path(folder))
+        rates = dissection.measure(agent, capture, turns, Path(folder))
+        return dissection.report(rates, capture)
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--agent", type=Path, default=AGENT, help="the agent's binary")
     arguments.add_argument("--quick", action="store_true", help="few and short runs")
+    arguments.add_argument("--only", choices=["dissect"], help="dissection alone")
     given = arguments.parse_args()
     if not given.agent.exists():
         sys.exit(f"{given.agent} is not there: run `make setup` first")
@@ -156,8 +170,13 @@ def main() -> None:
     os.environ["TIERLAB_AGENT"] = str(given.agent)
     # Whoever ends this early leaves nothing behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    missed = []
+    if given.only in (None, "dissect"):
+        missed += dissected(given.agent, *((1_000_000, 3) if given.quick else (PACKETS, 5)))
+    if given.only == "dissect":
+        sys.exit("; ".join(missed) or None)
     runs, seconds = (1, 3.0) if given.quick else (3, 10.0)
-    missed = report_floods([flood(given.agent, seconds) for _ in range(runs)])
+    missed += report_floods([flood(given.agent, seconds) for _ in range(runs)])
     # Many short runs: what else runs on the machine changes slowly.
     warm_up, groups, seconds = (8.0, 3, 1.0) if given.quick else (60.0, 25, 2.0)
     missed += report_ratio(measure(warm_up, groups, seconds))

@@ -52,10 +52,10 @@ def messages(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "messages.jsonl").read_text().splitlines()]
 
 
-def dissect(capture: Path, out: Path) -> dict[str, Any]:
+def dissect(capture: Path, out: Path, threads: int = 1) -> dict[str, Any]:
     """Dissect a capture file into ``out``; returns the agent's summary."""
     out.mkdir()
-    plan = {"file": str(capture), "servers": SERVERS, "messages": True}
+    plan = {"file": str(capture), "servers": SERVERS, "messages": True, "threads": threads}
     (out / "plan.json").write_text(json.dumps(plan))
     command = [binary(), "dissect", "--plan", str(out / "plan.json"), "--out", str(out)]
     said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -95,9 +95,9 @@ class Bed(FourTiers):
         return self._load
 
     @contextmanager
-    def traced(self, name: str) -> Iterator[Traced]:
+    def traced(self, name: str, threads: int = 1) -> Iterator[Traced]:
         """Capture live while the block runs; the summary is filled in at its end."""
-        with self.capturing(name, messages=True) as summary:
+        with self.capturing(name, messages=True, threads=threads) as summary:
             yield Traced(self.folder / name, summary)
             time.sleep(0.3)
 

@@ -1,6 +1,7 @@
 //! Bytes with timestamps, from a live interface or a capture file, through the dissector into
 //! tables.
 
+mod fanout;
 mod file;
 mod filter;
 mod live;
@@ -10,6 +11,7 @@ mod pcap;
 mod plan;
 mod recording;
 mod ring;
+mod rings;
 mod salt;
 mod shards;
 mod summary;

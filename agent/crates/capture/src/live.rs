@@ -6,6 +6,7 @@ use crate::plan::LivePlan;
 use crate::ring::{HANDED_OVER, Ring};
 use crate::summary::Summary;
 use crate::tables::Tables;
+use crate::{fanout, rings};
 use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use tierlab_dissect::{Dissector, LinkType, Server};
 use tierlab_record::clock::{Moment, monotonic_ns};
 use tierlab_record::{Stop, priority};
 
-const SECOND_NS: i64 = 1_000_000_000;
+pub(crate) const SECOND_NS: i64 = 1_000_000_000;
 
 /// The longest time in which nothing happens: a second has to be noticed.
-const WAIT_MS: i32 = 100;
+pub(crate) const WAIT_MS: i32 = 100;
 
 /// Captures, dissects and writes.
 pub(crate) fn run(plan: LivePlan, out: &Path) -> Result<()> {
@@ -24,16 +25,25 @@ pub(crate) fn run(plan: LivePlan, out: &Path) -> Result<()> {
     let tables = Tables::create(out, "capture", &servers, plan.messages)?;
     let stop = Stop::on_signals();
     let mut filter = filter::of(&servers)?;
+    let end_ns = plan.duration_ns.map(|duration_ns| monotonic_ns() + duration_ns);
+    let over = move || stop.asked() || end_ns.is_some_and(|end_ns| monotonic_ns() >= end_ns);
+    let salt = crate::salt::draw()?;
+    let dissector = |count| {
+        let memory_bytes = memory::of_each(count);
+        Dissector::within(memory_bytes, Arc::clone(&servers), salt).behind_filter()
+    };
+    let threads = plan.threads.get();
+    if threads > 1 {
+        let rings = fanout::open(&plan.interface, plan.ring_bytes, &mut filter, threads)?;
+        return rings::run(rings, dissector, over, tables);
+    }
     let ring = Ring::open(&plan.interface, plan.ring_bytes, &mut filter)?;
     let scheduling = priority::take(priority::Role::Observer);
-    let end_ns = plan.duration_ns.map(|duration_ns| monotonic_ns() + duration_ns);
-    let dissector =
-        Dissector::within(memory::of_each(1), servers, crate::salt::draw()?).behind_filter();
     let summary = Summary { scheduling, ..Summary::default() };
-    let mut capture = Capture { ring, dissector, tables, summary };
+    let mut capture = Capture { ring, dissector: dissector(1), tables, summary };
     Summary::ready();
     let mut tick = Moment::now();
-    while !stop.asked() && end_ns.is_none_or(|end_ns| monotonic_ns() < end_ns) {
+    while !over() {
         if !capture.read_block() {
             capture.ring.wait(WAIT_MS)?;
         }

@@ -16,10 +16,13 @@ pub(crate) struct LivePlan {
     pub interface: String,
     /// The servers whose connections are of interest.
     pub servers: Vec<Server>,
-    /// The ring between kernel and agent; 64 MiB unless said, of which each
+    /// The rings between kernel and agent together; 64 MiB unless said, of which each
     /// 256 KiB last for 50 ms at least.
     #[serde(default = "default_ring_bytes")]
     pub ring_bytes: usize,
+    /// How many threads dissect, each with a ring of its own: one unless said.
+    #[serde(default = "one_thread")]
+    pub threads: NonZero<usize>,
     /// Stop after this long; without it, at SIGINT or SIGTERM.
     pub duration_ns: Option<i64>,
     /// Also write every message to `messages.jsonl`.
@@ -46,6 +49,10 @@ pub(crate) struct FilePlan {
 
 fn default_threads() -> NonZero<usize> {
     std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
+}
+
+fn one_thread() -> NonZero<usize> {
+    NonZero::<usize>::MIN
 }
 
 fn default_ring_bytes() -> usize {

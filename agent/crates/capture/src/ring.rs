@@ -39,6 +39,7 @@ pub(crate) struct Ring {
     memory: NonNull<u8>,
     length: usize,
     block: usize,
+    on_loopback: bool,
 }
 
 impl Ring {
@@ -54,7 +55,8 @@ impl Ring {
         attach(&socket, filter)?;
         let version = libc::tpacket_versions::TPACKET_V3 as c_int;
         set(&socket, libc::PACKET_VERSION, &version, "use TPACKET_V3")?;
-        if is_loopback(&socket, interface)? {
+        let on_loopback = is_loopback(&socket, interface)?;
+        if on_loopback {
             // On the loopback interface every packet passes twice: out and in.
             set(&socket, libc::PACKET_IGNORE_OUTGOING, &1, "ignore outgoing packets")?;
         } else {
@@ -73,9 +75,33 @@ impl Ring {
         };
         set(&socket, libc::PACKET_RX_RING, &request, "get memory for the ring")?;
         let memory = map(&socket, length)?;
-        let ring = Self { socket, memory, length, block: 0 };
+        let ring = Self { socket, memory, length, block: 0, on_loopback };
         ring.bind(index)?;
         Ok(ring)
+    }
+
+    pub(crate) fn is_on_loopback(&self) -> bool {
+        self.on_loopback
+    }
+
+    /// Replaces the filter.
+    pub(crate) fn attach(&self, filter: &mut [sock_filter]) -> Result<(), RingError> {
+        attach(&self.socket, filter)
+    }
+
+    /// Sets an option of the packet socket's; `what` says for what.
+    pub(crate) fn set_option(
+        &self,
+        name: c_int,
+        value: c_int,
+        what: &'static str,
+    ) -> Result<(), RingError> {
+        set(&self.socket, name, &value, what)
+    }
+
+    /// Reads a number that is an option of the packet socket's.
+    pub(crate) fn option(&self, name: c_int) -> Result<c_int, RingError> {
+        read(&self.socket, libc::SOL_PACKET, name, 0, "read an option of the packet socket")
     }
 
     /// Waits up to `timeout_ms` for a block.
@@ -135,21 +161,9 @@ impl Ring {
 
     /// How many packets the kernel had no room for since the last call.
     pub(crate) fn drops(&self) -> Result<u64, RingError> {
-        let mut counted = tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
-        let mut size = size_of::<tpacket_stats_v3>() as socklen_t;
-        // SAFETY: pointer and size are those of `counted`.
-        let done = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut counted).cast(),
-                &raw mut size,
-            )
-        };
-        if done < 0 {
-            return Err(RingError::Failed("read PACKET_STATISTICS", Error::last_os_error()));
-        }
+        let none = tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
+        let name = libc::PACKET_STATISTICS;
+        let counted = read(&self.socket, libc::SOL_PACKET, name, none, "read PACKET_STATISTICS")?;
         Ok(counted.tp_drops.into())
     }
 
@@ -170,19 +184,9 @@ impl Ring {
     }
 
     fn socket_error(&self) -> Error {
-        let mut code: c_int = 0;
-        let mut size = size_of::<c_int>() as socklen_t;
-        // SAFETY: pointer and size are those of `code`.
-        unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_ERROR,
-                (&raw mut code).cast(),
-                &raw mut size,
-            );
-        }
-        Error::from_raw_os_error(code)
+        let code =
+            read(&self.socket, libc::SOL_SOCKET, libc::SO_ERROR, 0, "read the socket's error");
+        code.map_or_else(|_| Error::last_os_error(), Error::from_raw_os_error)
     }
 
     fn block(&self) -> NonNull<u8> {
@@ -201,6 +205,9 @@ impl Ring {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 }
+
+// SAFETY: the mapping is the ring's own, and whoever has the ring is the only one to use it.
+unsafe impl Send for Ring {}
 
 impl Drop for Ring {
     fn drop(&mut self) {
@@ -287,6 +294,24 @@ fn set_at<T>(
         return Err(RingError::Failed(what, Error::last_os_error()));
     }
     Ok(())
+}
+
+/// Reads an option over `value`, of which every bit pattern the kernel gives is one.
+fn read<T: Copy>(
+    socket: &OwnedFd,
+    level: c_int,
+    name: c_int,
+    mut value: T,
+    what: &'static str,
+) -> Result<T, RingError> {
+    let mut size = size_of::<T>() as socklen_t;
+    let to = (&raw mut value).cast();
+    // SAFETY: pointer and size are those of `value`, which is plain numbers.
+    let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, to, &raw mut size) };
+    if done < 0 {
+        return Err(RingError::Failed(what, Error::last_os_error()));
+    }
+    Ok(value)
 }
 
 fn map(socket: &OwnedFd, length: usize) -> Result<NonNull<u8>, RingError> {

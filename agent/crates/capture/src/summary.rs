@@ -34,6 +34,15 @@ impl Summary {
         self.bytes += chunk.frames().map(|(.., bytes)| bytes.len() as u64).sum::<u64>();
     }
 
+    /// This was seen on another ring.
+    pub(crate) fn add_ring(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.drops += other.drops;
+        self.connections += other.connections;
+        self.crowded_out += other.crowded_out;
+    }
+
     /// The ring is open; packets are being captured.
     pub(crate) fn ready() {
         say(&json!({ "ready": true }));
