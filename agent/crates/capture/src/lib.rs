@@ -14,6 +14,7 @@ mod ring;
 mod rings;
 mod salt;
 mod shards;
+mod socket;
 mod summary;
 mod tables;
 

@@ -72,12 +72,12 @@ fn pages(number: u16) -> Vec<Vec<u8>> {
             1 => frames.extend([second.clone(), second]),
             _ => frames.push(second),
         }
-        if turn < 11 || number % 3 > 0 {
+        if turn < 11 || !number.is_multiple_of(3) {
             frames.push(it.segment(false, "A", &[b'z'; 1_000]));
             frames.push(it.segment(true, "A", b""));
         }
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         frames.extend([it.segment(true, "FA", b""), it.segment(false, "FA", b"")]);
     }
     frames
@@ -95,7 +95,7 @@ fn statements(number: u16) -> Vec<Vec<u8>> {
     let mut back = Flow::new(DB, 40_000 + number);
     let mut frames = Vec::new();
     let ok = packet(1, b"\0\0\0\x02\0\0\0");
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         frames.extend(front.open());
         frames.extend(back.open());
         let scramble = format!("{number:020}");
