@@ -9,9 +9,20 @@ use crate::context::Context;
 use crate::exchange::Exchanges;
 
 impl Mysql {
-    /// True if what was cut off can only be rows, and of one reply.
-    pub(super) fn may_drift(&self) -> bool {
-        self.reply.is_in_result() && self.exchanges.len() == 1
+    /// Takes more of the reply, of which it is not known whether it was the end unless `ends`. The
+    /// reply stays the one it was if what was cut off can only be rows, and of one reply.
+    pub(super) fn drift_or_lose(
+        &mut self,
+        at_ns: i64,
+        bytes: u64,
+        ends: bool,
+        cx: &mut Context<'_>,
+    ) {
+        if self.reply.is_in_result() && self.exchanges.len() == 1 {
+            self.drift(at_ns, bytes, ends, cx);
+        } else {
+            self.lose_replies();
+        }
     }
 
     /// Takes more of the reply; it ends with these bytes if `ends`.

@@ -31,6 +31,8 @@ pub(super) enum Outcome {
     Stray,
     /// That packet cannot be part of the reply.
     Broken,
+    /// What would tell whether that was the last packet was not captured.
+    Unseen,
 }
 
 /// A statement that the server prepared.
@@ -66,6 +68,8 @@ enum State {
 pub(super) struct Reply {
     state: State,
     begun: bool,
+    /// The sequence number of the next packet.
+    next: u8,
     pub definitions_end: Option<bool>,
     pub prepared: Option<Prepared>,
 }
@@ -90,8 +94,13 @@ impl Reply {
             }
             self.begun = true;
             self.prepared = None;
+        } else if self.state != State::First && packet.sequence != self.next {
+            // Another reply's: this one's end went by unseen.
+            return Outcome::Broken;
         }
+        self.next = packet.last_sequence.wrapping_add(1);
         let outcome = match self.state {
+            _ if self.is_undecided(packet) => Outcome::Unseen,
             _ if packet.first() == ERR => error(packet),
             State::First => self.first(packet, expected),
             State::Definitions(left) => self.definition(left),
@@ -106,6 +115,15 @@ impl Reply {
             self.restart();
         }
         outcome
+    }
+
+    /// True if the packet's first byte, which was not captured, tells what the packet is.
+    fn is_undecided(&self, packet: &Packet<'_>) -> bool {
+        let is_told = matches!(
+            self.state,
+            State::Definitions(_) | State::Parameters(..) | State::Columns(_) | State::AfterColumns
+        );
+        !is_told && packet.prefix.is_empty() && packet.length > 0
     }
 
     /// The EOF of a prepared statement's definitions, if nobody told that it would come.
@@ -160,7 +178,11 @@ impl Reply {
         }
         self.definitions_end = Some(true);
         // With a cursor the rows come when they are fetched.
-        if flags(packet) & CURSOR_EXISTS != 0 { self.result_end(packet) } else { Outcome::More }
+        match flags(packet) {
+            None => Outcome::Unseen,
+            Some(flags) if flags & CURSOR_EXISTS != 0 => self.result_end(packet),
+            Some(_) => Outcome::More,
+        }
     }
 
     /// A row may begin with FE too, but then it has 16 MiB.
@@ -173,8 +195,9 @@ impl Reply {
     }
 
     fn result_end(&mut self, packet: &Packet<'_>) -> Outcome {
+        let Some(flags) = flags(packet) else { return Outcome::Unseen };
         self.state = State::First;
-        if flags(packet) & MORE_RESULTS != 0 { Outcome::More } else { Outcome::Done(0) }
+        if flags & MORE_RESULTS != 0 { Outcome::More } else { Outcome::Done(0) }
     }
 
     fn prepare(&mut self, packet: &Packet<'_>) -> Outcome {
@@ -238,17 +261,18 @@ fn error(packet: &Packet<'_>) -> Outcome {
     match Fields(packet.prefix.get(1..).unwrap_or(&[])).integer(2) {
         Some(PROGRESS) => Outcome::More,
         Some(code) => Outcome::Done(code as i32),
-        None => Outcome::Done(0),
+        None if packet.whole => Outcome::Done(0),
+        None => Outcome::Unseen,
     }
 }
 
-/// The server's status flags in an OK or EOF packet.
-fn flags(packet: &Packet<'_>) -> u64 {
+/// The server's status flags in an OK or EOF packet; none if they were not captured.
+fn flags(packet: &Packet<'_>) -> Option<u64> {
     let mut fields = Fields(packet.prefix.get(1..).unwrap_or(&[]));
-    if is_eof(packet) {
-        return fields.integer(2).and_then(|_warnings| fields.integer(2)).unwrap_or(0);
-    }
-    let status =
-        fields.length().and_then(|_rows| fields.length()).and_then(|_last_id| fields.integer(2));
-    status.unwrap_or(0)
+    let flags = if is_eof(packet) {
+        fields.integer(2).and_then(|_warnings| fields.integer(2))
+    } else {
+        fields.length().and_then(|_rows| fields.length()).and_then(|_last_id| fields.integer(2))
+    };
+    flags.or(packet.whole.then_some(0))
 }

@@ -50,6 +50,10 @@ impl Mysql {
                     self.lose_replies();
                     return;
                 }
+                Outcome::Unseen => {
+                    let size = packet.size + bytes.len() as u64;
+                    return self.drift_or_lose(at_ns, size, bulk::ends_reply(bytes), cx);
+                }
                 Outcome::Stray => unasked(&packet, cx),
                 Outcome::WantsFile => {
                     exchange.bytes_out += packet.size;
@@ -82,10 +86,8 @@ impl Mysql {
         match (self.replies.frames.skip(at_ns, bytes), at_ns) {
             (true, Some(at_ns)) => self.server_bytes(at_ns, &[], cx),
             (true, None) => {}
-            (false, Some(at_ns)) if self.may_drift() => {
-                self.drift(at_ns, begun + bytes, ends, cx);
-            }
-            (false, _) => self.lose_replies(),
+            (false, Some(at_ns)) => self.drift_or_lose(at_ns, begun + bytes, ends, cx),
+            (false, None) => self.lose_replies(),
         }
     }
 

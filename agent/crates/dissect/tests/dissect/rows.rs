@@ -76,6 +76,45 @@ fn a_result_whose_end_is_cut_in_two_ends_with_the_next_command() {
 }
 
 #[test]
+fn the_next_reply_does_not_end_one_whose_end_was_cut_off() {
+    for deprecate_eof in [false, true] {
+        let reply = rows(20, deprecate_eof);
+        let end_length = if deprecate_eof { 11 } else { 9 };
+        for cut in 1..=end_length {
+            let mut it = logged_in(deprecate_eof);
+            it.say(Client, &query("SELECT id FROM t"));
+            let cut_end = it.send(ServerSide, &reply);
+            if let Some((_, frame)) = it.frames.last_mut() {
+                frame.truncate(HEADERS + reply.len() - cut);
+            }
+            it.ack(Client);
+            it.say(Client, &query("SELECT 1"));
+            let end = it.say(ServerSide, &rows(1, deprecate_eof));
+            let seen = dissect(&[db()], &it.frames);
+            let ends: Vec<_> = seen.visits[1..].iter().map(|visit| visit.departure_ns).collect();
+            assert_eq!(ends, [Some(cut_end), Some(end)], "{cut} bytes cut off");
+            assert_eq!(seen.visits[1].bytes.1, reply.len() as i64);
+            assert_eq!(seen.events, []);
+        }
+    }
+}
+
+#[test]
+fn a_packet_out_of_number_belongs_to_another_reply() {
+    let mut it = logged_in(false);
+    let mut without_end = result_set(20, b"row", false, 2);
+    without_end.pop();
+    let mut end = 0;
+    for reply in [packets(1, &without_end), rows(1, false), rows(1, false)] {
+        it.say(Client, &query("SELECT id FROM t"));
+        end = it.say(ServerSide, &reply);
+    }
+    let seen = dissect(&[db()], &it.frames);
+    let ends: Vec<_> = seen.visits[1..].iter().map(|visit| visit.departure_ns).collect();
+    assert_eq!(ends, [None, None, Some(end)]);
+}
+
+#[test]
 fn the_next_result_of_a_reply_does_not_end_it() {
     let mut first = result_set(100, &[b'r'; 57], false, 2 | 8);
     first.extend(result_set(100, &[b'r'; 57], false, 2));
