@@ -5,6 +5,7 @@
 
 use super::server::answered;
 use super::{Asked, Mysql};
+use crate::bulk::{self, END};
 use crate::context::Context;
 use crate::exchange::Exchanges;
 
@@ -25,10 +26,22 @@ impl Mysql {
         }
     }
 
+    /// True if the reply that was cut ends with these bytes. An EOF packet ends definitions too.
+    pub(super) fn ends_rows(&self, bytes: &[u8]) -> bool {
+        let ends_definitions = matches!(
+            *bytes,
+            [.., 5, 0, 0, sequence, END, _, _, _, _] if Some(sequence) == self.definitions_eof
+        );
+        bulk::ends_reply(bytes) && !ends_definitions
+    }
+
     /// Takes more of the reply; it ends with these bytes if `ends`.
     pub(super) fn drift(&mut self, at_ns: i64, bytes: u64, ends: bool, cx: &mut Context<'_>) {
         if let Some(exchange) = self.exchanges.first() {
             exchange.reply_grew(at_ns, bytes);
+        }
+        if self.adrift_ns.is_none() {
+            self.definitions_eof = self.reply.definitions_eof();
         }
         self.reply.restart();
         if ends {

@@ -59,6 +59,8 @@ pub(crate) struct Mysql {
     uncertain: usize,
     /// Rows of the only reply that is due were cut off; the last byte of it so far was sent then.
     adrift_ns: Option<i64>,
+    /// The sequence number of the EOF packet in it that ends no rows.
+    definitions_eof: Option<u8>,
     statements: Statements,
     /// The client sends a file that the server asked for.
     sends_file: bool,
@@ -76,6 +78,7 @@ impl Mysql {
             exchanges: Exchanges::default(),
             uncertain: 0,
             adrift_ns: None,
+            definitions_eof: None,
             statements: Statements::default(),
             sends_file: false,
             capabilities: u64::MAX,

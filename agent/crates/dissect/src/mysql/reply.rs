@@ -86,6 +86,16 @@ impl Reply {
         matches!(self.state, State::Definitions(_) | State::AfterDefinitions | State::Rows)
     }
 
+    /// The sequence number of the EOF packet between definitions and rows, if it may yet come.
+    pub(super) fn definitions_eof(&self) -> Option<u8> {
+        match self.state {
+            _ if self.definitions_end == Some(false) => None,
+            State::Definitions(left) => Some(self.next.wrapping_add(left as u8)),
+            State::AfterDefinitions => Some(self.next),
+            _ => None,
+        }
+    }
+
     /// Takes the reply's next packet. `first` is the sequence number that the first one must have.
     pub(super) fn packet(&mut self, packet: &Packet<'_>, expected: Expected, first: u8) -> Outcome {
         if !self.begun {

@@ -17,7 +17,7 @@ const LONGEST_FIRST: usize = 64 << 10;
 impl Mysql {
     pub(super) fn server_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
         if self.adrift_ns.is_some() {
-            return self.drift(at_ns, bytes.len() as u64, bulk::ends_reply(bytes), cx);
+            return self.drift(at_ns, bytes.len() as u64, self.ends_rows(bytes), cx);
         }
         if self.replies.frames.is_lost() {
             if self.requests.frames.is_lost() {

@@ -40,6 +40,8 @@ struct Plan {
     conversations: Vec<Spoken>,
     /// What happens to each packet.
     fates: Vec<Fate>,
+    /// How much of its payload is captured if it is cut.
+    snap: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -57,7 +59,7 @@ enum Fate {
     /// After the packet behind it.
     Reordered,
     Twice,
-    /// Its first bytes, as many as a usual snap length.
+    /// Its first bytes.
     Cut,
     Lost,
 }
@@ -93,8 +95,9 @@ fn plan(fates: &'static [(u32, Fate)]) -> impl Strategy<Value = Plan> {
         fates.iter().flat_map(|&(share, fate)| vec![fate; share as usize]).collect::<Vec<_>>(),
     );
     let conversations = prop::collection::vec(spoken(), 1..4).prop_map(apart);
-    (protocol, conversations, prop::collection::vec(fate, 64))
-        .prop_map(|(protocol, conversations, fates)| Plan { protocol, conversations, fates })
+    (protocol, conversations, prop::collection::vec(fate, 64), 30_usize..200).prop_map(
+        |(protocol, conversations, fates, snap)| Plan { protocol, conversations, fates, snap },
+    )
 }
 
 /// What went in: an exchange, when its messages ended, and whether all of it was captured.
@@ -113,11 +116,12 @@ struct Played {
     server: Server,
     frames: Vec<(i64, Vec<u8>)>,
     truth: HashMap<String, Truth>,
+    snap: usize,
 }
 
 fn play(plan: &Plan) -> Played {
     let server = server("it.1", plan.protocol, 1, false);
-    let mut played = Played { server, frames: Vec::new(), truth: HashMap::new() };
+    let mut played = Played { server, frames: Vec::new(), truth: HashMap::new(), snap: plan.snap };
     let mut fates = plan.fates.iter().copied().cycle();
     let mut now_ns = 1_000_000_000;
     for (number, spoken) in plan.conversations.iter().enumerate() {
@@ -183,7 +187,7 @@ fn send(
         is_whole &= fate != Fate::Lost;
         match fate {
             Fate::Lost => continue,
-            Fate::Cut => frame.truncate(40 + 96),
+            Fate::Cut => frame.truncate(40 + played.snap),
             Fate::Twice => played.frames.push((at_ns, frame.clone())),
             Fate::Reordered if late.is_none() => {
                 late = Some((at_ns, frame));

@@ -100,6 +100,22 @@ fn the_next_reply_does_not_end_one_whose_end_was_cut_off() {
 }
 
 #[test]
+fn the_end_of_definitions_that_were_cut_ends_no_result() {
+    let reply = rows(0, false);
+    let mut it = logged_in(false);
+    it.say(Client, &query("SELECT id FROM t"));
+    it.send(ServerSide, &reply[..40]);
+    if let Some((_, frame)) = it.frames.last_mut() {
+        frame.truncate(HEADERS + 30);
+    }
+    it.send(ServerSide, &reply[40..reply.len() - 9]);
+    let end = it.send(ServerSide, &reply[reply.len() - 9..]);
+    let visit = &dissect(&[db()], &it.frames).visits[1];
+    assert_eq!(visit.departure_ns, Some(end));
+    assert_eq!(visit.bytes.1, reply.len() as i64);
+}
+
+#[test]
 fn a_packet_out_of_number_belongs_to_another_reply() {
     let mut it = logged_in(false);
     let mut without_end = result_set(20, b"row", false, 2);
