@@ -14,11 +14,11 @@ from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_fo
 from tests.figures import figure
 from tierlab.trial.agent import binary
 
+pytestmark = pytest.mark.alone
+
 KIB = 1024
 TRAFFIC = """
 import json, socket, sys, threading, time
-
-pytestmark = pytest.mark.alone
 addresses, until = sys.argv[1].split(","), time.time() + float(sys.argv[2])
 got = {address: [] for address in addresses}
 def receive(server, times):

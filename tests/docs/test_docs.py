@@ -35,7 +35,7 @@ SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 FURTHER = [DOCS / "how-to" / name for name in ("guests.md", "studies.md")]
 """They build guests' images and run whole studies."""
 SECONDS = 900
-HURRIED_S = {"ramp_up": 1, "runtime": 3, "ramp_down": 0}
+HURRIED_S = {"ramp_up": 1, "runtime": 6, "ramp_down": 0}
 
 
 def name(page: Path) -> str:

@@ -20,7 +20,7 @@ from tierlab.environments.qemu.environment import Qemu
 from tierlab.environments.snapshots.shelf import FOLDER
 from tierlab.environments.xen.environment import Xen
 
-pytestmark = [pytest.mark.slow, pytest.mark.privileged]
+pytestmark = [pytest.mark.environments, pytest.mark.slow, pytest.mark.privileged]
 
 SMALL = Placement(memory=256 << 20)
 WHO = "hostname; cat /sys/class/net/eth0/address; ip -4 -br address show eth0; od -N16 /dev/urandom"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tierlab.environments.ledger import Ledger
 from tierlab.experiment import Experiment
 from tierlab.tables.manifest import Manifest, read
 from tierlab.trial import life
@@ -87,3 +88,23 @@ def test_a_mistake_of_ours_is_not_hidden_and_the_trial_is_taken_down(
         run(living, lambda: done.append("down"))
     assert done == ["down"]
     assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_a_signal_while_the_ledger_is_made_leaves_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It came between the ledger's file and what removes it: an empty ledger stayed."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    made = []
+
+    def interrupted(trial: str) -> Ledger:
+        ledger = Ledger(trial)
+        made.append(ledger.path)
+        send(signal.SIGINT)
+        return ledger
+
+    monkeypatch.setattr(life, "Ledger", interrupted)
+    manifest = life.run_trial(PLAN, create(tmp_path, "e"), Silent())
+    assert manifest.exit.state == "interrupted"
+    assert made
+    assert not made[0].exists()

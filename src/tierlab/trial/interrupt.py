@@ -30,6 +30,19 @@ def interruptible() -> Any:
     return _handled(_interrupt)
 
 
+@contextmanager
+def deferred() -> Iterator[None]:
+    """While this lasts, the same signals wait for its end, and raise KeyboardInterrupt then.
+
+    For what is made together with how it is removed again.
+    """
+    arrived: list[int] = []
+    with _handled(lambda number, _frame: arrived.append(number)):
+        yield
+    if arrived:
+        raise KeyboardInterrupt
+
+
 def undisturbed() -> Any:
     """While this lasts, SIGINT, SIGTERM and SIGHUP are ignored: what is made is being removed."""
     return _handled(signal.SIG_IGN)

@@ -37,7 +37,7 @@ from tierlab.trial.disturber import Disturber
 from tierlab.trial.finish import finish, write_first
 from tierlab.trial.folder import NAMED, RunFolder
 from tierlab.trial.inside import InsideObserver, InsideObservers
-from tierlab.trial.interrupt import interruptible, undisturbed
+from tierlab.trial.interrupt import deferred, interruptible, undisturbed
 from tierlab.trial.migration import Migrations
 from tierlab.trial.observers import Observers
 from tierlab.trial.outcome import record_driver, record_inside, record_observers
@@ -138,7 +138,9 @@ class _Trial:
         changer.finish()
 
     def _environment(self) -> Environment:
-        ledger = Ledger(f"{self.plan.experiment[:NAMED]}-{self.folder.trial}-{os.getpid()}")
+        with deferred():
+            ledger = Ledger(f"{self.plan.experiment[:NAMED]}-{self.folder.trial}-{os.getpid()}")
+            self.teardown.callback(ledger.close)
         shape = self.plan.system
         environment = ENVIRONMENTS[shape.environment](ledger, tcp=BEHAVIOURS[shape.tcp])
         self.teardown.callback(environment.destroy)
