@@ -32,8 +32,11 @@ FOLLOWED = [page for page in PAGES if page != README]
 BUILDS = DOCS / "reference" / "rubbos.md"
 """Builds the application anew, which trials of other tests start."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
-FURTHER = [DOCS / "how-to" / name for name in ("guests.md", "studies.md")]
-"""They build guests' images and run whole studies."""
+FURTHER = {
+    DOCS / "how-to" / "guests.md": [pytest.mark.environments],
+    DOCS / "how-to" / "studies.md": [pytest.mark.environments, pytest.mark.alone],
+}
+"""They build guests' images, and run whole studies, of which one keeps all cores busy."""
 SECONDS = 900
 HURRIED_S = {"ramp_up": 1, "runtime": 6, "ramp_down": 0}
 
@@ -118,7 +121,7 @@ def test_quick_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.environments if page in FURTHER else (), id=name(page))
+        pytest.param(page, marks=FURTHER.get(page, []), id=name(page))
         for page in SLOW
         if page != BUILDS
     ],
