@@ -21,6 +21,9 @@ _NUMBERS = itertools.count(1)
 FURTHER = frozenset({"docker", "lxc", "qemu", "kvm", "xen", "vsphere"})
 """Environments whose tests are the second suite's; native's and podman's are the first's."""
 
+LONGEST = ("test_xen_trial.py", "test_kvm_nested.py")
+"""Modules that take minutes. They begin, so that nothing waits for their end."""
+
 
 def pytest_configure() -> None:
     """Have SIGINT end what the tests start, as it does in a terminal.
@@ -35,6 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of further environments, by the name in their parameters; a slow machine's
     tests may take longer."""
     slower = pace()
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     for item in items:
         limit = item.get_closest_marker("timeout")
         seconds = limit.args[0] if limit else float(item.config.getini("timeout"))

@@ -54,7 +54,10 @@ SUITES = {
     ),
     "environments": (
         # One worker has all tests of a module: they share a guest, or a host with Xen.
-        lane("two at a time", 700, "environments and not alone", *TWO, "loadgroup"),
+        lane(
+            *("two at a time", 700, "environments and not alone"),
+            *(*TWO, "loadgroup", "--no-loadscope-reorder"),
+        ),
         lane("alone", 500, "environments and alone"),
     ),
 }
