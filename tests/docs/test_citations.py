@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pages import ROOT
 
-ELSEWHERE = re.compile(r"\bDESIGN\b|\b[Ss]eed 0\d\d|\b[Pp]aper 0\d\d|\b[Tt]he paper on\b|/work/")
+ELSEWHERE = re.compile(r"\bDESIGN\b|\b[Ss]eed 0\d\d|\b[Pp]aper 0\d\d|\b[Tt]he paper on\b")
 """A document that is not in the tree, a number for one, and a paper that is not named."""
 PUBLISHED = sorted((ROOT / "studies").glob("*.published.toml"))
 
