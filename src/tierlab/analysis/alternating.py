@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from tierlab.analysis.corrections import holm
+from tierlab.analysis.holm import holm
 from tierlab.analysis.query import Floats
 from tierlab.analysis.result import Result
 from tierlab.analysis.shuffling import shuffled

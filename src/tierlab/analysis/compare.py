@@ -20,7 +20,7 @@ import numpy as np
 
 from tierlab.analysis.blocks import Blocks
 from tierlab.analysis.compare_measures import Measure, Verdict, measures
-from tierlab.analysis.corrections import holm
+from tierlab.analysis.holm import holm
 from tierlab.analysis.query import Floats
 from tierlab.analysis.redrawn import Redrawn, as_they_were, redrawn, stretches
 from tierlab.analysis.result import Result

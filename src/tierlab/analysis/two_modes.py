@@ -83,10 +83,13 @@ def two_modes(db: Connection, span: Span) -> TwoModes | None:
 
 @dataclass(frozen=True)
 class States:
-    """Which windows are in the high state, both states' means, and what two states gain."""
+    """Which windows are in the high state, both states' means, how likely that is, and what two
+    states gain over one.
+    """
 
     high: np.ndarray[tuple[int], np.dtype[np.bool_]]
     means: Floats
+    log_likelihood: float
     bic_gain: float
 
 
@@ -100,7 +103,7 @@ def two_states(level: Floats) -> States | None:
     stay, weight = np.full((2, 2), 1 - _STAY), np.full(2, 0.5)
     np.fill_diagonal(stay, _STAY)
     floor = max(0.02, 0.1 * float(known.std()))
-    likelihood = -np.inf
+    likelihood = float("-inf")
     for _ in range(_ROUNDS):
         emission = _emission(level, means, sigma)
         state, pair, new = _smoothed(emission, stay, weight)
@@ -121,7 +124,7 @@ def two_states(level: Floats) -> States | None:
     lasting = min(_longest(high), _longest(~high)) * WINDOW_NS / 1e9 >= LASTING_S
     if gain < _BIC or apart < max(np.log(APART), _SIGMAS * sigma[0]) or not lasting:
         return None
-    return States(high, means, gain)
+    return States(high, means, likelihood, gain)
 
 
 def _normal(values: Floats, mean: float, sigma: float) -> Floats:
