@@ -21,6 +21,7 @@ import pytest
 from .conftest import INTERVAL, Group, Sampling, Start
 
 TICK = 10_000_000
+HELD = 16 << 20
 Read = Callable[[], Mapping[str, int]]
 
 
@@ -226,10 +227,22 @@ def test_every_source_of_busy_time_agrees_in_the_long_run(start: Start) -> None:
 
 def test_a_group_and_its_process_add_up_to_its_usage(start: Start, group: Group) -> None:
     group.make()
-    command = "import hashlib, time\nwhile True: hashlib.sha256(bytes(200000)); time.sleep(0.001)"
-    with subprocess.Popen([sys.executable, "-c", command]) as server:
+    # What it had before it was added counts as its former group's.
+    command = f"""import hashlib, sys, time
+sys.stdin.read(1)
+held = b"x" * {HELD}
+print(flush=True)
+while True: hashlib.sha256(bytes(200000)); time.sleep(0.001)"""
+    with subprocess.Popen(
+        [sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
         try:
             group.add(server.pid)
+            server.stdin.write(b"!")
+            server.stdin.close()
+            assert server.stdout.readline() == b"\n"
             sampling, grew = observed(
                 start,
                 lambda: {"cpu": group.cpu_ns()},
@@ -252,4 +265,4 @@ def test_a_group_and_its_process_add_up_to_its_usage(start: Start, group: Group)
     states = whole.dropna(subset="threads")
     assert set(states.threads) == {1}
     assert states.resident.iloc[-1] == pytest.approx(resident, rel=0.1)
-    assert (domain.memory.dropna() > 0).all()
+    assert (domain.memory.dropna() > 0.9 * HELD).all()
