@@ -27,7 +27,8 @@ FAILED, NONE_COLLECTED = 1, 5
 KEPT = Path("build/tests")
 LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 PYTEST = (sys.executable, "-m", "pytest")
-TWO = ("--numprocesses", "2", "--dist")
+SIDE_BY_SIDE = ("--numprocesses", "3", "--dist")
+"""One more than the cores: tests wait much."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +50,19 @@ SUITES = {
     "test": (
         Stage("agent", 60, ("cargo", "test", "--locked", "--workspace", "--quiet"), "agent"),
         Stage("application", 20, ("mvn", "-q", "-B", "test"), "apps/rubbos"),
-        lane("two at a time", 300, "not environments and not alone", *TWO, "worksteal"),
+        lane("side by side", 300, "not environments and not alone", *SIDE_BY_SIDE, "worksteal"),
         lane("alone", 220, "not environments and alone"),
     ),
     "environments": (
         # One worker has all tests of a module: they share a guest, or a host with Xen.
         lane(
-            *("two at a time", 700, "environments and not alone"),
-            *(*TWO, "loadgroup", "--no-loadscope-reorder"),
+            *("side by side", 700, "environments and not alone"),
+            *(*SIDE_BY_SIDE, "loadgroup", "--no-loadscope-reorder"),
         ),
         lane("alone", 500, "environments and alone"),
     ),
 }
-"""Two tests run at a time where neither measures time: what waits leaves a core to the other."""
+"""Tests run side by side where none measures time."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,9 @@ def test_kvm_is_not_there_without_its_file() -> None:
     assert Path("/dev/kvm").exists() or check.verdict is Verdict.MISSING
 
 
+@pytest.mark.alone
 def test_nothing_is_left_behind() -> None:
+    """Others mount things meanwhile."""
     before, children = _traces(), set(psutil.Process().children())
 
     for _ in check_all([], ROOM):

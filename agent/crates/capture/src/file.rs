@@ -4,10 +4,10 @@ use crate::memory;
 use crate::pcap::{Chunk, Frames};
 use crate::plan::FilePlan;
 use crate::salt;
-use crate::shards::{Shards, Sharing};
+use crate::side_by_side;
 use crate::summary::Summary;
 use crate::tables::Tables;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
 use tierlab_dissect::{Dissector, Server};
@@ -26,10 +26,7 @@ pub(crate) fn run(plan: FilePlan, out: &Path) -> Result<()> {
     let mut summary = if threads == 1 {
         alone(frames, dissector(1), &mut tables)?
     } else {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let shards = Shards::new(threads, dissector);
-        pool.context("cannot start a thread")?
-            .install(|| side_by_side(frames, shards, &mut tables))?
+        side_by_side::run(frames, threads, dissector, &mut tables)?
     };
     summary.visits = tables.visit_count();
     tables.finish()?;
@@ -50,25 +47,5 @@ fn alone(mut frames: Frames, mut dissector: Dissector, tables: &mut Tables) -> R
     summary.connections = dissector.open_connections() as u64;
     summary.crowded_out = dissector.crowded_out();
     dissector.finish(tables);
-    Ok(summary)
-}
-
-/// Some threads dissect a part of the file; meanwhile the next part is read and what was said of the
-/// one before is told.
-fn side_by_side(mut frames: Frames, mut shards: Shards, tables: &mut Tables) -> Result<Summary> {
-    let mut summary = Summary::default();
-    let (mut now, mut next) = (Sharing::default(), Sharing::default());
-    let (count, mut goes_on) = (shards.count(), true);
-    while goes_on {
-        let read;
-        (read, ()) = rayon::join(
-            || next.read(&mut frames, count, summary.packets),
-            || shards.dissect(&now, tables),
-        );
-        goes_on = read?;
-        summary.add(&next.chunk);
-        std::mem::swap(&mut now, &mut next);
-    }
-    (summary.connections, summary.crowded_out) = shards.finish(tables);
     Ok(summary)
 }

@@ -3,9 +3,11 @@
 use std::ops::Range;
 use tierlab_dissect::{Clue, Event, Message, Sink, Visit};
 
-/// Everything that one dissector said about some frames.
+/// What one dissector said about some frames.
 #[derive(Default)]
 pub(crate) struct Recording {
+    /// Nobody asks for messages otherwise, and they are most of what is said.
+    with_messages: bool,
     /// Of the frame that is being dissected: its number, or its time.
     pub frame: i64,
     said: Vec<Said>,
@@ -43,8 +45,13 @@ struct KeptVisit {
 }
 
 impl Recording {
+    /// Nothing is said yet. Messages are only kept if wanted.
+    pub(crate) fn new(with_messages: bool) -> Self {
+        Self { with_messages, ..Self::default() }
+    }
+
     /// Forgets everything; the room stays.
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn cleared(mut self) -> Self {
         self.said.clear();
         self.told = 0;
         self.visits.clear();
@@ -53,6 +60,7 @@ impl Recording {
         self.events.clear();
         self.messages.clear();
         self.clues.clear();
+        self
     }
 
     /// True once nothing is left to tell.
@@ -111,6 +119,9 @@ impl Sink for Recording {
     }
 
     fn message(&mut self, message: &Message) {
+        if !self.with_messages {
+            return;
+        }
         self.say(message.connection, What::Message(self.messages.len() as u32));
         self.messages.push(*message);
     }

@@ -36,11 +36,13 @@ pub(crate) fn run(
     tables: Tables,
 ) -> Result<()> {
     let count = rings.len();
+    let with_messages = tables.has_messages();
     let (parts, told) = sync_channel(MOST_WAITING);
     let start = |(number, ring)| {
         let (dissector, parts) = (dissector(count), parts.clone());
         let seen = Summary::default();
-        let mut reader = Reader { ring, number, count, dissector, seen, until_ns: 0, parts };
+        let mut reader =
+            Reader { ring, number, count, dissector, with_messages, seen, until_ns: 0, parts };
         std::thread::Builder::new()
             .name(format!("ring {number}"))
             .spawn(move || reader.run(over))
@@ -60,6 +62,7 @@ struct Reader {
     /// How many rings there are.
     count: usize,
     dissector: Dissector,
+    with_messages: bool,
     seen: Summary,
     until_ns: i64,
     parts: SyncSender<Part>,
@@ -71,7 +74,7 @@ impl Reader {
         let mut drops_read_ns = 0;
         while !over() {
             let idle_since_ns = realtime_ns() - HANDED_OVER.as_nanos() as i64;
-            let mut said = Recording::default();
+            let mut said = Recording::new(self.with_messages);
             if !self.read_block(&mut said) {
                 self.until_ns = self.until_ns.max(idle_since_ns);
                 self.ring.wait(WAIT_MS)?;
@@ -103,7 +106,7 @@ impl Reader {
     fn finish(&mut self) -> Result<(), RingError> {
         // What came until now is handed over when its block's time is up.
         std::thread::sleep(HANDED_OVER);
-        let mut said = Recording::default();
+        let mut said = Recording::new(self.with_messages);
         for _ in 0..self.ring.blocks() {
             if !self.read_block(&mut said) {
                 break;

@@ -41,6 +41,10 @@ impl Tables {
         Ok(Self { servers, pairing, writer, visits, events, messages, visit_count: 0 })
     }
 
+    pub(crate) fn has_messages(&self) -> bool {
+        self.messages.is_some()
+    }
+
     pub(crate) fn visit_count(&self) -> u64 {
         self.visit_count
     }

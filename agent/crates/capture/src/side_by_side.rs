@@ -1,0 +1,246 @@
+//! A capture file dissected by several threads, none of which waits for the slowest.
+//!
+//! The file comes in parts. A part is read, each shard dissects its share of the frames, then what
+//! the shards said of it is told. There is one reader and one teller at a time, and a shard takes the
+//! parts in their order; other than that a thread takes whatever job is ready.
+
+use crate::memory::MOST_DISSECTORS;
+use crate::part::{Part, Shard};
+use crate::pcap::Frames;
+use crate::recording::{Recording, tell};
+use crate::summary::Summary;
+use crate::tables::Tables;
+use anyhow::Result;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use tierlab_dissect::Dissector;
+
+/// So many shards has each thread: flows are not alike, and a thread that is done with one takes
+/// another.
+const SHARDS_PER_THREAD: usize = 4;
+/// So many parts more than threads may be read and not told yet.
+const READ_AHEAD: usize = 2;
+
+/// Dissects the file with so many threads; `dissector` makes one of so many.
+pub(crate) fn run(
+    frames: Frames,
+    threads: usize,
+    dissector: impl Fn(usize) -> Dissector,
+    tables: &mut Tables,
+) -> Result<Summary> {
+    let count = threads.saturating_mul(SHARDS_PER_THREAD).min(MOST_DISSECTORS);
+    let shards = (0..count).map(|number| Shard { number, dissector: dissector(count) }).collect();
+    let work = Work {
+        state: Mutex::new(State::new(frames, shards, tables, threads + READ_AHEAD)),
+        changed: Condvar::new(),
+    };
+    std::thread::scope(|scope| {
+        for number in 1..threads {
+            let thread = std::thread::Builder::new().name(format!("dissect {number}"));
+            // With fewer threads it takes longer.
+            let _ = thread.spawn_scoped(scope, || work.until_done());
+        }
+        work.until_done();
+    });
+    work.state.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
+}
+
+/// What the threads share.
+struct Work<'a> {
+    state: Mutex<State<'a>>,
+    changed: Condvar,
+}
+
+/// What is to be done, and with what. Who has a job has what it needs.
+struct State<'a> {
+    frames: Option<Frames>,
+    tables: Option<&'a mut Tables>,
+    shards: Vec<Place>,
+    /// Read and not told, oldest first.
+    parts: VecDeque<Pending>,
+    /// Parts that are told or being told.
+    told: usize,
+    /// So many parts may be read and not told.
+    most_parts: usize,
+    spare_parts: Vec<Part>,
+    spare_sayings: Vec<Recording>,
+    with_messages: bool,
+    summary: Summary,
+    /// The last part is read, or one could not be.
+    ended: bool,
+    failed: Option<anyhow::Error>,
+}
+
+/// Where a shard is when nobody works with it, and which part it takes next.
+struct Place {
+    shard: Option<Shard>,
+    next: usize,
+}
+
+/// A part that was read, what was said of it, and how many shards have not dissected it.
+struct Pending {
+    part: Arc<Part>,
+    said: Vec<Recording>,
+    left: usize,
+}
+
+enum Job<'a> {
+    Read { frames: Frames, part: Part, goes_on: Result<bool>, first: u64, shards: usize },
+    Dissect { shard: Shard, part: Arc<Part>, saying: Recording },
+    Tell { tables: &'a mut Tables, told: Pending },
+}
+
+impl<'a> Work<'a> {
+    fn until_done(&self) {
+        let _guard = EndOthers(self);
+        let mut state = self.lock();
+        while !state.is_over() {
+            let Some(mut job) = state.next_job() else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            drop(state);
+            job.run();
+            state = self.lock();
+            state.done(job);
+            self.changed.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has the other threads end when this one panics: they would wait for what it was to do.
+struct EndOthers<'work, 'a>(&'work Work<'a>);
+
+impl Drop for EndOthers<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lock().failed.get_or_insert_with(|| anyhow::anyhow!("a thread died"));
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl Job<'_> {
+    fn run(&mut self) {
+        match self {
+            Self::Read { frames, part, goes_on, first, shards } => {
+                *goes_on = part.read(frames, *shards, *first);
+            }
+            Self::Dissect { shard, part, saying } => shard.dissect(part, saying),
+            Self::Tell { tables, told } => tell(&mut told.said, i64::MAX, *tables),
+        }
+    }
+}
+
+impl<'a> State<'a> {
+    fn new(frames: Frames, shards: Vec<Shard>, tables: &'a mut Tables, most_parts: usize) -> Self {
+        Self {
+            frames: Some(frames),
+            with_messages: tables.has_messages(),
+            tables: Some(tables),
+            shards: shards.into_iter().map(|it| Place { shard: Some(it), next: 0 }).collect(),
+            parts: VecDeque::new(),
+            told: 0,
+            most_parts,
+            spare_parts: Vec::new(),
+            spare_sayings: Vec::new(),
+            summary: Summary::default(),
+            ended: false,
+            failed: None,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let all_told = self.ended && self.parts.is_empty() && self.tables.is_some();
+        all_told || self.failed.is_some()
+    }
+
+    /// What is ready: what frees memory first, then what others wait for.
+    fn next_job(&mut self) -> Option<Job<'a>> {
+        self.tell().or_else(|| self.read()).or_else(|| self.dissect())
+    }
+
+    fn tell(&mut self) -> Option<Job<'a>> {
+        if self.parts.front()?.left > 0 {
+            return None;
+        }
+        let tables = self.tables.take()?;
+        self.told += 1;
+        self.parts.pop_front().map(|told| Job::Tell { tables, told })
+    }
+
+    fn read(&mut self) -> Option<Job<'a>> {
+        if self.ended || self.parts.len() >= self.most_parts {
+            return None;
+        }
+        let frames = self.frames.take()?;
+        let part = self.spare_parts.pop().unwrap_or_default();
+        let (first, shards) = (self.summary.packets, self.shards.len());
+        Some(Job::Read { frames, part, goes_on: Ok(true), first, shards })
+    }
+
+    /// The shard that is behind the others comes first.
+    fn dissect(&mut self) -> Option<Job<'a>> {
+        let read = self.told + self.parts.len();
+        let ready = self.shards.iter_mut().filter(|it| it.shard.is_some() && it.next < read);
+        let place = ready.min_by_key(|it| it.next)?;
+        let part = Arc::clone(&self.parts[place.next - self.told].part);
+        let saying = self.spare_sayings.pop();
+        let saying = saying.unwrap_or_else(|| Recording::new(self.with_messages));
+        Some(Job::Dissect { shard: place.shard.take()?, part, saying })
+    }
+
+    /// Takes back what a job was given, and what came of it.
+    fn done(&mut self, job: Job<'a>) {
+        match job {
+            Job::Read { frames, part, goes_on, .. } => {
+                self.frames = Some(frames);
+                match goes_on {
+                    Ok(goes_on) => self.ended = !goes_on,
+                    Err(error) => self.failed = Some(error),
+                }
+                self.summary.add(&part.chunk);
+                let (part, left) = (Arc::new(part), self.shards.len());
+                self.parts.push_back(Pending { part, said: Vec::with_capacity(left), left });
+            }
+            Job::Dissect { shard, part, saying } => {
+                drop(part);
+                let place = &mut self.shards[shard.number];
+                let pending = &mut self.parts[place.next - self.told];
+                place.next += 1;
+                place.shard = Some(shard);
+                pending.said.push(saying);
+                pending.left -= 1;
+            }
+            Job::Tell { tables, told } => {
+                self.tables = Some(tables);
+                self.spare_parts.extend(Arc::into_inner(told.part));
+                self.spare_sayings.extend(told.said.into_iter().map(Recording::cleared));
+            }
+        }
+    }
+
+    /// Tells what is left at the end of the capture.
+    fn finish(self) -> Result<Summary> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut summary = self.summary;
+        let mut said = Vec::new();
+        for mut shard in self.shards.into_iter().filter_map(|it| it.shard) {
+            summary.connections += shard.dissector.open_connections() as u64;
+            summary.crowded_out += shard.dissector.crowded_out();
+            let mut saying = Recording::new(self.with_messages);
+            shard.finish(&mut saying);
+            said.push(saying);
+        }
+        if let Some(tables) = self.tables {
+            tell(&mut said, i64::MAX, tables);
+        }
+        Ok(summary)
+    }
+}
