@@ -18,7 +18,7 @@ QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-environments test-fast lint format fuzz bench setup setup-test setup-environments \
-    image-guest image-xen lock wheel picture clean
+    agent-tests image-guest image-xen lock wheel picture clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ help: ## List the commands
 demo: setup ## Set up, run RUBBoS on four real tiers, open the answer: runs/demo/001/report.html
 	@$(BIN)/tierlab demo
 
-test: setup-test ## Set up and prove the product on real servers (10 minutes of tests)
+test: setup-test agent-tests ## Set up and prove the product on real servers (10 minutes of tests)
 	@$(BIN)/python tests/suite.py test
 
 test-environments: setup-environments ## The other environments and whole studies (20 minutes: guests are emulated)
@@ -80,6 +80,9 @@ setup: ## Install and build what a run needs
 	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP)
 
 setup-test: setup $(STAMPS)/packages-test
+
+agent-tests: setup
+	@cd agent && CARGO_TERM_QUIET=true cargo test --locked --workspace --no-run
 
 setup-environments: setup-test
 	@$(MAKE) -s --no-print-directory -j 3 image-guest image-xen $(STAMPS)/vcsim

@@ -46,9 +46,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.name.partition("[")[2].rstrip("]").split("-")
         if item.get_closest_marker("privileged") and FURTHER.intersection(parameters):
             item.add_marker("environments")
-        # What is made for a package's or module's tests is made by one worker of xdist's.
-        shared = parameters[0] if "conformance" in item.path.parts else item.path.name
-        item.add_marker(pytest.mark.xdist_group(shared))
+        if (group := shared_with(item, parameters[0])) is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def shared_with(item: pytest.Item, parameter: str) -> str | None:
+    """The name of those tests for which something is made that takes long: one worker has them."""
+    if "link" in item.path.parts:
+        return parameter or None
+    if item.get_closest_marker("environments") is None:
+        return None
+    return parameter if "conformance" in item.path.parts else item.path.name
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
