@@ -118,7 +118,7 @@ def test_the_order_of_tiers(tiny: Tiny) -> None:
     assert observed.whole is not None
     seen = visits_in_progress(observed.db, observed.whole)
     expected = [["web.1"], ["app.1"], ["db.1", "db.2"], ["cache.1"]]
-    assert tier_order(made_run.manifest(servers={}), seen) == expected
+    assert tier_order(made_run.manifest(), seen) == expected
 
 
 def test_no_episodes_make_no_waves() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tierlab.analysis.busy_workers import busy_workers
-from tierlab.analysis.calls import depths
 from tierlab.analysis.little import not_counted, queue_checks, users_check, worker_checks
 from tierlab.analysis.responses import Responses, responses
 from tierlab.analysis.summary import summarise
@@ -73,13 +72,6 @@ def test_images_side_by_side_leave_no_remainder(tiny):
     found = time_shares(observed.db, observed.measured, TIERS)
     assert found.remainder_s is None
     assert sum(each.share for each in found.tiers) == pytest.approx(1)
-
-
-def test_depths_follow_the_longest_chain_and_survive_a_circle():
-    edges = {("web", "app"), ("app", "db"), ("web", "db"), ("db", "db")}
-    assert depths({"web", "app", "db"}, edges) == {"web": 0, "app": 1, "db": 2}
-    circle = depths({"a", "b"}, {("a", "b"), ("b", "a")})
-    assert max(circle.values()) < 2
 
 
 def test_visits_by_hand(tiny):

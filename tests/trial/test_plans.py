@@ -34,7 +34,7 @@ def test_without_a_ramp_up_users_are_not_staggered_over_the_runtime() -> None:
 
 
 def test_a_slow_guest_is_sampled_as_much_more_seldom(tmp_path: Path) -> None:
-    place = Place("db.1", "mariadb", Endpoint("10.0.4.1", 3306, "mysql"))
+    place = Place("db.1", "db", "mariadb", Endpoint("10.0.4.1", 3306, "mysql"))
     guest = Subject(place, {}, (7,), tmp_path, Placement(), Placement(), guest=True)
     observe = Observe()
     inside = plans.sample_inside(observe, guest, LOGIN, 15.0)

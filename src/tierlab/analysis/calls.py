@@ -94,15 +94,3 @@ class _Numbered:
         inside = (place >= 0) & (place < self._table.size)
         found: Ints = np.where(inside, self._table[np.where(inside, place, 0)], 0)
         return found
-
-
-def depths(tiers: set[str], edges: set[tuple[str, str]]) -> dict[str, int]:
-    """Return each tier's distance from the users: the longest chain of ``edges`` (caller, callee)
-    that leads to it. Edges that lead back (a tier that calls itself) count for nothing.
-    """
-    depth = dict.fromkeys(tiers, 0)
-    for _ in tiers:
-        for caller, callee in edges:
-            if caller != callee and depth[caller] + 1 < len(tiers):
-                depth[callee] = max(depth[callee], depth[caller] + 1)
-    return depth

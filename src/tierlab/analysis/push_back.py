@@ -17,11 +17,9 @@ from tierlab.analysis.normal_queue import normal_queue
 from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.queue_episodes import QueueEpisode
 from tierlab.analysis.result import Result
+from tierlab.analysis.servers import tier_name
 from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.tables.manifest import Manifest
-
-TIERS = ("web", "app", "lb", "db")
-"""From the users on; a tier of another name comes after these."""
 
 AHEAD_NS = 20_000_000
 """Onsets are known to about so much: one earlier by less is not counted as earlier."""
@@ -66,12 +64,14 @@ class Wave(Result):
 
 
 def tier_order(manifest: Manifest, progress: Mapping[str, InProgress]) -> list[list[str]]:
-    """Return the servers with visits, tier by tier from the users on."""
-    tier_of = {name: part.tier for name, part in manifest.servers.items()}
-    for name in progress:
-        tier_of.setdefault(name, name.rsplit(".", 1)[0])
-    names = [*TIERS, *sorted(set(tier_of.values()) - set(TIERS) - {USERS})]
-    tiers = [[n for n in sorted(progress) if tier_of[n] == tier] for tier in names]
+    """Return the servers with visits, tier by tier from the users on; last those that the manifest
+    does not know.
+    """
+    topology = manifest.topology
+    seen = {name: tier_name(name) for name in progress if name != USERS}
+    tier_of = {**seen, **topology.tier_of}
+    names = [*topology.tiers, *sorted(set(tier_of.values()) - set(topology.tiers))]
+    tiers = [[n for n in sorted(progress) if tier_of.get(n) == tier] for tier in names]
     return [tier for tier in tiers if tier]
 
 

@@ -19,6 +19,7 @@ from tierlab.analysis.query import Bools, Connection, Floats, Ints, bounds, colu
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 from tierlab.tables.manifest import Manifest
+from tierlab.topology import Topology
 
 JOIN_NS = 10_000_000
 """A soft resource that is free for less is still at its limit: the next one waits for it."""
@@ -187,40 +188,38 @@ def allowed_cores(manifest: Manifest, server: str) -> int | None:
 
 def _threads(manifest: Manifest, progress: dict[str, InProgress], span: Span) -> list[Saturation]:
     """Return when as many visits were in progress as a soft resource allows: a server's threads,
-    and the connection pools of the application tier, by the visits one tier below.
+    and the connection pools of a tier, by the visits of whom it calls.
     """
     result = []
     for name, part in sorted(manifest.servers.items()):
         if part.soft.get("threads") and name in progress:
             result += at_limit("threads", name, progress[name], part.soft["threads"], span)
-    owners = [
-        n for n, part in manifest.servers.items() if part.tier == "app" and "pool" in part.soft
-    ]
-    below = _below_app(manifest, progress)
-    if owners and below is not None:
-        limit = sum(manifest.servers[name].soft["pool"] for name in owners)
-        subject = owners[0] if len(owners) == 1 else "app"
-        result += at_limit("pool", subject, below, limit, span)
+    pools = {
+        name: part.soft["pool"] for name, part in manifest.servers.items() if "pool" in part.soft
+    }
+    topology = manifest.topology
+    for tier in topology.tiers:
+        owners = [name for name in topology.servers(tier) if name in pools]
+        held = _held_by(topology, owners, progress)
+        if held is not None:
+            subject = owners[0] if len(owners) == 1 else tier
+            result += at_limit("pool", subject, held, sum(pools[n] for n in owners), span)
     return result
 
 
-def _below_app(manifest: Manifest, progress: dict[str, InProgress]) -> InProgress | None:
-    """Return what the application tier holds open: the visits at its load balancers, else at the
-    databases.
-    """
-    for tier in ("lb", "db"):
-        seen = [
-            progress[n]
-            for n, part in manifest.servers.items()
-            if part.tier == tier and n in progress
-        ]
-        if len(seen) == 1:
-            return seen[0]
-        if seen:
+def _held_by(
+    topology: Topology, servers: list[str], progress: dict[str, InProgress]
+) -> InProgress | None:
+    """Return the visits at whom these servers call; where those have none, at whom those call."""
+    reached = set(servers)
+    while called := {name for each in servers for name in topology.callees(each)} - reached:
+        if seen := [progress[name] for name in sorted(called) if name in progress]:
             return InProgress(
                 np.sort(np.concatenate([each.arrival_ns for each in seen])),
                 np.sort(np.concatenate([each.departure_ns for each in seen])),
             )
+        reached |= called
+        servers = sorted(called)
     return None
 
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from tierlab.analysis.calls import Call, Stays, calls, depths, stays
+from tierlab.analysis.calls import Call, Stays, calls, stays
 from tierlab.analysis.query import IN_SPAN, Connection, bounds, row
 from tierlab.analysis.responses import RESPONSE_NS
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
+from tierlab.topology.topology import depths
 
 
 class TierTime(Result):

@@ -4,11 +4,13 @@ tracer can see their first word.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tierlab import experiment
 from tierlab.environments.addresses import Addresses
 from tierlab.servers.base import Endpoint
+from tierlab.topology import Topology
 
 HTTP_PORT = 8080
 AJP_PORT = 8009
@@ -20,9 +22,10 @@ PASS_THROUGH = frozenset({"haproxy"})
 
 @dataclass(frozen=True)
 class Place:
-    """One instance: its subject's name, its server and its listening socket."""
+    """One instance: its subject's name, its tier, its software and its listening socket."""
 
     name: str
+    tier: str
     server: str
     endpoint: Endpoint
 
@@ -45,5 +48,14 @@ def layout(shape: experiment.System, addresses: Addresses) -> dict[str, Place]:
     for at, (name, tier) in enumerate(shape.tiers.items(), 1):
         for number in range(1, tier.count + 1):
             endpoint = Endpoint(addresses.server(at, number), *listening[name])
-            places[f"{name}.{number}"] = Place(f"{name}.{number}", tier.server, endpoint)
+            server = f"{name}.{number}"
+            places[server] = Place(server, name, tier.server, endpoint)
     return places
+
+
+def topology(places: Mapping[str, Place]) -> Topology:
+    """Who calls whom of these: each tier calls the next."""
+    return Topology.chain(
+        {name: place.tier for name, place in places.items()},
+        {name: place.endpoint.protocol for name, place in places.items()},
+    )

@@ -18,13 +18,14 @@ from tierlab.servers.database import Credentials, Loader
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.kinds import KINDS
-from tierlab.servers.layout import Place, layout
+from tierlab.servers.layout import Place, layout, topology
 from tierlab.servers.lifecycle import Instance
 from tierlab.servers.mariadb import Cluster, MariaDB
 from tierlab.servers.mariadb_seed import seed_folder
 from tierlab.servers.needs import check_needs
 from tierlab.servers.placement import placements, vcpus
 from tierlab.servers.tomcat import Tomcat
+from tierlab.topology import Topology
 
 Progress = Callable[[str], None]
 """Told what is being done, in a few words."""
@@ -120,6 +121,11 @@ class System:
     def places(self) -> list[Place]:
         """Where its instances listen, or will, in a request's order."""
         return list(self._places.values())
+
+    @property
+    def topology(self) -> Topology:
+        """Who calls whom of them."""
+        return topology(self._places)
 
     def start(self, progress: Progress) -> None:
         """Bring every tier up, the last one first; `UserError` if one does not come.

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tierlab.errors import UserError
 from tierlab.tables.clock import ClockReading
+from tierlab.topology import Call, Topology
 
 NAME = "manifest.json"
 ROOM = f"{NAME}.room"
@@ -113,6 +114,7 @@ class Manifest(_Part):
     versions: dict[str, str] = Field(default_factory=dict)
     host: dict[str, Any] = Field(default_factory=dict)
     servers: dict[str, ServerPart] = Field(default_factory=dict)
+    calls: list[Call] | None = None
     mapping: dict[str, Any] = Field(default_factory=dict)
     dnu: dict[str, list[Degree]] = Field(default_factory=dict)
     accelerator: Literal["kvm", "tcg"] | None = None
@@ -126,6 +128,14 @@ class Manifest(_Part):
     clocks: dict[str, list[ClockReading]] = Field(default_factory=dict)
     owner: Owner | None = None
     exit: Exit = Field(default_factory=lambda: Exit(state="running"))
+
+    @property
+    def topology(self) -> Topology:
+        """Who calls whom. Where it was not kept, as once, each tier calls the next."""
+        tier_of = {name: part.tier for name, part in self.servers.items()}
+        if self.calls is None:
+            return Topology.chain(tier_of, {n: part.protocol for n, part in self.servers.items()})
+        return Topology(tier_of, tuple(self.calls))
 
     def phase(self, name: str) -> Phase | None:
         """Return the phase of that name, or None when the trial never reached it."""

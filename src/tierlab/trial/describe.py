@@ -62,8 +62,9 @@ def add_system(manifest: Manifest, plan: TrialPlan, system: System) -> None:
         name: [Degree(from_ns=from_ns, dnu=dnu) for from_ns, dnu in course]
         for name, course in degrees(plan.system, plan.change, system.machine).items()
     }
+    manifest.calls = list(system.topology.calls)
     for subject in system.subjects():
-        tier = subject.name.partition(".")[0]
+        tier = subject.place.tier
         manifest.servers[subject.name] = ServerPart(
             tier=tier,
             server=subject.place.server,

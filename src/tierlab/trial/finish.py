@@ -94,7 +94,7 @@ def _link(folder: RunFolder, manifest: Manifest) -> None:
     raw = folder.streams / "raw_visits.arrows"
     if not raw.exists():
         return
-    plan = plans.link(raw, manifest.servers)
+    plan = plans.link(raw, manifest.topology)
     # The trial's own ledger is closed by now, and is another process's when it was killed.
     ledger = Ledger(f"{manifest.experiment[:18]}-{manifest.trial}-link-{os.getpid()}")
     try:

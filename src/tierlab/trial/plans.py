@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tierlab.servers.database import Credentials
 from tierlab.servers.layout import Place
 from tierlab.servers.mariadb import DATA, SOCKET, MariaDB
 from tierlab.servers.system import Subject
-from tierlab.tables.manifest import ServerPart
+from tierlab.topology import Topology
 
 WIRE = {"http": "http1", "ajp": "ajp13", "mysql": "mysql"}
 """The dissectors' names of the servers' protocols."""
@@ -24,9 +23,6 @@ DATABASE_INTERVAL_NS = 100_000_000
 
 SELDOM_NS = 10_000_000_000
 """The agent samples no more seldom."""
-
-TIERS = ("web", "app", "lb", "db")
-"""In a request's order: each calls the next."""
 
 
 def drive(
@@ -168,17 +164,10 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
     }
 
 
-def link(raw_visits: Path, servers: Mapping[str, ServerPart]) -> dict[str, Any]:
-    """Link visits to the visits of the tier that calls theirs."""
-    by_tier = {
-        tier: [name for name, part in servers.items() if part.tier == tier] for tier in TIERS
-    }
-    used = [tier for tier in TIERS if by_tier[tier]]
+def link(raw_visits: Path, topology: Topology) -> dict[str, Any]:
+    """Link visits to the visits of those that call the server."""
+    callees = {name: topology.callees(name) for name in topology.tier_of}
     return {
         "input": str(raw_visits),
-        "servers": {
-            caller: by_tier[called]
-            for calling, called in pairwise(used)
-            for caller in by_tier[calling]
-        },
+        "servers": {caller: called for caller, called in callees.items() if called},
     }
