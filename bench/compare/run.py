@@ -2,12 +2,13 @@
 
     python bench/compare/run.py [--environment native|podman] [--trials N] [--runs DIR]
 
-Runs one experiment N times (30), each with a seed of its own, and compares 400 pairs of single
-trials drawn at random; what alike trials differ by is taken from the other ones. Then the same
-pairs with a second trial that was made slower: each of its requests ended later by 5, 10 or 20 % of
-its response time. Prints in how many the intervals hold the truth (`--least 0`), what is claimed of
-alike trials, and the power for each slowdown. Exits 1 when intervals of alike pairs cover 0 in less
-than 93 or more than 97 %, or a slowdown of 10 % is found in less than 90 %.
+Runs one experiment N times (30), each with a seed of its own, and compares 400 pairs of groups of
+one, three and five trials drawn at random; what alike trials differ by is taken from the other ones
+too. Then the same pairs with a second group that was made slower: each request ended later by 5, 10
+or 20 % of its response time. Prints in how many the intervals hold the truth, what is claimed of
+alike groups, and the power for each slowdown. Exits 1 when intervals of alike groups cover 0 in
+less than 93 or more than 97 %, or groups of five find a slowdown of 10 % in less than 90 %: single
+trials differ by a third of that and more.
 
 A broken-off bench goes on where it was if its runs are kept (`--runs`); `--most N` makes at most
 N more trials in this go, for machines that are quiet for a few minutes at a time.
@@ -38,14 +39,18 @@ from tierlab.tables.run import Run
 
 TIERLAB = Path(sys.executable).with_name("tierlab")
 PAIRS = 400
+SIZES = (1, 3, 5)
+"""Trials in a group."""
 SLOWDOWNS = (0.05, 0.1, 0.2)
 BAR = 0.1
 COVERED = (0.93, 0.97)
 FOUND = 0.9
 TIMES = (BY_PAGE, PER_DRIVER)
 HEADLINES = (*TIMES, "throughput")
-FEWEST = 10
-"""Trials; pairs of fewer say little, however many are drawn."""
+FEWEST = 12
+"""Trials: two groups of the largest size, and some beside them."""
+Pair = tuple[Sequence[int], Sequence[int]]
+"""Two groups, as their trials' places."""
 EXPERIMENT = """[experiment]
 name = "alike-{number}"
 seed = {number}
@@ -77,9 +82,10 @@ def main() -> int:
             return 1
         made = [cut(run) for run in runs]
         slower = {share: [cut(run, share) for run in runs] for share in SLOWDOWNS}
-    print(f"{asked.environment}: {len(made)} trials, {PAIRS} pairs of them")
+    print(f"{asked.environment}: {len(made)} trials")
     show_differing(made)
-    return show_claims(made, slower)
+    held = [show_claims(made, slower, size) for size in SIZES]
+    return 0 if all(held) else 1
 
 
 def trials(folder: Path, environment: str, count: int, most: int | None) -> list[Run]:
@@ -129,39 +135,56 @@ def show_differing(made: Sequence[Blocks]) -> None:
         print(f"  {each.name:40} {scaled.std(ddof=1):7.2%} ({normal:.2f})")
 
 
-def show_claims(made: Sequence[Blocks], slower: Mapping[float, Sequence[Blocks]]) -> int:
-    """Print how often intervals hold the truth, and what is claimed; 1 when a bar is missed."""
-    dice = random.Random(1)
-    pairs = [dice.sample(range(len(made)), 2) for _ in range(PAIRS)]
+def show_claims(
+    made: Sequence[Blocks], slower: Mapping[float, Sequence[Blocks]], size: int
+) -> bool:
+    """Print how often intervals hold the truth, and what is claimed; false when a bar is missed."""
+    print(f"{PAIRS} pairs of groups of {size}:")
+    pairs = drawn(len(made), size)
     alike = [differences(made, made, pair) for pair in pairs]
     covered = {name: sum(holds(found[name], 0.0) for found in alike) / PAIRS for name in HEADLINES}
     for name, share in covered.items():
-        print(f"alike: the 95 % interval of {name} holds 0 in {share:.1%} (93 to 97 %)")
+        print(f"  alike: the 95 % interval of {name} holds 0 in {share:.1%} (93 to 97 %)")
     false = Counter(name for found in alike for name, each in found.items() if claimed(each))
     wrong = sum(any(claimed(each) for each in found.values()) for found in alike)
-    print(f"alike: a difference claimed in {wrong / PAIRS:.1%} (at most 5 %): {dict(false)}")
-    power = {}
-    for share, trials_ in slower.items():
-        slowed = [differences(made, trials_, pair) for pair in pairs]
-        found = [{name for name in TIMES if each[name].verdict == "worse"} for each in slowed]
-        power[share] = sum(map(bool, found)) / PAIRS
-        held = [sum(holds(each[name], share) for each in slowed) / PAIRS for name in TIMES]
-        print(
-            f"{share:.0%} slower: found in {power[share]:.1%} (at least 90 % of 10 %), by"
-            f" {dict(Counter(name for each in found for name in each))};"
-            f" the intervals hold it in {', '.join(f'{each:.1%}' for each in held)}"
-        )
+    print(f"  alike: a difference claimed in {wrong / PAIRS:.1%} (at most 5 %): {dict(false)}")
+    power = {share: show_power(made, trials_, share, pairs) for share, trials_ in slower.items()}
     good = all(COVERED[0] <= each <= COVERED[1] for each in covered.values())
-    return 0 if good and wrong <= SURE * PAIRS and power[BAR] >= FOUND else 1
+    enough = size < max(SIZES) or power[BAR] >= FOUND
+    return good and enough and wrong <= SURE * PAIRS
+
+
+def drawn(count: int, size: int) -> list[Pair]:
+    """Pairs of groups of so many of the trials, at random."""
+    dice = random.Random(size)
+    both = [dice.sample(range(count), 2 * size) for _ in range(PAIRS)]
+    return [(each[:size], each[size:]) for each in both]
+
+
+def show_power(
+    made: Sequence[Blocks], slower: Sequence[Blocks], share: float, pairs: Sequence[Pair]
+) -> float:
+    """Print in how many a slowdown is found, which is returned, and held by the intervals."""
+    slowed = [differences(made, slower, pair) for pair in pairs]
+    found = [{name for name in TIMES if each[name].verdict == "worse"} for each in slowed]
+    power = sum(map(bool, found)) / PAIRS
+    by = dict(Counter(name for each in found for name in each))
+    held = [sum(holds(each[name], share) for each in slowed) / PAIRS for name in TIMES]
+    print(
+        f"  {share:.0%} slower: found in {power:.1%}, by {by};"
+        f" the intervals hold it in {', '.join(f'{each:.1%}' for each in held)}"
+    )
+    return power
 
 
 def differences(
-    made: Sequence[Blocks], second: Sequence[Blocks], pair: Sequence[int]
+    made: Sequence[Blocks], second: Sequence[Blocks], pair: Pair
 ) -> dict[str, Difference]:
-    """What is found of two single trials beside all others, by measure."""
+    """What is found of two groups beside all other trials, by measure."""
     one, other = pair
-    beside = [each for at, each in enumerate(made) if at not in pair]
-    ((*found,),) = compare([([made[one]], [second[other]])], beside=[beside])
+    beside = [each for at, each in enumerate(made) if at not in {*one, *other}]
+    groups = [made[at] for at in one], [second[at] for at in other]
+    ((*found,),) = compare([groups], beside=[beside])
     return {each.measure: each for each in found}
 
 
