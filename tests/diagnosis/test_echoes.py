@@ -11,7 +11,7 @@ from tierlab.diagnosis.causes import cpu, network, pool
 from tierlab.diagnosis.evidence import queued
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.neighbour import _more, within
-from tierlab.diagnosis.scenes import Stage
+from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import Stall
 from tierlab.tables import manifest as manifests
 from tierlab.tables.run import Run
@@ -23,10 +23,10 @@ from .test_causes import SIGNATURES, diagnosed, idle, pressed
 WINDOW = Window(start_ns=STALL[0], end_ns=STALL[1])
 
 
-def scene(folder, subject, toward=None):
-    """The scene of a stall of that server, as long as the made one."""
+def context(folder, subject, toward=None):
+    """The context of a stall of that server, as long as the made one."""
     stall = Stall(subject, WINDOW, WINDOW, 20, 300 * MS, 6_000 * MS, toward or {})
-    (found,) = Stage(observe(Run(folder))).scenes(stall, anywhere=False)
+    (found,) = RunContext(observe(Run(folder))).contexts(stall, anywhere=False)
     return found
 
 
@@ -49,8 +49,8 @@ def test_the_replies_of_a_second_database_are_late_at_its_caller(tmp_path):
     known = manifests.read(folder)
     servers = known.servers | {"db.2": known.servers["db.1"].model_copy()}
     known.model_copy(update={"servers": servers}).write(folder)
-    assert network.judge(scene(folder, "db.2")).subject == "lb.1"
-    assert scene(folder, "web.1").above is None
+    assert network.judge(context(folder, "db.2")).subject == "lb.1"
+    assert context(folder, "web.1").above is None
 
 
 def with_queues(folder, queued_bytes):
@@ -68,14 +68,14 @@ def with_queues(folder, queued_bytes):
 def test_an_interface_looked_at_once_a_second_rules_no_network_out(tmp_path):
     """The stall is between two looks: what waited before the wire meanwhile nobody knows."""
     folder = with_queues(tmp_path, lambda tick: 0 if tick % 20 == 10 else None)
-    here = scene(folder, "lb.1")
+    here = context(folder, "lb.1")
     assert queued(here) is None
     assert network.judge(here).most > 0.5
 
 
 def test_an_interface_that_had_no_discipline_for_seconds_holds_nothing_back(tmp_path):
     folder = with_queues(tmp_path, lambda tick: 0 if tick < 100 else None)
-    assert queued(scene(folder, "lb.1")) == 0.0
+    assert queued(context(folder, "lb.1")) == 0.0
 
 
 def full_pool(folder, **samples):
@@ -86,10 +86,10 @@ def full_pool(folder, **samples):
 
 def test_connections_in_use_on_a_slow_way_are_no_held_pool(tmp_path):
     folder = full_pool(tmp_path / "slow", net=[{"subject": "lo", "queued_bytes": 40_000}])
-    assert not pool.stands_alone(scene(folder, "app.1", {"lb.1": 0.9}))
+    assert not pool.stands_alone(context(folder, "app.1", {"lb.1": 0.9}))
     folder = full_pool(tmp_path / "held")
     # Who waits for a connection goes on with a call, too: that alone is no sign of the network.
-    assert pool.stands_alone(scene(folder, "app.1", {"lb.1": 0.9}))
+    assert pool.stands_alone(context(folder, "app.1", {"lb.1": 0.9}))
 
 
 @pytest.mark.parametrize("cause", ["memory", "gc"])
@@ -100,7 +100,7 @@ def test_connections_in_use_while_the_server_itself_stands_are_no_held_pool(caus
 def test_a_few_visits_more_than_usual_explain_no_cpu_time(tmp_path):
     """Five visits where two are usual come by chance; they hid a neighbour at low load."""
     folder = made_stall.make(tmp_path, None)
-    here = scene(folder, "web.1")
+    here = context(folder, "web.1")
     few = Window(start_ns=STALL[0], end_ns=STALL[0] + 100 * MS)
     assert here.usual_visits * few.duration_s == pytest.approx(5, rel=0.3)
 
@@ -115,7 +115,7 @@ def test_a_neighbour_without_figures_does_not_stand_alone(tmp_path):
     """Both sides were None and equal."""
     folder = made_stall.make(tmp_path, "db.1", {"pressure": pressed("db.1", "cpu", 0.9)})
     (folder / "domain.parquet").unlink()
-    here = scene(folder, "db.1")
+    here = context(folder, "db.1")
     assert within(here) is None
     assert not cpu.stands_alone(here)
 
@@ -132,9 +132,9 @@ def test_a_pool_whose_waiting_requests_were_not_counted_is_less_sure(tmp_path):
 
 
 def test_what_is_usual_is_read_once_for_a_server(tmp_path, monkeypatch):
-    stage = Stage(observe(Run(made_stall.make(tmp_path, None))))
+    run_context = RunContext(observe(Run(made_stall.make(tmp_path, None))))
     stall = Stall("db.1", WINDOW, WINDOW, 20, 300 * MS, 6_000 * MS, {})
-    (first,) = stage.scenes(stall, anywhere=False)
-    monkeypatch.setattr("tierlab.diagnosis.scenes.np.sort", None)
-    (again,) = stage.scenes(stall, anywhere=False)
+    (first,) = run_context.contexts(stall, anywhere=False)
+    monkeypatch.setattr("tierlab.diagnosis.run_context.np.sort", None)
+    (again,) = run_context.contexts(stall, anywhere=False)
     assert again.usual_visits == first.usual_visits > 0

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,10 @@ class Leading:
     where: str = "true"
     low: bool = False
 
-    def rarity(self, scene: Scene) -> float | None:
+    def rarity(self, context: StallContext) -> float | None:
         """Return the share of equally long windows of the run in which it was as strong."""
-        signal = scene.signal(self.table, self.value, self.where)
-        return None if signal is None else signal.as_strong(scene.window, low=self.low)
+        signal = context.signal(self.table, self.value, self.where)
+        return None if signal is None else signal.as_strong(context.window, low=self.low)
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Cause:
 
     name: str
     title: str
-    judge: Callable[[Scene], Suspect | None]
-    happened: Callable[[Scene], str]
-    remedies: Callable[[Scene], list[Remedy]]
+    judge: Callable[[StallContext], Suspect | None]
+    happened: Callable[[StallContext], str]
+    remedies: Callable[[StallContext], list[Remedy]]
     leading: Leading | None
-    stands_alone: Callable[[Scene], bool] = lambda _scene: True
+    stands_alone: Callable[[StallContext], bool] = lambda _context: True
     explains: frozenset[str] = frozenset()

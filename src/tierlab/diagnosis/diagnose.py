@@ -3,15 +3,15 @@
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.own_gaps import own_gaps
 from tierlab.analysis.span import Span
+from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.chain import Chains, delayed
-from tierlab.diagnosis.court import Court
 from tierlab.diagnosis.finding import Diagnosis, Finding
 from tierlab.diagnosis.incidents import incidents
 from tierlab.diagnosis.merge import Merged, merged
 from tierlab.diagnosis.moved import Candidates
-from tierlab.diagnosis.scenes import Stage
+from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
-from tierlab.diagnosis.verdicts import SHOWN, Heard
+from tierlab.diagnosis.verdicts import SHOWN, Assessment
 from tierlab.diagnosis.waits import connecting, responding
 from tierlab.diagnosis.words import paragraph, said
 from tierlab.tables.schemas import SCHEMAS
@@ -26,18 +26,18 @@ def diagnose(observed: Observed) -> Diagnosis:
     missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
     if span is None or not (run.has("requests") or run.has("visits")):
         return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
-    stage = Stage(observed)
+    run_context = RunContext(observed)
     coverage = 1 - len(missing) / len(SCHEMAS)
-    court = Court(stage, coverage, anywhere=not run.has("visits"))
+    attribution = Attribution(run_context, coverage, anywhere=not run.has("visits"))
     occurrences = [
         each
-        for incident in incidents(_stalls(observed, span, stage), stage.servers)
-        for each in court.occurrences(incident)
+        for incident in incidents(_stalls(observed, span, run_context), run_context.servers)
+        for each in attribution.occurrences(incident)
     ]
-    chains, candidates = Chains(observed), Candidates(stage.signals, span)
+    chains, candidates = Chains(observed), Candidates(run_context.signals, span)
     findings = [
-        _completed(observed, stage, chains, candidates, each)
-        for each in merged(occurrences, stage.entry)
+        _completed(observed, run_context, chains, candidates, each)
+        for each in merged(occurrences, run_context.entry)
     ]
     if not findings:
         return Diagnosis(verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing)
@@ -46,18 +46,22 @@ def diagnose(observed: Observed) -> Diagnosis:
     )
 
 
-def _stalls(observed: Observed, span: Span, stage: Stage) -> list[Stall]:
+def _stalls(observed: Observed, span: Span, run_context: RunContext) -> list[Stall]:
     run, db = observed.run, observed.db
     if not run.has("visits"):
         return stalls(responding(db, span, LEAST_GAP_NS))
     found = stalls(own_gaps(db, span, LEAST_GAP_NS))
-    if run.has("requests") and stage.servers:
-        found += stalls(connecting(db, span, LEAST_GAP_NS, stage.servers[0]))
+    if run.has("requests") and run_context.servers:
+        found += stalls(connecting(db, span, LEAST_GAP_NS, run_context.servers[0]))
     return found
 
 
 def _completed(
-    observed: Observed, stage: Stage, chains: Chains, candidates: Candidates, found: Merged
+    observed: Observed,
+    run_context: RunContext,
+    chains: Chains,
+    candidates: Candidates,
+    found: Merged,
 ) -> Finding:
     clearest = found.clearest
     winner = clearest.verdict.winner
@@ -66,21 +70,21 @@ def _completed(
     return Finding(
         cause=clearest.cause,
         subject=found.subject,
-        tier=stage.tier(found.subject),
+        tier=run_context.tier(found.subject),
         words=said(found, who),
         windows=found.windows,
         confidence=clearest.verdict.confidence,
         unusual=_unusual(winner),
         delayed=who,
-        chain=chains.links(clearest.stall.window, stage.servers),
+        chain=chains.links(clearest.stall.window, run_context.servers),
         evidence=candidates.moved(found.windows) if winner is None else winner.suspect.evidence,
         ruled_out=[each for each in suspects if each.most < SHOWN],
         not_ruled_out=[each for each in suspects if each.most >= SHOWN],
-        remedies=[] if winner is None else winner.cause.remedies(winner.scene),
+        remedies=[] if winner is None else winner.cause.remedies(winner.context),
     )
 
 
-def _unusual(winner: Heard | None) -> float | None:
+def _unusual(winner: Assessment | None) -> float | None:
     """Return how rarely the winner's leading figure was as strong."""
     leading = None if winner is None else winner.cause.leading
-    return None if winner is None or leading is None else leading.rarity(winner.scene)
+    return None if winner is None or leading is None else leading.rarity(winner.context)

@@ -1,11 +1,11 @@
-"""Evidence that several causes need, each asked of one scene."""
+"""Evidence that several causes need, each asked of one context."""
 
 import numpy as np
 
 from tierlab.diagnosis.case import against, ramp
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.scene import Scene
 from tierlab.diagnosis.signals import Signal
+from tierlab.diagnosis.stall_context import StallContext
 
 CORES = "cpu_ns * 1.0 / dt_ns"
 FAULTS = "major_faults * 1e9 / dt_ns"
@@ -16,27 +16,27 @@ LISTED_NS = 1_000_000_000
 and their interface's rows between are null."""
 
 
-def pressure(scene: Scene, resource: str) -> float | None:
+def pressure(context: StallContext, resource: str) -> float | None:
     """Return the share of the window in which a task of the server waited for the resource."""
-    return scene.mean("pressure", SOME, f"resource = '{resource}'")
+    return context.mean("pressure", SOME, f"resource = '{resource}'")
 
 
-def pressure_at_most(scene: Scene, resource: str) -> float | None:
+def pressure_at_most(context: StallContext, resource: str) -> float | None:
     """Return the largest such share that the samples allow: what rules a cause out must not be
     overlooked because a tick is longer than the window.
     """
-    signal = scene.signal("pressure", SOME, f"resource = '{resource}'")
-    return None if signal is None else signal.at_most(scene.window)
+    signal = context.signal("pressure", SOME, f"resource = '{resource}'")
+    return None if signal is None else signal.at_most(context.window)
 
 
-def starved(scene: Scene) -> float | None:
+def starved(context: StallContext) -> float | None:
     """Return how far the server's threads were ready to run and did not get a CPU."""
-    return ramp(pressure(scene, "cpu"), 0.3, 0.6)
+    return ramp(pressure(context, "cpu"), 0.3, 0.6)
 
 
-def idle(scene: Scene) -> float | None:
+def idle(context: StallContext) -> float | None:
     """Return how far the server used no CPU at all: 1 for none."""
-    used = used_inside(scene.signal("domain", CORES), scene.window)
+    used = used_inside(context.signal("domain", CORES), context.window)
     return against(ramp(used, 0.004, 0.03))
 
 
@@ -58,82 +58,82 @@ def used_inside(signal: Signal | None, window: Window) -> float | None:
     return None if mean is None else max(0.0, min(mean, float(here.min())))
 
 
-def stopped(scene: Scene) -> float | None:
+def stopped(context: StallContext) -> float | None:
     """Return 1 where threads of the server were seen stopped, 0 where all were seen otherwise.
 
     The sampler looks only where a domain uses next to no CPU; None where it did not look.
     """
-    halted = scene.signal("domain", "threads_stopped + coalesce(frozen, 0)")
+    halted = context.signal("domain", "threads_stopped + coalesce(frozen, 0)")
     if halted is None:
         return None
-    seen = halted.within(scene.window)
+    seen = halted.within(context.window)
     return float(seen.max() > 0) if seen.size else None
 
 
-def faulting(scene: Scene) -> float | None:
+def faulting(context: StallContext) -> float | None:
     """Return how far the server's domain read pages back from disk.
 
     One major fault reads many pages around the one that was asked for: the pages that came back
     tell of a shortage whose faults are few, and fewer still tell of one where tasks wait for memory
     for much of the time. An undisturbed server reads none back and waits for none.
     """
-    refaults = scene.mean("domain", REFAULTS)
-    some, waited = ramp(refaults, 50.0, 250.0), ramp(pressure(scene, "memory"), 0.2, 0.6)
+    refaults = context.mean("domain", REFAULTS)
+    some, waited = ramp(refaults, 50.0, 250.0), ramp(pressure(context, "memory"), 0.2, 0.6)
     signs = (
-        ramp(scene.mean("domain", FAULTS), 60.0, 300.0),
+        ramp(context.mean("domain", FAULTS), 60.0, 300.0),
         ramp(refaults, 500.0, 2500.0),
         None if some is None or waited is None else min(some, waited),
     )
     return max((each for each in signs if each is not None), default=None)
 
 
-def queued(scene: Scene) -> float | None:
+def queued(context: StallContext) -> float | None:
     """Return the most bytes that any interface held back in the window.
 
     An interface without a queueing discipline (null) holds nothing back. One that was looked at
     shortly before or after the window, but not in it, may have: then None, unless another did.
     """
-    if not scene.signals.sampled("net", "queued_bytes"):
+    if not context.signals.sampled("net", "queued_bytes"):
         return None
     most, overlooked = 0.0, False
-    for interface in scene.signals.subjects("net", "queued_bytes"):
-        signal = scene.signals.get("net", "queued_bytes", interface)
+    for interface in context.signals.subjects("net", "queued_bytes"):
+        signal = context.signals.get("net", "queued_bytes", interface)
         if signal is None:
             continue
-        most = max(most, float(signal.within(scene.window).max(initial=0.0)))
-        around = signal.within(scene.around(LISTED_NS, LISTED_NS))
-        overlooked |= not signal.within(scene.window).size and around.size > 0
+        most = max(most, float(signal.within(context.window).max(initial=0.0)))
+        around = signal.within(context.around(LISTED_NS, LISTED_NS))
+        overlooked |= not signal.within(context.window).size and around.size > 0
     return None if overlooked and most == 0.0 else most
 
 
-def paused(scene: Scene) -> float | None:
+def paused(context: StallContext) -> float | None:
     """Return the share of the window in which the server's own runtime held all its threads."""
-    if scene.pauses is None:
+    if context.pauses is None:
         return None
-    window = scene.window
+    window = context.window
     covered = sum(
         max(
             0,
             min(each.window.end_ns, window.end_ns) - max(each.window.start_ns, window.start_ns),
         )
-        for each in scene.pauses
+        for each in context.pauses
     )
     return min(1.0, covered / max(1, window.end_ns - window.start_ns))
 
 
-def waiting_for_locks(scene: Scene) -> float | None:
+def waiting_for_locks(context: StallContext) -> float | None:
     """Return the most statements that waited for a lock at once, at any poll in the window.
 
     Between two polls only the waits for rows are counted.
     """
-    signal = scene.signal("database", LOCK_WAITS)
+    signal = context.signal("database", LOCK_WAITS)
     if signal is None:
         return None
-    polled = signal.read_in(scene.window)
+    polled = signal.read_in(context.window)
     if polled.size:
         return float(polled.max())
-    begun = scene.signal("database", "row_lock_waits")
-    counted = None if begun is None else begun.within(scene.window)
+    begun = context.signal("database", "row_lock_waits")
+    counted = None if begun is None else begun.within(context.window)
     return float(counted.max()) if counted is not None and counted.max(initial=0) > 0 else None
 
 

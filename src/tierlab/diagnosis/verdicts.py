@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.finding import Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 SHOWN = 0.35
 """A cause with less support is not named."""
@@ -19,11 +19,11 @@ RIVAL = 0.5
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A cause's case in one scene."""
+class Assessment:
+    """What speaks for a cause in one context."""
 
     cause: Cause
-    scene: Scene
+    context: StallContext
     suspect: Suspect
 
 
@@ -31,22 +31,22 @@ class Heard:
 class Verdict:
     """The winner (None: none is shown) with its confidence; the others, most possible first."""
 
-    winner: Heard | None
+    winner: Assessment | None
     confidence: float
-    others: list[Heard]
+    others: list[Assessment]
 
 
-def judge(scenes: Sequence[Scene], coverage: float) -> Verdict:
-    """Hear every cause in every scene. ``coverage`` is the share of all sources that there are.
+def judge(contexts: Sequence[StallContext], coverage: float) -> Verdict:
+    """Judge every cause in every context. ``coverage`` is the share of all sources that there are.
 
     confidence = 0.97 x least support x (1 - rival's most / 2) x (0.8 + 0.2 coverage): taking a
     source away that spoke for the winner lowers the first, raises the second and lowers the third.
     """
     cases = [
-        Heard(cause, scene, suspect)
-        for scene in scenes
+        Assessment(cause, context, suspect)
+        for context in contexts
         for cause in CATALOGUE
-        if (suspect := cause.judge(scene)) is not None
+        if (suspect := cause.judge(context)) is not None
     ]
     cases.sort(key=lambda each: (-each.suspect.least, -each.suspect.most))
     if not cases or cases[0].suspect.least < SHOWN:

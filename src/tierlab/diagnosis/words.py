@@ -34,5 +34,5 @@ def said(found: Merged, who: Delayed | None) -> str:
     if winner is None or found.cause is None:
         what = "kept requests waiting, for no cause among those that are known"
     else:
-        what = found.cause.happened(winner.scene)
+        what = found.cause.happened(winner.context)
     return f"{found.subject} {what}, {times(found.windows)}.{requests(who)}"

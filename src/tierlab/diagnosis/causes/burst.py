@@ -3,29 +3,29 @@
 from tierlab.diagnosis.case import Case, ramp
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 
 NAME = "burst"
 
 
-def judge(scene: Scene) -> Suspect:
+def judge(context: StallContext) -> Suspect:
     """Weigh the arrivals just before and in the window against the run's usual."""
-    case = Case(NAME, scene.servers[0])
-    times = surge(scene)
+    case = Case(NAME, context.servers[0])
+    times = surge(context)
     figure = "" if times is None else f": {times:.1f} times the usual"
     case.direct("visits", ramp(times, 2.0, 4.0), f"arrivals at the first tier{figure}")
     return case.suspect()
 
 
-def happened(scene: Scene) -> str:
+def happened(context: StallContext) -> str:
     """Say what happened."""
-    times = surge(scene)
+    times = surge(context)
     figure = f" ({times:.1f} times the usual arrivals)" if times is not None else ""
     return f"was hit by a surge of users{figure}"
 
 
-def remedies(_scene: Scene) -> list[Remedy]:
+def remedies(_context: StallContext) -> list[Remedy]:
     """Say what to change."""
     return [
         Remedy(
@@ -43,6 +43,6 @@ CAUSE = Cause(
     happened,
     remedies,
     leading=None,
-    stands_alone=lambda _scene: False,
+    stands_alone=lambda _context: False,
     explains=frozenset({"cpu", "pool", "disk"}),
 )

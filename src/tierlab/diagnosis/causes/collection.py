@@ -4,40 +4,40 @@ from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.evidence import paused, stopped
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 NAME = "gc"
 
 
-def judge(scene: Scene) -> Suspect | None:
+def judge(context: StallContext) -> Suspect | None:
     """Weigh how much of the window the logged pauses cover; None for a server without a JVM."""
-    if scene.kind != "tomcat":
+    if context.kind != "tomcat":
         return None
-    case = Case(NAME, scene.subject)
-    share = paused(scene)
+    case = Case(NAME, context.subject)
+    share = paused(context)
     figure = "" if share is None else f" {share:.0%} of the time"
     case.direct(
         "events", ramp(share, 0.25, 0.6), f"its own log says that all threads stood{figure}"
     )
-    case.beside("domain", against(stopped(scene)), "its threads were not stopped from outside")
-    case.beside("domain", _alive(scene), "it used CPU meanwhile, as a collector does")
+    case.beside("domain", against(stopped(context)), "its threads were not stopped from outside")
+    case.beside("domain", _alive(context), "it used CPU meanwhile, as a collector does")
     return case.suspect()
 
 
-def _alive(scene: Scene) -> float | None:
-    used = scene.mean("domain", "cpu_ns * 1.0 / dt_ns")
+def _alive(context: StallContext) -> float | None:
+    used = context.mean("domain", "cpu_ns * 1.0 / dt_ns")
     support = ramp(used, 0.0, 0.1)
     return None if support is None else 0.5 + 0.5 * support
 
 
-def happened(scene: Scene) -> str:
+def happened(context: StallContext) -> str:
     """Say what happened, with the collector's own words."""
-    reasons = sorted({each.reason for each in scene.pauses or [] if each.touches(scene.window)})
+    reasons = sorted({each.reason for each in context.pauses or [] if each.touches(context.window)})
     said = f" ({', '.join(reasons[:2])})" if reasons else ""
     return f"stopped all its threads to collect garbage{said}"
 
 
-def remedies(_scene: Scene) -> list[Remedy]:
+def remedies(_context: StallContext) -> list[Remedy]:
     """Say what to change."""
     return [
         Remedy(

@@ -5,56 +5,58 @@ from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import SOME, faulting, paused, pressure, starved
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.neighbour import CLEAR_CORES, LEAST_CORES, foreign, outside, within
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 
 NAME = "cpu"
 
 
-def judge(scene: Scene) -> Suspect:
+def judge(context: StallContext) -> Suspect:
     """Weigh the server's wait for CPU and the CPU time that served no request."""
-    case = Case(NAME, scene.subject)
-    waited = pressure(scene, "cpu")
+    case = Case(NAME, context.subject)
+    waited = pressure(context, "cpu")
     figure = "" if waited is None else f" {waited:.0%} of the time"
-    case.direct("pressure", starved(scene), f"its threads were ready and got no CPU{figure}")
-    others = foreign(scene)
+    case.direct("pressure", starved(context), f"its threads were ready and got no CPU{figure}")
+    others = foreign(context)
     cores = "" if others is None else f": {others:.1f} cores"
     case.direct(
         "domain",
         ramp(others, LEAST_CORES, CLEAR_CORES),
         f"CPU time went where no request was served{cores}",
     )
-    case.beside("domain", against(faulting(scene)), "it did not read pages back after faults")
-    if scene.kind == "tomcat":
-        case.beside("events", against(ramp(paused(scene), 0.3, 0.6)), "no pause of its own runtime")
-    case.beside("visits", against(ramp(surge(scene), 2.0, 4.0)), "no surge of users")
+    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    if context.kind == "tomcat":
+        case.beside(
+            "events", against(ramp(paused(context), 0.3, 0.6)), "no pause of its own runtime"
+        )
+    case.beside("visits", against(ramp(surge(context), 2.0, 4.0)), "no surge of users")
     return case.suspect()
 
 
-def stands_alone(scene: Scene) -> bool:
+def stands_alone(context: StallContext) -> bool:
     """Say whether its own domain used the CPUs: one outside of all domains holds back every server,
     and beside another cause that may be all there is to it.
     """
-    inside = within(scene)
-    return inside is not None and inside >= (outside(scene) or 0.0)
+    inside = within(context)
+    return inside is not None and inside >= (outside(context) or 0.0)
 
 
-def happened(scene: Scene) -> str:
+def happened(context: StallContext) -> str:
     """Say what happened."""
-    others = foreign(scene)
+    others = foreign(context)
     cores = f" ({others:.1f} cores' worth)" if others else ""
     return f"waited for a CPU that a neighbour on its cores kept busy{cores}"
 
 
-def remedies(scene: Scene) -> list[Remedy]:
+def remedies(context: StallContext) -> list[Remedy]:
     """Say what to change."""
     return [
         Remedy(
-            change=f"pin {scene.subject} and its neighbour to different cores",
+            change=f"pin {context.subject} and its neighbour to different cores",
             expected="it gets a CPU whenever it has work",
         ),
         Remedy(
-            change=f"give {scene.subject}'s domain a higher weight than its neighbours'",
+            change=f"give {context.subject}'s domain a higher weight than its neighbours'",
             expected="it waits for a fraction of the time",
         ),
     ]

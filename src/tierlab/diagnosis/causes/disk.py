@@ -4,34 +4,34 @@ from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import SOME, faulting, pressure
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 NAME = "disk"
 
 
-def judge(scene: Scene) -> Suspect:
+def judge(context: StallContext) -> Suspect:
     """Weigh the time in which tasks of the domain waited for I/O that no page fault asked for."""
-    case = Case(NAME, scene.subject)
-    waited = pressure(scene, "io")
+    case = Case(NAME, context.subject)
+    waited = pressure(context, "io")
     figure = "" if waited is None else f" {waited:.0%} of the time"
     case.direct("pressure", ramp(waited, 0.25, 0.6), f"its tasks waited for I/O{figure}")
-    case.beside("domain", against(faulting(scene)), "it did not read pages back after faults")
+    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     return case.suspect()
 
 
-def happened(scene: Scene) -> str:
+def happened(context: StallContext) -> str:
     """Say what happened."""
-    waited = pressure(scene, "io")
+    waited = pressure(context, "io")
     figure = f" ({waited:.0%} of the time)" if waited is not None else ""
     return f"waited for its disk{figure}: writes to the same device went first"
 
 
-def remedies(scene: Scene) -> list[Remedy]:
+def remedies(context: StallContext) -> list[Remedy]:
     """Say what to change."""
     return [
         Remedy(
             change="move what writes (a backup, log rotation, a checkpoint) to another device or "
-            f"hour, limit its rate, or give {scene.subject}'s domain a larger share of the device",
+            f"hour, limit its rate, or give the domain of {context.subject} a larger share of it",
             expected="commits take their usual time",
         )
     ]

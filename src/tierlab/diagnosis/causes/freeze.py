@@ -16,49 +16,49 @@ from tierlab.diagnosis.evidence import (
     waiting_for_locks,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 NAME = "freeze"
 
 
-def judge(scene: Scene) -> Suspect:
+def judge(context: StallContext) -> Suspect:
     """Weigh: no CPU used, nothing left, no wait for CPU, memory, disk, locks or a collection."""
-    case = Case(NAME, scene.subject)
-    case.direct("domain", idle(scene), "the server used no CPU while requests waited")
-    case.beside("domain", stopped(scene), "its threads were seen stopped")
-    case.beside("visits", silent(scene), "nothing left the server")
+    case = Case(NAME, context.subject)
+    case.direct("domain", idle(context), "the server used no CPU while requests waited")
+    case.beside("domain", stopped(context), "its threads were seen stopped")
+    case.beside("visits", silent(context), "nothing left the server")
     for resource in ("cpu", "memory", "io"):
-        share = pressure_at_most(scene, resource)
+        share = pressure_at_most(context, resource)
         case.beside("pressure", against(ramp(share, 0.3, 0.6)), f"it did not wait for {resource}")
-    case.beside("events", against(_paused(scene)), "no pause of its own runtime")
-    if scene.kind == "mariadb":
-        locks = waiting_for_locks(scene)
+    case.beside("events", against(_paused(context)), "no pause of its own runtime")
+    if context.kind == "mariadb":
+        locks = waiting_for_locks(context)
         case.beside("database", against(ramp(locks, 0, 2)), "no statement waited for a lock")
     return case.suspect()
 
 
-def _paused(scene: Scene) -> float | None:
+def _paused(context: StallContext) -> float | None:
     """Return how far it paused by itself: a collection stopped halfway looks long, too."""
-    if scene.kind != "tomcat" or stopped(scene) == 1.0:
+    if context.kind != "tomcat" or stopped(context) == 1.0:
         return 0.0
-    return ramp(paused(scene), 0.3, 0.6)
+    return ramp(paused(context), 0.3, 0.6)
 
 
-def silent(scene: Scene) -> float | None:
+def silent(context: StallContext) -> float | None:
     """Return 1 where nothing left the server in the middle of the window."""
-    if scene.leaving is None:
+    if context.leaving is None:
         return None
-    length = scene.window.end_ns - scene.window.start_ns
-    middle = scene.around(-length // 5, -length // 5)
-    return 1.0 - 0.9 * min(1.0, scene.leaving(middle) / 3)
+    length = context.window.end_ns - context.window.start_ns
+    middle = context.around(-length // 5, -length // 5)
+    return 1.0 - 0.9 * min(1.0, context.leaving(middle) / 3)
 
 
-def happened(_scene: Scene) -> str:
+def happened(_context: StallContext) -> str:
     """Say what happened."""
     return "did not run at all: it was stopped, although it had work and CPUs were there"
 
 
-def remedies(_scene: Scene) -> list[Remedy]:
+def remedies(_context: StallContext) -> list[Remedy]:
     """Say what to change."""
     return [
         Remedy(

@@ -4,36 +4,36 @@ from tierlab.diagnosis.case import Case, against, ramp
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import LOCK_WAITS, pressure, stopped, waiting_for_locks
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 NAME = "lock"
 
 
-def judge(scene: Scene) -> Suspect | None:
+def judge(context: StallContext) -> Suspect | None:
     """Weigh the statements that waited for a lock; None for what is no database."""
-    if scene.kind != "mariadb":
+    if context.kind != "mariadb":
         return None
-    case = Case(NAME, scene.subject)
-    waiting = waiting_for_locks(scene)
+    case = Case(NAME, context.subject)
+    waiting = waiting_for_locks(context)
     figure = "" if waiting is None else f": {waiting:.0f} at once"
     case.direct(
         "database", ramp(waiting, 0, 1), f"statements waited for a row or table lock{figure}"
     )
-    case.beside("domain", against(stopped(scene)), "its threads were not stopped")
+    case.beside("domain", against(stopped(context)), "its threads were not stopped")
     for resource in ("cpu", "memory"):
-        share = pressure(scene, resource)
+        share = pressure(context, resource)
         case.beside("pressure", against(ramp(share, 0.5, 0.9)), f"it did not wait for {resource}")
     return case.suspect()
 
 
-def happened(scene: Scene) -> str:
+def happened(context: StallContext) -> str:
     """Say what happened."""
-    waiting = waiting_for_locks(scene)
+    waiting = waiting_for_locks(context)
     count = f"{waiting:.0f} statements" if waiting else "statements"
     return f"held a lock that {count} waited for"
 
 
-def remedies(_scene: Scene) -> list[Remedy]:
+def remedies(_context: StallContext) -> list[Remedy]:
     """Say what to change."""
     return [
         Remedy(

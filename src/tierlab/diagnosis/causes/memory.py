@@ -10,17 +10,17 @@ from tierlab.diagnosis.case import Case, ramp
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import FAULTS, REFAULTS, faulting, pressure
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 NAME = "memory"
 
 
-def judge(scene: Scene) -> Suspect:
+def judge(context: StallContext) -> Suspect:
     """Weigh major faults and the time in which tasks of the domain waited for memory."""
-    case = Case(NAME, scene.subject)
-    figure = f": {said}" if (said := _rates(scene)) else ""
-    case.direct("domain", faulting(scene), f"its domain read pages back{figure}")
-    stalled = pressure(scene, "memory")
+    case = Case(NAME, context.subject)
+    figure = f": {said}" if (said := _rates(context)) else ""
+    case.direct("domain", faulting(context), f"its domain read pages back{figure}")
+    stalled = pressure(context, "memory")
     share = "" if stalled is None else f" {stalled:.0%} of the time"
     case.beside("pressure", _half(ramp(stalled, 0.02, 0.2)), f"its tasks waited for memory{share}")
     return case.suspect()
@@ -31,26 +31,26 @@ def _half(support: float | None) -> float | None:
     return None if support is None else 0.5 + 0.5 * support
 
 
-def _rates(scene: Scene) -> str:
+def _rates(context: StallContext) -> str:
     rates = ((FAULTS, "major page faults"), (REFAULTS, "pages that had been dropped"))
-    seen = [(scene.mean("domain", value), what) for value, what in rates]
+    seen = [(context.mean("domain", value), what) for value, what in rates]
     said = [f"{rate:,.0f} {what}" for rate, what in seen if rate is not None]
     return f"{' and '.join(said)} a second" if said else ""
 
 
-def happened(scene: Scene) -> str:
+def happened(context: StallContext) -> str:
     """Say what happened."""
-    figure = f" ({said})" if (said := _rates(scene)) else ""
+    figure = f" ({said})" if (said := _rates(context)) else ""
     return f"thrashed: its domain's memory was full and its own pages were read back{figure}"
 
 
-def remedies(scene: Scene) -> list[Remedy]:
+def remedies(context: StallContext) -> list[Remedy]:
     """Say what to change."""
-    limit = scene.signal("domain", "memory_limit")
+    limit = context.signal("domain", "memory_limit")
     now = f" (now {limit.usual / 2**20:.0f} MiB)" if limit is not None and limit.usual > 0 else ""
     return [
         Remedy(
-            change=f"give {scene.subject}'s domain more memory{now}",
+            change=f"give {context.subject}'s domain more memory{now}",
             expected="the working set stays in memory: no faults, no stall",
         ),
         Remedy(

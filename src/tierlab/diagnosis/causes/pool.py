@@ -5,7 +5,7 @@ from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import paused, queued, starved, stopped
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.neighbour import held_back
-from tierlab.diagnosis.scene import Scene
+from tierlab.diagnosis.stall_context import StallContext
 
 NAME = "pool"
 POOL = "pool"
@@ -18,27 +18,29 @@ pool; a request holds its own between its statements, too."""
 MOSTLY = 0.5
 
 
-def judge(scene: Scene) -> Suspect:
+def judge(context: StallContext) -> Suspect:
     """Weigh gauges at their limits, else connections that wait to be accepted.
 
     Those also wait where the server itself gets no CPU to accept them.
     """
-    case = Case(NAME, scene.subject)
-    full = exhausted(scene)
+    case = Case(NAME, context.subject)
+    full = exhausted(context)
     if full is not None:
         case.direct("soft", full[1], f"{full[0]} in use up to their limit, requests waiting")
-        case.beside("pressure", against(held_back(scene)), "no neighbour had its CPU")
+        case.beside("pressure", against(held_back(context)), "no neighbour had its CPU")
     else:
-        waiting = _unaccepted(scene)
+        waiting = _unaccepted(context)
         case.direct("listen", ramp(waiting, 0, 3), "connections waited to be accepted")
-        case.beside("pressure", against(starved(scene)), "it did not wait for a CPU")
-    case.beside("domain", against(stopped(scene)), "its threads were not stopped")
-    if scene.kind == "tomcat":
-        case.beside("events", against(ramp(paused(scene), 0.3, 0.6)), "no pause of its own runtime")
+        case.beside("pressure", against(starved(context)), "it did not wait for a CPU")
+    case.beside("domain", against(stopped(context)), "its threads were not stopped")
+    if context.kind == "tomcat":
+        case.beside(
+            "events", against(ramp(paused(context), 0.3, 0.6)), "no pause of its own runtime"
+        )
     return case.suspect()
 
 
-def exhausted(scene: Scene) -> tuple[str, float] | None:
+def exhausted(context: StallContext) -> tuple[str, float] | None:
     """Return the soft resource nearest its limit, and how far requests waited for it.
 
     A gauge is polled, so the tick that the window ends in, read a little later, is one of it.
@@ -46,75 +48,77 @@ def exhausted(scene: Scene) -> tuple[str, float] | None:
     found = []
     for name in GAUGES:
         where = f"resource = '{name}'"
-        used = scene.signal("soft", 'in_use * 1.0 / nullif("limit", 0)', where)
-        waiting = scene.signal("soft", "waiting", where)
-        shares = None if used is None else used.within(scene.window)
+        used = context.signal("soft", 'in_use * 1.0 / nullif("limit", 0)', where)
+        waiting = context.signal("soft", "waiting", where)
+        shares = None if used is None else used.within(context.window)
         if shares is None or not shares.size:
             continue
         support = ramp(float(shares.max()), 0.8, 1.0) or 0.0
-        waits = waiting.within(scene.window) if waiting is not None else shares[:0]
+        waits = waiting.within(context.window) if waiting is not None else shares[:0]
         waited = ramp(float(waits.max()), 0, 1) if waits.size else None
         support *= UNSEEN if waited is None else 0.2 + 0.8 * waited
         found.append((name, support))
     return max(found, key=lambda each: each[1]) if found else None
 
 
-def stands_alone(scene: Scene) -> bool:
+def stands_alone(context: StallContext) -> bool:
     """Say whether a stall below cannot have used the resource up: that fills a pool, too, but makes
     none smaller, and each of the pool's connections then waits for a call.
     """
-    full = exhausted(scene)
-    return full is not None and (_smaller(scene, full[0]) or _idle_in_use(scene, full[0]))
+    full = exhausted(context)
+    return full is not None and (_smaller(context, full[0]) or _idle_in_use(context, full[0]))
 
 
-def _sent_late(scene: Scene) -> bool:
+def _sent_late(context: StallContext) -> bool:
     """Say whether packets waited where the wait ended with a call's arrival: the connections in use
     have none under way below then, either, and it is the network that holds them.
     """
-    return max(scene.toward.values(), default=0.0) >= MOSTLY and (queued(scene) or 0.0) > 0.0
+    return max(context.toward.values(), default=0.0) >= MOSTLY and (queued(context) or 0.0) > 0.0
 
 
-def _smaller(scene: Scene, name: str) -> bool:
-    limit = scene.signal("soft", '"limit"', f"resource = '{name}'")
-    return limit is not None and bool((limit.within(scene.window) < limit.usual).any())
+def _smaller(context: StallContext, name: str) -> bool:
+    limit = context.signal("soft", '"limit"', f"resource = '{name}'")
+    return limit is not None and bool((limit.within(context.window) < limit.usual).any())
 
 
-def _idle_in_use(scene: Scene, name: str) -> bool:
-    used = scene.signal("soft", "in_use", f"resource = '{name}'")
-    if name != POOL or used is None or scene.below is None or _sent_late(scene):
+def _idle_in_use(context: StallContext, name: str) -> bool:
+    used = context.signal("soft", "in_use", f"resource = '{name}'")
+    if name != POOL or used is None or context.below is None or _sent_late(context):
         return False
-    return scene.below(scene.window) < WORKING * float(used.within(scene.window).max(initial=0))
+    return context.below(context.window) < WORKING * float(
+        used.within(context.window).max(initial=0)
+    )
 
 
-def _unaccepted(scene: Scene) -> float | None:
-    signal = scene.signal("listen", "accept_queue")
+def _unaccepted(context: StallContext) -> float | None:
+    signal = context.signal("listen", "accept_queue")
     if signal is None:
         return None
-    seen = signal.within(scene.window)
+    seen = signal.within(context.window)
     return float(seen.max()) if seen.size else None
 
 
-def happened(scene: Scene) -> str:
+def happened(context: StallContext) -> str:
     """Say what happened."""
-    full = exhausted(scene)
+    full = exhausted(context)
     what = {"pool": "database connections", "threads": "threads"}.get(full[0] if full else "", "")
     return f"had all its {what or 'workers'} in use, and requests waited for one"
 
 
-def remedies(scene: Scene) -> list[Remedy]:
+def remedies(context: StallContext) -> list[Remedy]:
     """Say what to change."""
-    full = exhausted(scene)
+    full = exhausted(context)
     name = full[0] if full else "threads"
-    now = scene.limits.get(name)
+    now = context.limits.get(name)
     size = f" (now {now})" if now is not None else ""
     return [
         Remedy(
-            change=f"find what holds {scene.subject}'s {name}{size} without working: slow or "
+            change=f"find what holds {context.subject}'s {name}{size} without working: slow or "
             "unfinished requests, connections that are not given back; bound them by a timeout",
             expected="requests get one at once",
         ),
         Remedy(
-            change=f"a larger {name} at {scene.subject}, if what is below has room for it",
+            change=f"a larger {name} at {context.subject}, if what is below has room for it",
             expected="fewer requests wait, more are under way below",
         ),
     ]

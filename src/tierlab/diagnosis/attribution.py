@@ -4,23 +4,23 @@ from dataclasses import dataclass
 
 from tierlab.diagnosis.incidents import Incident
 from tierlab.diagnosis.merge import Occurrence
-from tierlab.diagnosis.scenes import Stage
+from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import Stall, stands_out
 from tierlab.diagnosis.verdicts import judge
 
 CLEAR = 0.6
 """How sure a second cause must be: beside a stall elsewhere its evidence may be an echo."""
 
-MOST_HEARD = 40
+MOST_EXAMINED = 40
 """Of the stalls that follow from others, those that made most requests wait are looked into: an
 overload that lasts has thousands."""
 
 
 @dataclass(frozen=True)
-class Court:
-    """Hears the stalls of one run; with ``anywhere`` any server may be to blame for each."""
+class Attribution:
+    """Finds the causes of a run's stalls; with ``anywhere`` any server may be to blame for each."""
 
-    stage: Stage
+    run: RunContext
     coverage: float
     anywhere: bool
 
@@ -30,17 +30,17 @@ class Court:
         Where no root's is known, the first of the other stalls whose cause is: the order of onsets
         can be misread. Where none of these is either, the roots that stand out, without a cause.
         """
-        roots = [self._hear(root) for root in incident.roots]
-        others = [self._hear(stall) for stall in incident.others[:MOST_HEARD]]
+        roots = [self._attribute(root) for root in incident.roots]
+        others = [self._attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
         known = [each for each in roots if each.verdict.winner is not None]
         known = known or [each for each in others if each.verdict.winner is not None][:1]
         if not known:
             return [each for each in roots if stands_out(each.stall)]
         return known + [each for each in others if _is_second(each, known)]
 
-    def _hear(self, stall: Stall) -> Occurrence:
-        scenes = self.stage.scenes(stall, anywhere=self.anywhere)
-        return Occurrence(stall, judge(scenes, self.coverage))
+    def _attribute(self, stall: Stall) -> Occurrence:
+        contexts = self.run.contexts(stall, anywhere=self.anywhere)
+        return Occurrence(stall, judge(contexts, self.coverage))
 
 
 def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
@@ -48,7 +48,7 @@ def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
     winner = occurrence.verdict.winner
     if winner is None or occurrence.verdict.confidence < CLEAR:
         return False
-    if not winner.cause.stands_alone(winner.scene):
+    if not winner.cause.stands_alone(winner.context):
         return False
     here = [each.verdict.winner for each in known if each.subject == occurrence.subject]
     return not any(

@@ -1,4 +1,4 @@
-"""Setting the scene of a stall: who is suspected, and what is known of it."""
+"""A run, and the context of each of its stalls: who is suspected, and what is known of it."""
 
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -10,15 +10,15 @@ from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Ints, columns
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import USERS
-from tierlab.diagnosis.scene import Pause, Scene
 from tierlab.diagnosis.signals import Signals
+from tierlab.diagnosis.stall_context import Pause, StallContext
 from tierlab.diagnosis.stalls import Stall
 
 ARRIVAL_BIN_NS = 150_000_000
 
 
-class Stage:
-    """A run, ready to set scenes from."""
+class RunContext:
+    """What a run's stalls are judged by."""
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
@@ -41,20 +41,20 @@ class Stage:
         part = self._parts.get(server)
         return server if part is None else part.tier
 
-    def scenes(self, stall: Stall, *, anywhere: bool) -> list[Scene]:
-        """Return the stalled server's scene; with ``anywhere`` that of every server.
+    def contexts(self, stall: Stall, *, anywhere: bool) -> list[StallContext]:
+        """Return the stalled server's context; with ``anywhere`` that of every server.
 
-        A wait of the users for the first server is that server's scene.
+        A wait of the users for the first server is the first server's.
         """
         if anywhere:
-            return [self._scene(stall, name) for name in self.servers]
+            return [self._context(stall, name) for name in self.servers]
         subject = self.servers[0] if stall.server == USERS else stall.server
-        return [self._scene(stall, subject)] if subject in self._parts else []
+        return [self._context(stall, subject)] if subject in self._parts else []
 
-    def _scene(self, stall: Stall, subject: str) -> Scene:
+    def _context(self, stall: Stall, subject: str) -> StallContext:
         part = self._parts[subject]
         has = self._observed.run.has("visits")
-        return Scene(
+        return StallContext(
             subject=subject,
             kind=part.server,
             window=stall.core,

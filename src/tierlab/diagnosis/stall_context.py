@@ -20,7 +20,7 @@ class Pause:
 
 
 @dataclass(frozen=True)
-class Scene:
+class StallContext:
     """One server, suspected for one window.
 
     ``servers`` are all, from the users on; ``kind`` is the suspected one's software. ``toward`` is
