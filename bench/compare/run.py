@@ -30,10 +30,10 @@ import numpy as np
 from scipy.stats import shapiro
 
 from tierlab.analysis.blocks import Blocks, blocks
+from tierlab.analysis.bootstrap import as_measured
 from tierlab.analysis.compare import SURE, Difference, compare
 from tierlab.analysis.compare_measures import BY_PAGE, PER_DRIVER, measures
 from tierlab.analysis.observed import observe
-from tierlab.analysis.redrawn import as_they_were
 from tierlab.tables.manifest import NAME
 from tierlab.tables.run import Run
 
@@ -126,7 +126,7 @@ def cut(run: Run, slower: float = 0.0) -> Blocks:
 
 def show_differing(made: Sequence[Blocks]) -> None:
     """Print each measure's standard deviation over the trials, and whether it is normal."""
-    drawn = as_they_were(made)
+    drawn = as_measured(made)
     print("standard deviation between trials (Shapiro and Wilk's p that it is normal):")
     for each in measures([trial.trial for trial in drawn]):
         figures = np.array([each.figure(trial)[0] for trial in drawn])

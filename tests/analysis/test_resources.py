@@ -4,7 +4,7 @@ import pytest
 from tierlab.analysis.cpu_use import agents_use, cpu_use
 from tierlab.analysis.driver import cpu_by_block, driver, lag_over_time
 from tierlab.analysis.episodes import episodes
-from tierlab.analysis.happenings import happenings
+from tierlab.analysis.event_counts import event_counts
 from tierlab.analysis.metrics import METRICS, metric
 from tierlab.analysis.observation import observation_cost
 from tierlab.analysis.resources import resources, timelines
@@ -206,7 +206,7 @@ def test_events_are_counted_and_joined(tiny):
     observed = tiny({"events": rows})
     counted = {
         each.kind: (each.count, each.longest_s)
-        for each in happenings(observed.db, observed.measured)
+        for each in event_counts(observed.db, observed.measured)
     }
     assert counted == {"syn_retransmission": (3, 0.0), "late_tick": (1, 0.007)}
     joined = [

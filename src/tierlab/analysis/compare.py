@@ -19,12 +19,12 @@ from typing import Literal
 import numpy as np
 
 from tierlab.analysis.blocks import Blocks
+from tierlab.analysis.bootstrap import Resampled, as_measured, resampled, stretches
 from tierlab.analysis.compare_measures import Measure, Verdict, measures
 from tierlab.analysis.holm import holm
 from tierlab.analysis.query import Floats
-from tierlab.analysis.redrawn import Redrawn, as_they_were, redrawn, stretches
 from tierlab.analysis.result import Result
-from tierlab.analysis.spread import Spread, of_draws, of_trials
+from tierlab.analysis.variance import EstimatedVariance, of_draws, of_trials
 
 LEAST = 0.05
 SURE = 0.05
@@ -65,12 +65,12 @@ class Difference(Result):
 class _Repeated:
     """How a single trial's figure varies (None: not known), and how many are in each group."""
 
-    of_one: Spread | None
+    of_one: EstimatedVariance | None
     first: int
     second: int
 
     @property
-    def of_difference(self) -> Spread | None:
+    def of_difference(self) -> EstimatedVariance | None:
         return self.of_one and self.of_one * (1 / self.first + 1 / self.second)
 
     def enough(self, reach: float) -> int | None:
@@ -80,7 +80,10 @@ class _Repeated:
         for trials in range(1, MOST_REPETITIONS + 1):
             added = 2 * trials - self.first - self.second
             freedom = max(1.0, self.of_one.freedom + added)
-            if Spread(self.of_one.variance * 2 / trials, freedom).reach(INTERVAL) <= reach:
+            if (
+                EstimatedVariance(self.of_one.variance * 2 / trials, freedom).reach(INTERVAL)
+                <= reach
+            ):
                 return trials
         return None
 
@@ -95,15 +98,15 @@ class _Seen:
     first: float
     second: float
     shift: float
-    known: Spread | _Repeated | None
+    known: EstimatedVariance | _Repeated | None
 
     @property
-    def spread(self) -> Spread | None:
+    def variance(self) -> EstimatedVariance | None:
         return self.known.of_difference if isinstance(self.known, _Repeated) else self.known
 
     @property
     def p(self) -> float:
-        return 1.0 if self.spread is None else self.spread.p(self.shift)
+        return 1.0 if self.variance is None else self.variance.p(self.shift)
 
     def change(self, shift: float) -> float:
         """A shift as people read it."""
@@ -145,7 +148,7 @@ def _of_trials(
     beside: Sequence[Sequence[Blocks]],
     seed: int,
 ) -> Iterator[_Seen]:
-    one, other, *others = [as_they_were(group) for group in (first, second, *beside)]
+    one, other, *others = [as_measured(group) for group in (first, second, *beside)]
     for measure in measures([each.trial for each in (*one, *other)]):
         mine, its = _scaled(measure, one), _scaled(measure, other)
         alike = [_figures(measure, group) for group in others]
@@ -163,7 +166,7 @@ def _within(
     """
     trials = (*first, *second)
     cut = stretches(trials)
-    drawn = redrawn(trials, cut, seed)
+    drawn = resampled(trials, cut, seed)
     one, other = (_scaled(measure, group) for group in (drawn[: len(first)], drawn[len(first) :]))
     found = of_draws((other.mean(axis=0) - one.mean(axis=0))[1:], cut.count)
     return 0.0 if found is None else found.variance / (1 / len(first) + 1 / len(second))
@@ -173,27 +176,27 @@ def _of_stretches(first: Blocks, second: Blocks, seed: int) -> Iterator[_Seen]:
     """They are of different times, so each is drawn by itself."""
     cuts = [stretches([each]) for each in (first, second)]
     sides = [
-        redrawn([each], cut, seed + n)[0]
+        resampled([each], cut, seed + n)[0]
         for n, (each, cut) in enumerate(zip((first, second), cuts, strict=True))
     ]
     for measure in measures((first, second)):
         one, other = (_scaled(measure, [side]) for side in sides)
-        spreads = [
+        variances = [
             of_draws(each[0, 1:], cut.count) for each, cut in zip((one, other), cuts, strict=True)
         ]
-        both = spreads[0] + spreads[1] if spreads[0] and spreads[1] else None
+        both = variances[0] + variances[1] if variances[0] and variances[1] else None
         yield _seen(measure, one, other, both)
 
 
 def _seen(
-    measure: Measure, first: Floats, second: Floats, known: Spread | _Repeated | None
+    measure: Measure, first: Floats, second: Floats, known: EstimatedVariance | _Repeated | None
 ) -> _Seen:
     middle, other_middle = (float(each[:, 0].mean()) for each in (first, second))
     plain = (middle, other_middle) if measure.least is not None else np.exp([middle, other_middle])
     return _Seen(measure, float(plain[0]), float(plain[1]), other_middle - middle, known)
 
 
-def _figures(measure: Measure, group: Sequence[Redrawn]) -> Floats:
+def _figures(measure: Measure, group: Sequence[Resampled]) -> Floats:
     """A measure of trials beside; none where one of them did not measure it."""
     try:
         found: Floats = _scaled(measure, group)[:, 0]
@@ -202,7 +205,7 @@ def _figures(measure: Measure, group: Sequence[Redrawn]) -> Floats:
     return found[np.isfinite(found)]
 
 
-def _scaled(measure: Measure, group: Sequence[Redrawn]) -> Floats:
+def _scaled(measure: Measure, group: Sequence[Resampled]) -> Floats:
     """Figures on the scale on which they are subtracted: shape (trials, 1 + draws)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         figures = np.array([measure.figure(trial) for trial in group])
@@ -212,8 +215,8 @@ def _scaled(measure: Measure, group: Sequence[Redrawn]) -> Floats:
 def _worded(seen: _Seen, p: float, least: float) -> Difference:
     change = seen.change(seen.shift)
     low = high = None
-    if seen.spread is not None:
-        reach = seen.spread.reach(INTERVAL)
+    if seen.variance is not None:
+        reach = seen.variance.reach(INTERVAL)
         low, high = seen.change(seen.shift - reach), seen.change(seen.shift + reach)
     smallest = least if seen.measure.least is None else seen.measure.least
     return Difference(
@@ -225,7 +228,7 @@ def _worded(seen: _Seen, p: float, least: float) -> Difference:
         low=low,
         high=high,
         absolute=seen.measure.least is not None,
-        freedom=None if seen.spread is None else seen.spread.freedom,
+        freedom=None if seen.variance is None else seen.variance.freedom,
         repetitions=_enough(seen, smallest),
         p=p,
         verdict=_verdict(seen, p, smallest),
@@ -233,7 +236,7 @@ def _worded(seen: _Seen, p: float, least: float) -> Difference:
 
 
 def _verdict(seen: _Seen, p: float, smallest: float) -> Words:
-    if seen.spread is None:
+    if seen.variance is None:
         return "not known"
     change, more = seen.change(seen.shift), seen.measure.more
     if p >= SURE or abs(change) < smallest:

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from tierlab.analysis.blocks import BINS, Blocks
+from tierlab.analysis.bootstrap import Resampled
 from tierlab.analysis.query import Floats
-from tierlab.analysis.redrawn import Redrawn
 
 BY_PAGE = "response time, by page"
 PER_DRIVER = "response time, by page, per driver CPU"
@@ -38,7 +38,7 @@ class Measure:
     unit: str
     more: Verdict
     """What it is when the second group has more of it."""
-    figure: Callable[[Redrawn], Floats]
+    figure: Callable[[Resampled], Floats]
     weight: float
     """Share of the risk of a false claim that is for it."""
     least: float | None = None
@@ -107,34 +107,34 @@ def _faults(server: str, weight: float) -> Measure:
     )
 
 
-def _mean(trial: Redrawn) -> Floats:
+def _mean(trial: Resampled) -> Floats:
     return _each(trial, lambda b: b.time_s)
 
 
-def _p99(trial: Redrawn) -> Floats:
+def _p99(trial: Resampled) -> Floats:
     return trial.quantile_s(0.99, _all_times)
 
 
-def _throughput(trial: Redrawn) -> Floats:
+def _throughput(trial: Resampled) -> Floats:
     return _rate(trial, lambda b: b.done)
 
 
-def _failed(trial: Redrawn) -> Floats:
+def _failed(trial: Resampled) -> Floats:
     failed = trial.total(lambda b: b.failed)
     return failed / (failed + trial.total(lambda b: b.done))
 
 
-def _rate(trial: Redrawn, of: Of) -> Floats:
+def _rate(trial: Resampled, of: Of) -> Floats:
     """Something a second."""
     return trial.total(of) / trial.total(lambda b: np.full(b.done.size, b.seconds))
 
 
-def _each(trial: Redrawn, of: Of) -> Floats:
+def _each(trial: Resampled, of: Of) -> Floats:
     """Something for each request that ended well."""
     return trial.total(of) / trial.total(lambda b: b.done)
 
 
-def _driver(trial: Redrawn) -> Floats:
+def _driver(trial: Resampled) -> Floats:
     """CPU time of the driver for a request of any end; NaN where it was not recorded."""
     spent = trial.total(
         lambda b: np.full(b.done.size, np.nan) if b.driver_s is None else b.driver_s
@@ -151,7 +151,7 @@ def _times(page: str) -> Of:
     return lambda b: b.times[page]
 
 
-def _by_page(trial: Redrawn, pages: Mapping[str, float]) -> Floats:
+def _by_page(trial: Resampled, pages: Mapping[str, float]) -> Floats:
     """The geometric mean of the interactions' medians, weighted alike in all trials: which pages
     happened to be asked for is no difference.
     """

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tierlab.analysis.happenings import INCIDENT
+from tierlab.analysis.event_counts import INCIDENT
 from tierlab.analysis.query import IN_SPAN, Connection, bounds, columns
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span

@@ -5,8 +5,8 @@ from tierlab.analysis.caveats import caveats
 from tierlab.analysis.changes import Change, changes
 from tierlab.analysis.cpu_use import CpuUse, agents_use, cpu_use
 from tierlab.analysis.driver import Driver, driver, recorded_cpu_share
+from tierlab.analysis.event_counts import EventCount, event_counts
 from tierlab.analysis.facts import Facts, facts
-from tierlab.analysis.happenings import Happening, happenings
 from tierlab.analysis.histogram import Bucket, histogram
 from tierlab.analysis.layers import Layers, layers
 from tierlab.analysis.little import (
@@ -50,7 +50,7 @@ class Summary(Result):
     busiest: list[Resource]
     cpu: CpuUse | None
     layers: Layers | None
-    happenings: list[Happening]
+    events: list[EventCount]
     changes: list[Change]
     checks: list[LawCheck]
     driver: Driver | None
@@ -98,7 +98,7 @@ def summarise(observed: Observed) -> Summary:
         busiest=busiest(found),
         cpu=use,
         layers=layers(db, span, found, emulated or cores(found)),
-        happenings=happenings(db, span),
+        events=event_counts(db, span),
         changes=changes(db, span),
         checks=[
             *queue_checks(visits),
@@ -162,7 +162,7 @@ def _nothing(run: Run) -> Summary:
         busiest=[],
         cpu=None,
         layers=None,
-        happenings=[],
+        events=[],
         changes=[],
         checks=[],
         driver=None,

@@ -34,7 +34,7 @@ class Stretches:
         return np.round(np.arange(self.count) * self.seconds / trial.seconds).astype(np.int64)
 
 
-class Redrawn:
+class Resampled:
     """Figures of one trial; each has the shape (1 + draws), the first as it was."""
 
     def __init__(self, trial: Blocks, cut: Stretches, drawn: Floats) -> None:
@@ -78,17 +78,17 @@ def stretches(trials: Sequence[Blocks]) -> Stretches:
     return Stretches(blocks // each, each * width_s)
 
 
-def as_they_were(trials: Sequence[Blocks]) -> list[Redrawn]:
+def as_measured(trials: Sequence[Blocks]) -> list[Resampled]:
     """The figures of trials without any draws."""
     return [
-        Redrawn(each.summed(), Stretches(1, each.seconds_in_all), np.zeros((0, 1)))
+        Resampled(each.summed(), Stretches(1, each.seconds_in_all), np.zeros((0, 1)))
         for each in trials
     ]
 
 
-def redrawn(trials: Sequence[Blocks], cut: Stretches, seed: int) -> list[Redrawn]:
+def resampled(trials: Sequence[Blocks], cut: Stretches, seed: int) -> list[Resampled]:
     """Draw trials again, each in the same stretches; same seed, same draws."""
     random = np.random.default_rng(seed)
     even = np.full(cut.count, 1 / cut.count)
     drawn = random.multinomial(cut.count, even, DRAWS).astype(np.float64)
-    return [Redrawn(each, cut, drawn) for each in trials]
+    return [Resampled(each, cut, drawn) for each in trials]

@@ -1,7 +1,7 @@
 """How well is a figure known? Its variance and the degrees of freedom behind it.
 
-Two spreads are added, and their freedom found, as in B. L. Welch, "The generalization of Student's
-problem when several different population variances are involved", Biometrika 34 (1947).
+Two are added, and their freedom found, as in B. L. Welch, "The generalization of Student's problem
+when several different population variances are involved", Biometrika 34 (1947).
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ FINITE = 0.99
 
 
 @dataclass(frozen=True)
-class Spread:
+class EstimatedVariance:
     """The variance of a figure, known with so many degrees of freedom."""
 
     variance: float
     freedom: float
 
-    def __add__(self, other: Spread) -> Spread:
+    def __add__(self, other: EstimatedVariance) -> EstimatedVariance:
         """That of the sum, or the difference, of two independent figures."""
         variance = self.variance + other.variance
         squares = self.variance**2 / self.freedom + other.variance**2 / other.freedom
         freedom = variance**2 / squares if squares else self.freedom + other.freedom
-        return Spread(variance, freedom)
+        return EstimatedVariance(variance, freedom)
 
-    def __mul__(self, factor: float) -> Spread:
+    def __mul__(self, factor: float) -> EstimatedVariance:
         """The same with so many times the variance."""
-        return Spread(self.variance * factor, self.freedom)
+        return EstimatedVariance(self.variance * factor, self.freedom)
 
-    def at_least(self, variance: float) -> Spread:
+    def at_least(self, variance: float) -> EstimatedVariance:
         """The same, but of no less variance."""
-        return Spread(max(self.variance, variance), self.freedom)
+        return EstimatedVariance(max(self.variance, variance), self.freedom)
 
     def reach(self, chance: float) -> float:
         """How far off the figure is at most, but for this chance."""
@@ -51,17 +51,17 @@ class Spread:
         return float(2 * stdtr(self.freedom, -abs(shift) / self.variance**0.5))
 
 
-def of_draws(drawn: Floats, units: int) -> Spread | None:
-    """The spread over draws of so many units, which vary too little when there are few of them;
+def of_draws(drawn: Floats, units: int) -> EstimatedVariance | None:
+    """The variance over draws of so many units, which vary too little when there are few of them;
     None where too many draws have no figure.
     """
     finite = drawn[np.isfinite(drawn)]
     if finite.size < FINITE * drawn.size or units < 2:
         return None
-    return Spread(float(np.var(finite)) * units / (units - 1), units - 1)
+    return EstimatedVariance(float(np.var(finite)) * units / (units - 1), units - 1)
 
 
-def of_trials(groups: Sequence[Floats]) -> Spread | None:
+def of_trials(groups: Sequence[Floats]) -> EstimatedVariance | None:
     """How a trial's figure differs from another's in its group, over all groups; None where each
     has a single trial.
     """
@@ -69,4 +69,4 @@ def of_trials(groups: Sequence[Floats]) -> Spread | None:
     if not freedom:
         return None
     squares = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups if each.size)
-    return Spread(squares / freedom, freedom)
+    return EstimatedVariance(squares / freedom, freedom)

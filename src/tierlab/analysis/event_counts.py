@@ -8,7 +8,7 @@ INCIDENT = "kind NOT IN ('phase', 'driver_lag', 'change')"
 """An event that is not a record kept anyway: phases, changes, the driver's figures each second."""
 
 
-class Happening(Result):
+class EventCount(Result):
     """Events of one kind at one subject in the span. ``longest_s`` is the longest of them."""
 
     kind: str
@@ -17,7 +17,7 @@ class Happening(Result):
     longest_s: float
 
 
-def happenings(db: Connection, span: Span) -> list[Happening]:
+def event_counts(db: Connection, span: Span) -> list[EventCount]:
     """Count the events that began in the span by kind and subject; phases and the driver's
     own records are not among them."""
     found = rows(
@@ -27,4 +27,4 @@ def happenings(db: Connection, span: Span) -> list[Happening]:
             GROUP BY ALL ORDER BY count DESC, kind, subject""",
         bounds(span),
     )
-    return [Happening(**each) for each in found]
+    return [EventCount(**each) for each in found]
