@@ -19,17 +19,17 @@ SMOOTH_NS = 5_000_000_000
 LEVELS = 8
 _FEWEST = 40
 _QUARTILE = 0.6745
-"""The upper quartile of a standard normal distribution, which makes a spread of a quartile."""
+"""The upper quartile of a standard normal distribution, which makes a deviation of a quartile."""
 
 
 @dataclass(frozen=True)
 class Normal:
-    """One value a window: the usual queue length ``level``, its ``spread`` (a robust standard
+    """One value a window: the usual queue length ``level``, its ``deviation`` (a robust standard
     deviation) and the usual ``rate`` of departures a second, at the window's load.
     """
 
     level: Floats
-    spread: Floats
+    deviation: Floats
     rate: Floats
 
 
@@ -49,17 +49,17 @@ def normal_queue(queue: Floats, arrivals: Ints, width_ns: int) -> Normal:
     edges = np.unique(np.quantile(load, np.linspace(0, 1, levels + 1)[1:-1]))
     bucket = np.searchsorted(edges, load, side="right")
     count = edges.size + 1
-    level, spread = np.full(count, np.inf), np.full(count, np.inf)
+    level, deviation = np.full(count, np.inf), np.full(count, np.inf)
     for each in range(count):
         mine = queue[bucket == each]
         if mine.size >= min(_FEWEST, queue.size // 2):
             half, upper = np.quantile(mine, [0.5, 0.75])
-            level[each], spread[each] = half, (upper - half) / _QUARTILE
+            level[each], deviation[each] = half, (upper - half) / _QUARTILE
     if not np.isfinite(level).any():
         half, upper = np.quantile(queue, [0.5, 0.75])
-        level[:], spread[:] = half, (upper - half) / _QUARTILE
+        level[:], deviation[:] = half, (upper - half) / _QUARTILE
     level = np.minimum.accumulate(level[::-1])[::-1]
-    spread = np.minimum.accumulate(spread[::-1])[::-1]
+    deviation = np.minimum.accumulate(deviation[::-1])[::-1]
     last = int(np.flatnonzero(np.isfinite(level))[-1])
-    level[last:], spread[last:] = level[last], spread[last]
-    return Normal(level[bucket], spread[bucket], load)
+    level[last:], deviation[last:] = level[last], deviation[last]
+    return Normal(level[bucket], deviation[bucket], load)

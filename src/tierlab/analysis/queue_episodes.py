@@ -19,7 +19,7 @@ from tierlab.analysis.query import Bools, Floats, Ints
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import WINDOW_NS, Span
 
-SPREADS = 8.0
+DEVIATIONS = 8.0
 """How many robust standard deviations above normal a window is abnormal. A queue's tail is an
 exponential, not a normal one: 1 of 4,000 windows of M/M/1 is so high by chance."""
 
@@ -91,7 +91,7 @@ def _episodes(
     normal = normal_queue(queue, progress.arrivals(edge_ns), width_ns)
     gaps = busy_gaps(progress)
     seen = _Seen(progress, gaps, edge_ns, queue, normal)
-    margin = np.maximum(LEAST, SPREADS * normal.spread)
+    margin = np.maximum(LEAST, DEVIATIONS * normal.deviation)
     tall = queue > normal.level + margin
     high = tall | _still(gaps, longest_usual(progress, gaps), edge_ns)
     raised = high | (queue > normal.level + margin / 2)
@@ -149,10 +149,10 @@ class _Stretch:
 def _episode(server: str, seen: _Seen, stretch: _Stretch) -> QueueEpisode:
     progress, gaps, normal, edge_ns = seen.progress, seen.gaps, seen.normal, seen.edge_ns
     first, until = stretch.first, stretch.last
-    level, spread, rate = (
-        float(each[first]) for each in (normal.level, normal.spread, normal.rate)
+    level, deviation, rate = (
+        float(each[first]) for each in (normal.level, normal.deviation, normal.rate)
     )
-    floor = max(1, int(np.ceil(level + spread)))
+    floor = max(1, int(np.ceil(level + deviation)))
     start_ns, stop_ns = int(edge_ns[first]), int(edge_ns[until + 1])
     if not stretch.tall:
         length, start_ns = gaps.longest(start_ns, stop_ns)
@@ -185,7 +185,7 @@ def _episode(server: str, seen: _Seen, stretch: _Stretch) -> QueueEpisode:
         end_ns=int(edges[1]),
         peak=int(number[top]),
         normal=level,
-        height=_height(seen.queue[first : until + 1], level, spread),
+        height=_height(seen.queue[first : until + 1], level, deviation),
         departures=int(progress.departures(edges)[0]),
         expected=rate * seconds,
         still_ns=still_ns,
@@ -194,11 +194,11 @@ def _episode(server: str, seen: _Seen, stretch: _Stretch) -> QueueEpisode:
     )
 
 
-def _height(queue: Floats, level: float, spread: float) -> float:
-    """Return the highest window above normal in spreads; a spread is at least that of a Poisson
-    number, which visits that do not wait for each other have.
+def _height(queue: Floats, level: float, deviation: float) -> float:
+    """Return the highest window above normal in deviations; one is at least that of a Poisson number,
+    which visits that do not wait for each other have.
     """
-    return float((queue.max() - level) / max(spread, np.sqrt(max(level, 0.25))))
+    return float((queue.max() - level) / max(deviation, np.sqrt(max(level, 0.25))))
 
 
 def _left_calm(t_ns: Ints, calm: Bools) -> tuple[int, int]:

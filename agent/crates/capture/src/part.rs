@@ -39,19 +39,19 @@ pub(crate) struct Shard {
 
 impl Shard {
     /// Dissects its frames of a part.
-    pub(crate) fn dissect(&mut self, part: &Part, saying: &mut Recording) {
+    pub(crate) fn dissect(&mut self, part: &Part, recording: &mut Recording) {
         for &place in &part.shares[self.number] {
             let number = part.first + i64::from(place);
             let (at_ns, link, bytes) = part.chunk.frame(place as usize);
-            saying.frame = number;
+            recording.frame = number;
             self.dissector.number_next(number);
-            self.dissector.frame_at(at_ns, link, bytes, saying);
+            self.dissector.frame_at(at_ns, link, bytes, recording);
         }
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, saying: &mut Recording) {
-        saying.frame = i64::MAX - 1;
-        self.dissector.finish(saying);
+    pub(crate) fn finish(&mut self, recording: &mut Recording) {
+        recording.frame = i64::MAX - 1;
+        self.dissector.finish(recording);
     }
 }

@@ -63,7 +63,7 @@ struct State<'a> {
     /// So many parts may be read and not told.
     most_parts: usize,
     spare_parts: Vec<Part>,
-    spare_sayings: Vec<Recording>,
+    spare_recordings: Vec<Recording>,
     with_messages: bool,
     summary: Summary,
     /// The last part is read, or one could not be.
@@ -86,7 +86,7 @@ struct Pending {
 
 enum Job<'a> {
     Read { frames: Frames, part: Part, goes_on: Result<bool>, first: u64, shards: usize },
-    Dissect { shard: Shard, part: Arc<Part>, saying: Recording },
+    Dissect { shard: Shard, part: Arc<Part>, recording: Recording },
     Tell { tables: &'a mut Tables, told: Pending },
 }
 
@@ -130,7 +130,7 @@ impl Job<'_> {
             Self::Read { frames, part, goes_on, first, shards } => {
                 *goes_on = part.read(frames, *shards, *first);
             }
-            Self::Dissect { shard, part, saying } => shard.dissect(part, saying),
+            Self::Dissect { shard, part, recording } => shard.dissect(part, recording),
             Self::Tell { tables, told } => tell(&mut told.said, i64::MAX, *tables),
         }
     }
@@ -147,7 +147,7 @@ impl<'a> State<'a> {
             told: 0,
             most_parts,
             spare_parts: Vec::new(),
-            spare_sayings: Vec::new(),
+            spare_recordings: Vec::new(),
             summary: Summary::default(),
             ended: false,
             failed: None,
@@ -189,9 +189,9 @@ impl<'a> State<'a> {
         let ready = self.shards.iter_mut().filter(|it| it.shard.is_some() && it.next < read);
         let place = ready.min_by_key(|it| it.next)?;
         let part = Arc::clone(&self.parts[place.next - self.told].part);
-        let saying = self.spare_sayings.pop();
-        let saying = saying.unwrap_or_else(|| Recording::new(self.with_messages));
-        Some(Job::Dissect { shard: place.shard.take()?, part, saying })
+        let recording = self.spare_recordings.pop();
+        let recording = recording.unwrap_or_else(|| Recording::new(self.with_messages));
+        Some(Job::Dissect { shard: place.shard.take()?, part, recording })
     }
 
     /// Takes back what a job was given, and what came of it.
@@ -207,19 +207,19 @@ impl<'a> State<'a> {
                 let (part, left) = (Arc::new(part), self.shards.len());
                 self.parts.push_back(Pending { part, said: Vec::with_capacity(left), left });
             }
-            Job::Dissect { shard, part, saying } => {
+            Job::Dissect { shard, part, recording } => {
                 drop(part);
                 let place = &mut self.shards[shard.number];
                 let pending = &mut self.parts[place.next - self.told];
                 place.next += 1;
                 place.shard = Some(shard);
-                pending.said.push(saying);
+                pending.said.push(recording);
                 pending.left -= 1;
             }
             Job::Tell { tables, told } => {
                 self.tables = Some(tables);
                 self.spare_parts.extend(Arc::into_inner(told.part));
-                self.spare_sayings.extend(told.said.into_iter().map(Recording::cleared));
+                self.spare_recordings.extend(told.said.into_iter().map(Recording::cleared));
             }
         }
     }
@@ -234,9 +234,9 @@ impl<'a> State<'a> {
         for mut shard in self.shards.into_iter().filter_map(|it| it.shard) {
             summary.connections += shard.dissector.open_connections() as u64;
             summary.crowded_out += shard.dissector.crowded_out();
-            let mut saying = Recording::new(self.with_messages);
-            shard.finish(&mut saying);
-            said.push(saying);
+            let mut recording = Recording::new(self.with_messages);
+            shard.finish(&mut recording);
+            said.push(recording);
         }
         if let Some(tables) = self.tables {
             tell(&mut said, i64::MAX, tables);

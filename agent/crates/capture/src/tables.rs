@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-use tierlab_dissect::{Clue, Event, Happening, Message, Pairing, Server, Sink, Visit};
+use tierlab_dissect::{Clue, Event, EventKind, Message, Pairing, Server, Sink, Visit};
 use tierlab_record::priority::Role;
 use tierlab_record::tables::{EventRow, Events, RawVisitRow, RawVisits};
 use tierlab_record::{Lines, Rows, WhenFull, Writer};
@@ -105,18 +105,18 @@ impl Sink for Tables {
 
     fn event(&mut self, event: &Event) {
         let (kind, mut detail) = match event.what {
-            Happening::SynRetransmission { first_ns, attempt } => (
+            EventKind::SynRetransmission { first_ns, attempt } => (
                 "syn_retransmission",
                 json!({ "since_first_ns": event.at_ns - first_ns, "attempt": attempt }),
             ),
-            Happening::Retransmission { from, bytes } => {
+            EventKind::Retransmission { from, bytes } => {
                 ("retransmission", json!({ "from": from.name(), "bytes": bytes }))
             }
-            Happening::Gap { from, bytes } => {
+            EventKind::Gap { from, bytes } => {
                 ("gap", json!({ "from": from.name(), "bytes": bytes }))
             }
-            Happening::Forgotten => ("forgotten", json!({})),
-            Happening::Opaque { reason } => ("opaque", json!({ "reason": reason })),
+            EventKind::Forgotten => ("forgotten", json!({})),
+            EventKind::Opaque { reason } => ("opaque", json!({ "reason": reason })),
         };
         detail["client"] = json!(event.client.ip());
         detail["port"] = json!(event.client.port());

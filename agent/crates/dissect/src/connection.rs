@@ -6,7 +6,7 @@ use crate::frame::Segment;
 use crate::memory::of_box;
 use crate::pairing::Clue;
 use crate::parser::{Gap, Parser, parser};
-use crate::sink::{Happening, Side};
+use crate::sink::{EventKind, Side};
 use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
 
 /// Bytes that fill a hole later than this were sent again; sooner, they only took another way.
@@ -20,9 +20,9 @@ const WAITING_PART: usize = 32;
 pub(crate) struct Connection {
     pub place: Place,
     /// The number of the last frame.
-    pub heard: i64,
+    pub last_seen: i64,
     /// Its time.
-    pub heard_ns: i64,
+    pub last_seen_ns: i64,
     /// It was seen to be opened.
     from_start: bool,
     /// When the client's first SYN was sent, and how often it came again.
@@ -59,8 +59,8 @@ impl Connection {
         cx.shared.memory.changed(0, held_bytes);
         Self {
             place,
-            heard: 0,
-            heard_ns: 0,
+            last_seen: 0,
+            last_seen_ns: 0,
             from_start: first.syn,
             syn_ns: 0,
             syns_again: 0,
@@ -114,7 +114,7 @@ impl Connection {
         segment: &Segment<'_>,
         cx: &mut Context<'_>,
     ) -> bool {
-        self.heard_ns = at_ns;
+        self.last_seen_ns = at_ns;
         if segment.syn {
             self.synchronise(from, at_ns, segment, cx);
         }
@@ -178,7 +178,7 @@ impl Connection {
             (Side::Client, true) => {
                 self.syns_again += 1;
                 let (first_ns, attempt) = (self.syn_ns, self.syns_again);
-                cx.event(at_ns, Happening::SynRetransmission { first_ns, attempt });
+                cx.event(at_ns, EventKind::SynRetransmission { first_ns, attempt });
             }
             (Side::Server, _) => {}
         }
@@ -214,7 +214,7 @@ impl Connection {
             }
             _ => return,
         };
-        cx.event(at_ns, Happening::Retransmission { from, bytes: u64::from(bytes) });
+        cx.event(at_ns, EventKind::Retransmission { from, bytes: u64::from(bytes) });
     }
 
     fn end(&mut self, from: Side, cx: &mut Context<'_>) {
@@ -245,7 +245,7 @@ impl Reading<'_> {
             }
             Piece::Lost { at_ns, bytes } => {
                 let known = if bytes < 1 << 31 { u64::from(bytes) } else { 0 };
-                cx.event(at_ns, Happening::Gap { from, bytes: known });
+                cx.event(at_ns, EventKind::Gap { from, bytes: known });
                 parser.lost(from, Gap { at_ns: None, bytes: u64::from(bytes), ends: false }, cx);
             }
         }

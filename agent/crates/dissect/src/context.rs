@@ -4,7 +4,7 @@ use crate::exchange::Exchange;
 use crate::label::Labels;
 use crate::memory::Memory;
 use crate::pairing::Clue;
-use crate::sink::{Event, Happening, Message, Peer, Side, Sink, Visit};
+use crate::sink::{Event, EventKind, Message, Peer, Side, Sink, Visit};
 use crate::sql::Recents;
 use crate::{Salt, Server};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Context<'_> {
     }
 
     /// Something happened.
-    pub(crate) fn event(&mut self, at_ns: i64, what: Happening) {
+    pub(crate) fn event(&mut self, at_ns: i64, what: EventKind) {
         self.sink.event(&Event {
             at_ns,
             server: self.place.server,

@@ -7,7 +7,7 @@ use crate::context::{Context, Place, Shared};
 use crate::frame::Segment;
 use crate::memory::{MEMORY_BYTES, Memory, of_map};
 use crate::order::{Entry, Order};
-use crate::sink::{Happening, Peer, Side, Sink};
+use crate::sink::{EventKind, Peer, Side, Sink};
 use crate::{LinkType, Salt, Server};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
@@ -139,9 +139,9 @@ impl Dissector {
         let cx = &mut Context { place, shared: &mut self.shared, sink };
         self.flows.insert(flow, Box::new(Connection::new(place, first, cx)));
         let flows = &self.flows;
-        self.silent.tidy(flows.len(), |entry| heard(flows, entry, false));
-        self.spoken.tidy(flows.len(), |entry| heard(flows, entry, true));
-        self.silent.add(Entry { heard: self.number, connection: place.connection, key: flow });
+        self.silent.tidy(flows.len(), |entry| last_seen(flows, entry, false));
+        self.spoken.tidy(flows.len(), |entry| last_seen(flows, entry, true));
+        self.silent.add(Entry { last_seen: self.number, connection: place.connection, key: flow });
         self.make_room(sink);
     }
 
@@ -159,14 +159,14 @@ impl Dissector {
             return false;
         };
         let (had_spoken, held) = (connection.has_spoken(), connection.held_bytes());
-        connection.heard = self.number;
+        connection.last_seen = self.number;
         let place = connection.place;
         let cx = &mut Context { place, shared: &mut self.shared, sink };
         let goes_on = connection.segment(from, at_ns, segment, cx);
         let grew = connection.held_bytes() > held;
         if connection.has_spoken() && !had_spoken {
-            let (heard, connection) = (self.number, place.connection);
-            self.spoken.add(Entry { heard, connection, key: flow });
+            let (last_seen, connection) = (self.number, place.connection);
+            self.spoken.add(Entry { last_seen, connection, key: flow });
         }
         if !goes_on {
             self.close(flow, segment.rst.then_some(from), sink);
@@ -191,8 +191,8 @@ impl Dissector {
             let flows = &self.flows;
             let oldest = self
                 .silent
-                .oldest(|entry| heard(flows, entry, false))
-                .or_else(|| self.spoken.oldest(|entry| heard(flows, entry, true)));
+                .oldest(|entry| last_seen(flows, entry, false))
+                .or_else(|| self.spoken.oldest(|entry| last_seen(flows, entry, true)));
             let Some(mut connection) = oldest.and_then(|flow| self.flows.remove(&flow)) else {
                 return;
             };
@@ -201,7 +201,7 @@ impl Dissector {
             let cx = &mut Context { place: connection.place, shared, sink };
             connection.finish(cx);
             if connection.has_spoken() {
-                cx.event(connection.heard_ns, Happening::Forgotten);
+                cx.event(connection.last_seen_ns, EventKind::Forgotten);
             }
         }
     }
@@ -212,15 +212,15 @@ impl Dissector {
     }
 }
 
-/// When the connection of an entry was heard last, if it is still there and has spoken, or not yet.
-fn heard(
+/// When the connection of an entry was seen last, if it is still there and has spoken, or not yet.
+fn last_seen(
     flows: &HashMap<Flow, Box<Connection>, RandomState>,
     entry: &Entry<Flow>,
     spoken: bool,
 ) -> Option<i64> {
     let connection = flows.get(&entry.key)?;
     let is_it = connection.place.connection == entry.connection;
-    (is_it && connection.has_spoken() == spoken).then_some(connection.heard)
+    (is_it && connection.has_spoken() == spoken).then_some(connection.last_seen)
 }
 
 /// True if a connection may begin with this segment. The last acknowledgments of one that is over

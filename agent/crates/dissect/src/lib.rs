@@ -50,4 +50,4 @@ pub use memory::MEMORY_BYTES;
 pub use pairing::{Clue, Pairing};
 pub use salt::Salt;
 pub use server::{Protocol, Server};
-pub use sink::{Event, Happening, Message, Side, Sink, Visit};
+pub use sink::{Event, EventKind, Message, Side, Sink, Visit};

@@ -85,12 +85,12 @@ pub struct Event {
     /// As in [`Visit::connection`].
     pub connection: i64,
     /// What.
-    pub what: Happening,
+    pub what: EventKind,
 }
 
 /// What can happen on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum EventKind {
     /// A connection request was sent again: the server did not take the earlier one.
     SynRetransmission {
         /// When the first was sent.

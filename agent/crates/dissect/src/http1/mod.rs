@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::exchange::Exchanges;
 use crate::memory::{of_box, of_vec};
 use crate::parser::{Gap, Parser};
-use crate::sink::{Happening, Side};
+use crate::sink::{EventKind, Side};
 use reader::Reader;
 
 /// What the reply's framing depends on (RFC 9112 section 6.3).
@@ -59,7 +59,7 @@ impl Http1 {
     fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
         self.opaque = true;
         self.exchanges.abandon(cx);
-        cx.event(at_ns, Happening::Opaque { reason });
+        cx.event(at_ns, EventKind::Opaque { reason });
     }
 }
 

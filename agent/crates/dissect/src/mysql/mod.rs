@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::exchange::Exchanges;
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
-use crate::sink::{Happening, Side};
+use crate::sink::{EventKind, Side};
 use command::Expected;
 use packets::Packets;
 use reply::Reply;
@@ -88,7 +88,7 @@ impl Mysql {
     fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
         self.phase = Phase::Opaque;
         self.exchanges.abandon(cx);
-        cx.event(at_ns, Happening::Opaque { reason });
+        cx.event(at_ns, EventKind::Opaque { reason });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{Conversation, Results, dissect, salt, server};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
-use tierlab_dissect::{Happening, Protocol, Server};
+use tierlab_dissect::{EventKind, Protocol, Server};
 
 fn web() -> Server {
     server("web.1", Protocol::Http1, 1, false)
@@ -122,7 +122,7 @@ fn after_an_upgrade_nothing_is_read() {
     let results = results(&it);
     assert_eq!(results.labels(), ["GET /ws"]);
     assert_eq!(results.visits[0].departure_ns, Some(end));
-    assert_eq!(results.happened(), [Happening::Opaque { reason: "upgrade" }]);
+    assert_eq!(results.happened(), [EventKind::Opaque { reason: "upgrade" }]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_loss_within_known_lengths_costs_nothing() {
     assert_eq!(results.visits.len(), 2);
     let visit = &results.visits[0];
     assert_eq!((visit.reply_start_ns, visit.departure_ns), (Some(start), Some(end)));
-    assert_eq!(results.happened(), [Happening::Gap { from: ServerSide, bytes: 4 }]);
+    assert_eq!(results.happened(), [EventKind::Gap { from: ServerSide, bytes: 4 }]);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn what_is_no_http1_is_said_to_be_something_else() {
         it.say(ServerSide, b"\x16\x03\x03\0\x7a");
         it.say(Client, GET);
         let results = results(&it);
-        assert_eq!(results.happened(), [Happening::Opaque { reason }]);
+        assert_eq!(results.happened(), [EventKind::Opaque { reason }]);
         assert_eq!((results.visits.len(), results.messages.len()), (0, 0));
     }
 }

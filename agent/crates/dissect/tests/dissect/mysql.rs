@@ -6,7 +6,7 @@ use crate::mysql_bytes::{
 };
 use crate::support::{Conversation, Frame, Results, dissect, salt, server};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
-use tierlab_dissect::{Happening, Protocol, Server};
+use tierlab_dissect::{EventKind, Protocol, Server};
 
 pub fn db() -> Server {
     server("db.1", Protocol::Mysql, 4, false)
@@ -172,7 +172,7 @@ fn what_is_encrypted_or_compressed_is_not_read() {
     tls.say(Client, &packet(1, &wish));
     tls.say(Client, b"\x16\x03\x01 and so on");
     let seen = results(&tls);
-    assert_eq!(seen.happened(), [Happening::Opaque { reason: "tls" }]);
+    assert_eq!(seen.happened(), [EventKind::Opaque { reason: "tls" }]);
     assert_eq!(seen.visits, []);
 
     let mut compressed = Conversation::open(&db(), 50_000, 0);
@@ -181,7 +181,7 @@ fn what_is_encrypted_or_compressed_is_not_read() {
     compressed.say(ServerSide, &packet(2, &ok(0, 2)));
     compressed.say(Client, &query("SELECT 1"));
     let seen = results(&compressed);
-    assert_eq!(seen.happened(), [Happening::Opaque { reason: "compression" }]);
+    assert_eq!(seen.happened(), [EventKind::Opaque { reason: "compression" }]);
     assert_eq!(seen.labels(), ["LOGIN"]);
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use std::collections::HashMap;
 use tierlab_dissect::Side::{self, Client, Server as ServerSide};
-use tierlab_dissect::{Happening, Protocol, Server};
+use tierlab_dissect::{EventKind, Protocol, Server};
 
 /// In each of three properties.
 const CONVERSATIONS: u32 = 4_000;
@@ -294,7 +294,7 @@ proptest! {
             prop_assert!(is_about(visit.departure_ns, truth.departure_ns), "{visit:?} {truth:?}");
             prop_assert_eq!(visit.bytes, truth.bytes);
         }
-        let gap = |it: &Happening| matches!(it, Happening::Gap { .. });
+        let gap = |it: &EventKind| matches!(it, EventKind::Gap { .. });
         prop_assert!(!results.happened().iter().any(gap), "{:?}", results.events);
     }
 

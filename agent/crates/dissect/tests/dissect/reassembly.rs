@@ -3,7 +3,7 @@
 
 use crate::support::{Conversation, Frame, Results, dissect, server};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
-use tierlab_dissect::{Happening, Protocol, Server};
+use tierlab_dissect::{EventKind, Protocol, Server};
 
 fn web() -> Server {
     server("web.1", Protocol::Http1, 1, false)
@@ -36,7 +36,7 @@ fn visit(page: &str, next: [u32; 2], now_ns: i64) -> Conversation {
     it
 }
 
-fn seen(frames: &[Frame]) -> (Vec<(String, bool)>, Vec<Happening>) {
+fn seen(frames: &[Frame]) -> (Vec<(String, bool)>, Vec<EventKind>) {
     let results: Results = dissect(&[web()], frames);
     let visits =
         results.visits.iter().map(|it| (it.label.clone(), it.departure_ns.is_some())).collect();
@@ -57,7 +57,7 @@ fn a_second_conversation_on_a_port_is_read_wherever_its_sequence_numbers_begin()
         frames.extend(visit("second", next, 1_000_000_000).frames);
         let (visits, events) = seen(&frames);
         assert_eq!(visits, whole(&["first", "second"]), "round {round}: {next:?}");
-        let gap = |it: &Happening| matches!(it, Happening::Gap { .. });
+        let gap = |it: &EventKind| matches!(it, EventKind::Gap { .. });
         assert!(events.iter().all(gap), "round {round}: {events:?}");
     }
 }
@@ -105,7 +105,7 @@ fn a_port_used_again_after_one_fin_was_captured_is_read() {
         frames.extend(visit("second", next, 1_000_000_000).frames);
         let (visits, events) = seen(&frames);
         assert_eq!(visits, whole(&["first", "second"]), "{apart} apart");
-        let again = |it: &Happening| matches!(it, Happening::Retransmission { .. });
+        let again = |it: &EventKind| matches!(it, EventKind::Retransmission { .. });
         assert!(!events.iter().any(again), "{events:?}");
     }
 }
@@ -153,7 +153,7 @@ fn a_jump_of_one_side_is_a_gap() {
         it.say(Client, &get("second"));
         it.say(ServerSide, OK);
         let bytes = if jump < 1 << 31 { u64::from(jump) } else { 0 };
-        let gap = Happening::Gap { from: Client, bytes };
+        let gap = EventKind::Gap { from: Client, bytes };
         assert_eq!(seen(&it.frames), (whole(&["first", "second"]), vec![gap]), "{jump}");
     }
 }

@@ -3,7 +3,7 @@
 use etherparse::PacketBuilder;
 use std::net::Ipv4Addr;
 use tierlab_dissect::{
-    Clue, Dissector, Event, Happening, LinkType, Message, Pairing, Protocol, Salt, Server, Side,
+    Clue, Dissector, Event, EventKind, LinkType, Message, Pairing, Protocol, Salt, Server, Side,
     Sink, Visit,
 };
 
@@ -163,7 +163,7 @@ pub struct Results {
     pub visits: Vec<Seen>,
     /// Who, what, how many bytes, first and last time.
     pub messages: Vec<(Side, &'static str, u64, i64, i64)>,
-    pub events: Vec<(i64, Happening)>,
+    pub events: Vec<(i64, EventKind)>,
 }
 
 impl Results {
@@ -186,7 +186,7 @@ impl Results {
         self.messages.iter().filter(|it| it.0 == from).map(|it| it.1).collect()
     }
 
-    pub fn happened(&self) -> Vec<Happening> {
+    pub fn happened(&self) -> Vec<EventKind> {
         self.events.iter().map(|it| it.1).collect()
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::{Conversation, Results, STEP_NS, dissect, server};
 use etherparse::PacketBuilder;
 use tierlab_dissect::Side::{Client, Server as ServerSide};
-use tierlab_dissect::{Happening, Protocol, Server};
+use tierlab_dissect::{EventKind, Protocol, Server};
 
 fn web() -> Server {
     server("web.1", Protocol::Http1, 1, false)
@@ -64,7 +64,7 @@ fn what_is_sent_twice_counts_once() {
     let results = results(&it);
     assert_eq!(results.visits[0].bytes.1, reply.len() as i64);
     assert_eq!(results.visits[0].departure_ns, Some(end));
-    let again = |bytes| Happening::Retransmission { from: ServerSide, bytes };
+    let again = |bytes| EventKind::Retransmission { from: ServerSide, bytes };
     assert_eq!(results.happened(), [again(30), again(10)]);
 }
 
@@ -83,7 +83,7 @@ fn a_hole_that_is_filled_late_was_sent_again() {
     let visit = &results.visits[0];
     // The reply was not there before its first bytes were.
     assert_eq!((visit.reply_start_ns, visit.departure_ns), (Some(end), Some(end)));
-    assert_eq!(results.happened(), [Happening::Retransmission { from: ServerSide, bytes: 30 }]);
+    assert_eq!(results.happened(), [EventKind::Retransmission { from: ServerSide, bytes: 30 }]);
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn a_connection_request_sent_again_is_an_event() {
         it.packet(Client, "S", &[]);
     }
     let results = results(&it);
-    let expected: Vec<Happening> =
-        [1, 2].map(|attempt| Happening::SynRetransmission { first_ns, attempt }).into();
+    let expected: Vec<EventKind> =
+        [1, 2].map(|attempt| EventKind::SynRetransmission { first_ns, attempt }).into();
     assert_eq!(results.happened(), expected);
     assert_eq!(results.events[1].0, first_ns + 2 * (1_000_000_000 + STEP_NS));
 }
@@ -194,7 +194,7 @@ fn without_acknowledgments_a_hole_is_given_up_in_the_end() {
     let (_, end) = it.say_in(ServerSide, 60_000, &vec![b'x'; 5_940_000]);
     let results = results(&it);
     assert_eq!(results.visits[0].departure_ns, Some(end));
-    assert_eq!(results.happened(), [Happening::Gap { from: ServerSide, bytes: 60_000 }]);
+    assert_eq!(results.happened(), [EventKind::Gap { from: ServerSide, bytes: 60_000 }]);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 use crate::infer::delay::Delays;
 use crate::infer::grammar::Grammar;
-use crate::infer::lesson::Lesson;
+use crate::infer::model::Model;
 use crate::infer::sample::Parent;
 use crate::infer::steps::{NEW, Pages, Step, chains};
 use crate::names::Name;
@@ -24,26 +24,26 @@ const MINUTE: f64 = 1e-9;
 const TINIEST: f64 = 1e-300;
 
 /// Learns from parents and from the connections' children, each connection in order.
-pub fn learn(parents: &[Parent], connections: &[Vec<&Visit>], topology: &Topology) -> Lesson {
+pub fn learn(parents: &[Parent], connections: &[Vec<&Visit>], topology: &Topology) -> Model {
     let pages = Pages::of(parents);
     let chains = chains(parents, connections, topology);
-    let mut lesson = blank(parents, &chains);
+    let mut model = blank(parents, &chains);
     for _round in 0..ROUNDS {
         let mut next = blank(parents, &chains);
-        let mut pass = Pass { pages: &pages, lesson: &lesson, tables: Tables::default() };
+        let mut pass = Pass { pages: &pages, model: &model, tables: Tables::default() };
         for chain in &chains {
             pass.chain(chain, &mut next);
         }
-        lesson = next;
+        model = next;
     }
-    lesson
+    model
 }
 
-fn blank(parents: &[Parent], chains: &[Vec<Step>]) -> Lesson {
+fn blank(parents: &[Parent], chains: &[Vec<Step>]) -> Model {
     let mut grammar = Grammar::default();
     parents.iter().for_each(|parent| grammar.see_parent(parent.page));
     chains.iter().flatten().for_each(|step| grammar.see_child(step.label));
-    Lesson { grammar, within: Delays::new(), between: Delays::new() }
+    Model { grammar, within: Delays::new(), between: Delays::new() }
 }
 
 /// The grammar's probabilities by page, for the labels met so far.
@@ -78,10 +78,10 @@ impl Tables {
     }
 }
 
-/// One pass over the sample: expectation under `lesson`, counted into the next one.
+/// One pass over the sample: expectation under `model`, counted into the next one.
 struct Pass<'a> {
     pages: &'a Pages,
-    lesson: &'a Lesson,
+    model: &'a Model,
     tables: Tables,
 }
 
@@ -96,8 +96,8 @@ struct Ways {
 }
 
 impl Pass<'_> {
-    fn chain(&mut self, chain: &[Step], next: &mut Lesson) {
-        self.tables.prepare(chain, self.pages, &self.lesson.grammar);
+    fn chain(&mut self, chain: &[Step], next: &mut Model) {
+        self.tables.prepare(chain, self.pages, &self.model.grammar);
         let ways: Vec<Ways> = (0..chain.len()).map(|at| self.ways(chain, at)).collect();
         let forward = forward(chain, &ways);
         let last = &chain[chain.len() - 1];
@@ -129,7 +129,7 @@ impl Pass<'_> {
         let Some(before) = at.checked_sub(1).map(|before| &chain[before]) else {
             return Ways { begin, go_on: Vec::new(), leave: Vec::new() };
         };
-        let (same, parted) = self.lesson.pauses(step.pause_ns);
+        let (same, parted) = self.model.pauses(step.pause_ns);
         let next = &self.tables.next[&(before.label, step.label)];
         let end = &self.tables.end[&before.label];
         let go_on = (step.candidates.iter().zip(&step.evidence))
@@ -139,7 +139,7 @@ impl Pass<'_> {
         Ways { begin, go_on, leave }
     }
 
-    fn count_last(&self, step: &Step, forward: &[f64], after: &[f64], next: &mut Lesson) {
+    fn count_last(&self, step: &Step, forward: &[f64], after: &[f64], next: &mut Model) {
         let mut ends = self.by_page(step, forward.iter().zip(after).map(|(f, a)| f * a));
         scale_to_one(&mut ends);
         for (&page, &end) in self.pages.names.iter().zip(&ends).filter(|&(_, &end)| end > MINUTE) {
@@ -155,7 +155,7 @@ impl Pass<'_> {
         ways: &Ways,
         before: Option<(&Step, &Vec<f64>)>,
         after: &[f64],
-        next: &mut Lesson,
+        next: &mut Model,
     ) -> Vec<f64> {
         let mut starts =
             self.by_page(step, ways.begin.iter().zip(after).map(|(begin, after)| begin * after));
@@ -194,7 +194,7 @@ impl Pass<'_> {
         earlier
     }
 
-    fn count_starts(&self, step: &Step, starts: &[f64], weight: f64, next: &mut Lesson) {
+    fn count_starts(&self, step: &Step, starts: &[f64], weight: f64, next: &mut Model) {
         for (&page, start) in self.pages.names.iter().zip(starts) {
             if start * weight > MINUTE {
                 next.grammar.see_start(page, step.label, start * weight);
@@ -278,8 +278,8 @@ mod tests {
     fn pages_are_learned_from_overlapping_requests() {
         let (parents, children) = sample();
         let parents: Vec<Parent> = parents.iter().map(Parent::of).collect();
-        let lesson = learn(&parents, &[children.iter().collect()], &topology());
-        let grammar = &lesson.grammar;
+        let model = learn(&parents, &[children.iter().collect()], &topology());
+        let grammar = &model.grammar;
         assert!(grammar.start(10, 1) > 0.95, "{}", grammar.start(10, 1));
         assert!(grammar.next(10, 1, 2) > 0.95);
         assert!(grammar.end(10, 2) > 0.95);

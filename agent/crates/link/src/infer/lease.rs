@@ -1,7 +1,7 @@
 //! Leases: the children on one connection that belong to one parent, from the moment it took the
 //! connection until it gave it back.
 
-use crate::infer::lesson::Lesson;
+use crate::infer::model::Model;
 use crate::names::Name;
 use crate::topology::Server;
 use crate::visit::{Span, Visit};
@@ -68,13 +68,13 @@ pub struct Leases {
 impl Leases {
     /// Takes the next child of a connection; returns the lease that thereby ended. A child on a
     /// connection that is not lent is a lease of its own.
-    pub fn push(&mut self, visit: Visit, lesson: &Lesson) -> Option<Lease> {
+    pub fn push(&mut self, visit: Visit, model: &Model) -> Option<Lease> {
         if !visit.lent {
             return Some(Lease::beginning(visit));
         }
         let key = (visit.server, visit.connection);
         match self.open.get_mut(&key) {
-            Some(lease) if belongs(lease, &visit, lesson) => {
+            Some(lease) if belongs(lease, &visit, model) => {
                 lease.children.push(visit);
                 None
             }
@@ -93,12 +93,12 @@ impl Leases {
     }
 }
 
-fn belongs(lease: &Lease, visit: &Visit, lesson: &Lesson) -> bool {
+fn belongs(lease: &Lease, visit: &Visit, model: &Model) -> bool {
     let last = &lease.children[lease.children.len() - 1];
     let pause_ns = visit.span.arrival_ns.saturating_sub(last.ended_ns);
-    let (same, parted) = lesson.pauses(pause_ns);
+    let (same, parted) = model.pauses(pause_ns);
     pause_ns < SILENCE_NS
-        && lesson.grammar.odds_of_same((last.label, visit.label)) * same / parted > 1.0
+        && model.grammar.odds_of_same((last.label, visit.label)) * same / parted > 1.0
 }
 
 #[cfg(test)]
@@ -109,13 +109,13 @@ mod tests {
     use crate::infer::grammar::Grammar;
 
     /// `1` is always followed by `2` on the same page; after `2` comes another page.
-    fn lesson() -> Lesson {
+    fn model() -> Model {
         let mut grammar = Grammar::default();
         for _ in 0..100 {
             grammar.see_neighbours((1, 2), 0.99);
             grammar.see_neighbours((2, 1), 0.01);
         }
-        Lesson { grammar, within: Delays::new(), between: Delays::new() }
+        Model { grammar, within: Delays::new(), between: Delays::new() }
     }
 
     fn statement(number: i64, label: u32) -> Visit {
@@ -129,10 +129,10 @@ mod tests {
 
     #[test]
     fn a_lease_ends_where_another_page_begins() {
-        let (lesson, mut leases) = (lesson(), Leases::default());
-        assert_eq!(numbers(leases.push(statement(1, 1), &lesson)), None);
-        assert_eq!(numbers(leases.push(statement(2, 2), &lesson)), None);
-        assert_eq!(numbers(leases.push(statement(3, 1), &lesson)), Some(vec![1, 2]));
+        let (model, mut leases) = (model(), Leases::default());
+        assert_eq!(numbers(leases.push(statement(1, 1), &model)), None);
+        assert_eq!(numbers(leases.push(statement(2, 2), &model)), None);
+        assert_eq!(numbers(leases.push(statement(3, 1), &model)), Some(vec![1, 2]));
         assert!(leases.silent(4_000_000).is_empty(), "the connection was used just now");
         let rest = leases.silent(i64::MAX);
         assert_eq!(rest.len(), 1);
@@ -141,25 +141,25 @@ mod tests {
 
     #[test]
     fn a_lease_knows_when_its_connection_was_used_again() {
-        let (lesson, mut leases) = (lesson(), Leases::default());
-        leases.push(statement(1, 1), &lesson);
-        leases.push(statement(2, 2), &lesson);
-        let ended = leases.push(statement(3, 1), &lesson).unwrap();
+        let (model, mut leases) = (model(), Leases::default());
+        leases.push(statement(1, 1), &model);
+        leases.push(statement(2, 2), &model);
+        let ended = leases.push(statement(3, 1), &model).unwrap();
         assert_eq!(ended.next_ns, Some(3_000_000));
         assert_eq!(leases.silent(i64::MAX)[0].next_ns, None);
     }
 
     #[test]
     fn a_long_silence_ends_a_lease_whatever_was_said() {
-        let (lesson, mut leases) = (lesson(), Leases::default());
-        leases.push(statement(1, 1), &lesson);
+        let (model, mut leases) = (model(), Leases::default());
+        leases.push(statement(1, 1), &model);
         let late = statement(1 + 3 * SILENCE_NS / 1_000_000, 2);
-        assert_eq!(numbers(leases.push(late, &lesson)), Some(vec![1]));
+        assert_eq!(numbers(leases.push(late, &model)), Some(vec![1]));
     }
 
     #[test]
     fn a_visit_on_a_connection_that_is_not_lent_stands_alone() {
         let page = visit(5).on(7).during(0, 10).build();
-        assert_eq!(numbers(Leases::default().push(page, &lesson())), Some(vec![5]));
+        assert_eq!(numbers(Leases::default().push(page, &model())), Some(vec![5]));
     }
 }

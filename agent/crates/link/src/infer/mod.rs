@@ -3,16 +3,16 @@
 mod chain;
 mod delay;
 mod grammar;
-mod habits;
 mod lease;
-mod lesson;
 mod marginals;
+mod matching;
+mod model;
+mod page_models;
 mod ratio;
 mod replies;
 mod reuse;
 mod sample;
-mod sayings;
-mod scene;
+mod sequence_probabilities;
 mod steps;
 mod window;
 

@@ -2,11 +2,11 @@
 //! have departed are matched, jointly with all that overlap them, and decided.
 
 use crate::infer::chain::learn;
-use crate::infer::habits::Habits;
 use crate::infer::lease::{Lease, Leases};
-use crate::infer::lesson::Lesson;
+use crate::infer::matching::{Candidate, Matching, Seeker};
+use crate::infer::model::Model;
+use crate::infer::page_models::PageModels;
 use crate::infer::sample::Parent;
-use crate::infer::scene::{Candidate, Scene, Seeker};
 use crate::topology::Topology;
 use crate::visit::{Link, Linked, Means, Visit};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 const LAG_NS: i64 = 4_000_000_000;
 /// How much is decided at once.
 const STEP_NS: i64 = 2_000_000_000;
-/// Beliefs and habits are worked out from each other this many times.
+/// Beliefs and models are worked out from each other this many times.
 const ROUNDS: usize = 2;
 /// The delays of one moment share its queues, so that together they say less than each by itself
 /// would. Beliefs are flattened by this power; on captures of real tiers the confidence is then
@@ -24,8 +24,8 @@ const TEMPER: f64 = 0.7;
 
 /// Finds the parents of one tier's visits by inference.
 pub struct Inference {
-    lesson: Lesson,
-    habits: Habits,
+    model: Model,
+    page_models: PageModels,
     leases: Leases,
     /// Leases that ended and parents that departed, until they are decided.
     ended: Vec<Lease>,
@@ -39,8 +39,8 @@ impl Inference {
         let mut candidates: Vec<Parent> = parents.iter().map(|visit| Parent::of(visit)).collect();
         candidates.sort_by_key(|parent| parent.span.arrival_ns);
         let mut inference = Self {
-            lesson: learn(&candidates, &connections(children), topology),
-            habits: Habits::new(),
+            model: learn(&candidates, &connections(children), topology),
+            page_models: PageModels::new(),
             leases: Leases::default(),
             ended: Vec::new(),
             parents: Vec::new(),
@@ -71,7 +71,7 @@ impl Inference {
 
     /// A visit that looks for its parent.
     pub fn child(&mut self, visit: Visit) {
-        self.ended.extend(self.leases.push(visit, &self.lesson));
+        self.ended.extend(self.leases.push(visit, &self.model));
     }
 
     /// A visit that may be a parent.
@@ -90,18 +90,18 @@ impl Inference {
         self.parents.sort_by_key(|parent| parent.span.arrival_ns);
         let decided_ns = if now_ns == i64::MAX { now_ns } else { now_ns - LAG_NS };
         let due = self.ended.partition_point(|lease| lease.span().departure_ns <= decided_ns);
-        let mut scene =
-            Scene::new(&self.ended, &self.parents, &self.lesson.grammar, topology, now_ns);
-        let mut earlier = self.habits.clone();
+        let mut matching =
+            Matching::new(&self.ended, &self.parents, &self.model.grammar, topology, now_ns);
+        let mut earlier = self.page_models.clone();
         earlier.fade();
         for _round in 0..ROUNDS {
-            scene.solve(&self.habits);
-            scene.refer();
-            self.habits.clone_from(&earlier);
-            scene.teach(due, decided_ns, &mut self.habits);
+            matching.solve(&self.page_models);
+            matching.refer();
+            self.page_models.clone_from(&earlier);
+            matching.teach(due, decided_ns, &mut self.page_models);
         }
-        scene.solve(&self.habits);
-        let seekers = scene.seekers;
+        matching.solve(&self.page_models);
+        let seekers = matching.seekers;
         self.decide(due, &seekers, out);
         self.parents.retain(|parent| parent.span.departure_ns > decided_ns);
     }

@@ -2,13 +2,13 @@
 
 use crate::infer::delay::Delay;
 use crate::infer::grammar::Grammar;
-use crate::infer::habits::{Habits, Place, Reference, Scale};
 use crate::infer::lease::Lease;
 use crate::infer::marginals::{Edges, marginals};
+use crate::infer::page_models::{PageModels, Place, Reference, Scale};
 use crate::infer::ratio::Anchors;
 use crate::infer::replies::{Known, Sizes};
 use crate::infer::sample::{Index, Parent};
-use crate::infer::sayings::Sayings;
+use crate::infer::sequence_probabilities::SequenceProbabilities;
 use crate::names::Name;
 use crate::topology::Topology;
 use crate::visit::Span;
@@ -56,7 +56,7 @@ pub struct Seeker {
 }
 
 /// The window.
-pub struct Scene<'a> {
+pub struct Matching<'a> {
     parents: &'a [Parent],
     /// The leases, in their order.
     pub seekers: Vec<Seeker>,
@@ -69,7 +69,7 @@ pub struct Scene<'a> {
     seconds: f64,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Matching<'a> {
     /// Sets out every lease's possible parents. `parents` are in the order of arrival.
     pub fn new(
         leases: &[Lease],
@@ -84,9 +84,9 @@ impl<'a> Scene<'a> {
         let fertility: FxHashMap<Name, f64> =
             grammar.pages().map(|page| (page, chance(page))).collect();
         let index = Index::new(parents, Span { arrival_ns: first_ns, departure_ns: last_ns });
-        let mut sayings = Sayings::new(grammar, &fertility);
+        let mut sequences = SequenceProbabilities::new(grammar, &fertility);
         let seekers = (leases.iter())
-            .map(|lease| seeker(lease, parents, &index, &mut sayings, topology))
+            .map(|lease| seeker(lease, parents, &index, &mut sequences, topology))
             .collect();
         let mut pages: Vec<Name> = parents.iter().map(|parent| parent.page).collect();
         pages.sort_unstable();
@@ -104,20 +104,20 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Works out every candidate's belief, jointly, under these habits.
-    pub fn solve(&mut self, habits: &Habits) {
-        let followed = habits.followed();
+    /// Works out every candidate's belief, jointly, under these models.
+    pub fn solve(&mut self, page_models: &PageModels) {
+        let followed = page_models.followed();
         let scales: Vec<Scale<'_>> =
-            self.pages.iter().map(|&(page, _)| habits.scale(page, &followed)).collect();
+            self.pages.iter().map(|&(page, _)| page_models.scale(page, &followed)).collect();
         let per_second = self.seekers.len() as f64 / self.seconds;
         let mut edges = Edges::new();
         let mut ends = Vec::new();
         for (at, seeker) in self.seekers.iter().enumerate() {
             let late_ns = self.now_ns.saturating_sub(seeker.answered_ns);
-            let alone = (per_second * (ORPHANS + habits.later(late_ns))).ln() + seeker.usual;
-            let lessons = self.lessons(seeker, habits);
+            let alone = (per_second * (ORPHANS + page_models.later(late_ns))).ln() + seeker.usual;
+            let by_page = self.by_page(seeker, page_models);
             let weights: Vec<f64> = (seeker.candidates.iter())
-                .map(|candidate| self.weight(seeker, candidate, &scales, &lessons))
+                .map(|candidate| self.weight(seeker, candidate, &scales, &by_page))
                 .collect();
             let best = weights.iter().copied().fold(alone, f64::max);
             let mut likely = Vec::new();
@@ -129,7 +129,7 @@ impl<'a> Scene<'a> {
             }
             edges.lease(&likely, alone);
         }
-        let beliefs = marginals(&edges, &self.childless(habits), &self.free());
+        let beliefs = marginals(&edges, &self.childless(page_models), &self.free());
         for candidate in self.seekers.iter_mut().flat_map(|seeker| &mut seeker.candidates) {
             candidate.belief = 0.0;
         }
@@ -157,8 +157,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Teaches the habits what the first `due` leases, and the parents until `decided_ns`, show.
-    pub fn teach(&self, due: usize, decided_ns: i64, habits: &mut Habits) {
+    /// Teaches the models what the first `due` leases, and the parents until `decided_ns`, show.
+    pub fn teach(&self, due: usize, decided_ns: i64, page_models: &mut PageModels) {
         let mut childless: Vec<f64> =
             self.parents.iter().map(|parent| 1.0 - parent.taken).collect();
         for candidate in self.seekers.iter().flat_map(|seeker| &seeker.candidates) {
@@ -166,30 +166,34 @@ impl<'a> Scene<'a> {
         }
         for seeker in &self.seekers[..due] {
             let sure = seeker.candidates.iter().find(|it| it.belief > SURE);
-            habits.reuse.see(sure.and_then(|it| it.place.again));
+            page_models.reuse.see(sure.and_then(|it| it.place.again));
             for it in seeker.candidates.iter().filter(|it| it.belief > FAINT) {
                 let parent = &self.parents[it.parent as usize];
-                habits.see_lease(parent.page, it.place, it.rarity > 0.0, it.belief);
-                habits.see_ratios(it.place, seeker.reference, it.belief);
-                habits.replies.see(parent.page, seeker.bytes, parent.bytes, it.belief);
+                page_models.see_lease(parent.page, it.place, it.rarity > 0.0, it.belief);
+                page_models.see_ratios(it.place, seeker.reference, it.belief);
+                page_models.replies.see(parent.page, seeker.bytes, parent.bytes, it.belief);
             }
         }
         for (parent, childless) in self.parents.iter().zip(childless) {
             if childless > FAINT && parent.span.departure_ns <= decided_ns {
-                habits.see_childless(parent.page, reply_ns(parent), childless);
+                page_models.see_childless(parent.page, reply_ns(parent), childless);
             }
         }
     }
 
     /// By page: the sizes that followed what a lease was answered, and the weight of all that the
     /// lease itself has taught of them.
-    fn lessons<'h>(&self, seeker: &Seeker, habits: &'h Habits) -> Vec<(Option<Known<'h>>, f64)> {
-        let known = |&(page, _): &(Name, f64)| (habits.replies.after(page, seeker.bytes), 0.0);
-        let mut lessons: Vec<_> = self.pages.iter().map(known).collect();
+    fn by_page<'h>(
+        &self,
+        seeker: &Seeker,
+        page_models: &'h PageModels,
+    ) -> Vec<(Option<Known<'h>>, f64)> {
+        let known = |&(page, _): &(Name, f64)| (page_models.replies.after(page, seeker.bytes), 0.0);
+        let mut by_page: Vec<_> = self.pages.iter().map(known).collect();
         for it in seeker.candidates.iter().filter(|it| it.belief > FAINT) {
-            lessons[self.page_of[it.parent as usize] as usize].1 += it.belief;
+            by_page[self.page_of[it.parent as usize] as usize].1 += it.belief;
         }
-        lessons
+        by_page
     }
 
     fn weight(
@@ -197,13 +201,13 @@ impl<'a> Scene<'a> {
         seeker: &Seeker,
         it: &Candidate,
         scales: &[Scale<'_>],
-        lessons: &[(Option<Known<'_>>, f64)],
+        by_page: &[(Option<Known<'_>>, f64)],
     ) -> f64 {
         let (parent, page) =
             (&self.parents[it.parent as usize], self.page_of[it.parent as usize] as usize);
         let own = if it.belief > FAINT { it.belief } else { 0.0 };
-        let replies = lessons[page].0.map_or(0.0, |known| {
-            let taught = (own, if own > 0.0 { lessons[page].1 } else { 0.0 });
+        let replies = by_page[page].0.map_or(0.0, |known| {
+            let taught = (own, if own > 0.0 { by_page[page].1 } else { 0.0 });
             known.evidence(parent.bytes, self.usual[it.parent as usize], taught)
         });
         self.pages[page].1.ln()
@@ -213,9 +217,10 @@ impl<'a> Scene<'a> {
             + replies
     }
 
-    fn childless(&self, habits: &Habits) -> Vec<f64> {
+    fn childless(&self, page_models: &PageModels) -> Vec<f64> {
         let weight = |(parent, &page): (&Parent, &u32)| {
-            (1.0 - self.pages[page as usize].1) * habits.childless(parent.page, reply_ns(parent))
+            (1.0 - self.pages[page as usize].1)
+                * page_models.childless(parent.page, reply_ns(parent))
         };
         self.parents.iter().zip(&self.page_of).map(weight).collect()
     }
@@ -233,7 +238,7 @@ fn seeker(
     lease: &Lease,
     parents: &[Parent],
     index: &Index,
-    sayings: &mut Sayings<'_>,
+    sequences: &mut SequenceProbabilities<'_>,
     topology: &Topology,
 ) -> Seeker {
     let (span, answered_ns) = (lease.span(), lease.answered_ns());
@@ -242,16 +247,16 @@ fn seeker(
         .collect();
     let mut rarity = Vec::new();
     index.shared(&lease.literals(), &around, &mut rarity);
-    let saying = sayings.of(lease.labels());
+    let sequence = sequences.of(lease.labels());
     let candidates = around.iter().zip(rarity).filter_map(|(&at, rarity)| {
         let parent = &parents[at as usize];
-        let says = saying.on(parent.page);
+        let says = sequence.on(parent.page);
         let place = Place {
             before: Delay::new(span.arrival_ns - parent.request_end_ns),
             after: Delay::new(parent.reply_start_ns.saturating_sub(answered_ns)),
             again: lease.next_ns.map(|next| Delay::new(next.saturating_sub(parent.reply_start_ns))),
         };
-        let hopeless = says < saying.best - UNHEARD && rarity == 0.0;
+        let hopeless = says < sequence.best - UNHEARD && rarity == 0.0;
         (!hopeless).then_some(Candidate { parent: at, belief: 0.0, place, says, rarity })
     });
     let mut candidates: Vec<Candidate> = candidates.collect();
@@ -263,7 +268,7 @@ fn seeker(
     }
     Seeker {
         candidates,
-        usual: saying.usual,
+        usual: sequence.usual,
         start_ns: span.arrival_ns,
         answered_ns,
         bytes: lease.children.iter().map(|child| child.bytes_out).sum(),

@@ -16,7 +16,7 @@ const FOLLOWS: f64 = 0.9;
 
 /// The delays of one page's visits.
 #[derive(Clone, Debug)]
-struct Habit {
+struct PageModel {
     /// From the request to the first child.
     before: Delays,
     /// From the last child to the reply.
@@ -28,7 +28,7 @@ struct Habit {
     leases: f64,
 }
 
-impl Habit {
+impl PageModel {
     fn new() -> Self {
         let (before, after, childless) = (Delays::new(), Delays::new(), Delays::new());
         Self { before, after, childless, shared: 0.5, leases: 1.0 }
@@ -37,9 +37,9 @@ impl Habit {
 
 /// What is usual.
 #[derive(Clone, Debug)]
-pub struct Habits {
-    all: Habit,
-    pages: FxHashMap<Name, Habit>,
+pub struct PageModels {
+    all: PageModel,
+    pages: FxHashMap<Name, PageModel>,
     before: Ratios,
     after: Ratios,
     /// The next uses of connections.
@@ -76,7 +76,7 @@ pub struct Followed {
     reuse: ReuseScale,
 }
 
-/// What one page's habits say of a lease, worked out for every place.
+/// What one page's models say of a lease, worked out for every place.
 pub struct Scale<'a> {
     before: Vec<f64>,
     after: Vec<f64>,
@@ -109,11 +109,11 @@ impl Scale<'_> {
     }
 }
 
-impl Habits {
+impl PageModels {
     /// Nothing known.
     pub fn new() -> Self {
         Self {
-            all: Habit::new(),
+            all: PageModel::new(),
             pages: FxHashMap::default(),
             before: Ratios::new(),
             after: Ratios::new(),
@@ -124,8 +124,9 @@ impl Habits {
 
     /// Makes room for the next window's.
     pub fn fade(&mut self) {
-        for habit in self.pages.values_mut().chain([&mut self.all]) {
-            for delays in [&mut habit.before, &mut habit.after, &mut habit.childless] {
+        for page_model in self.pages.values_mut().chain([&mut self.all]) {
+            for delays in [&mut page_model.before, &mut page_model.after, &mut page_model.childless]
+            {
                 delays.fade(FADE);
             }
         }
@@ -137,11 +138,11 @@ impl Habits {
 
     /// Sees a lease at its parent, with the probability that it is its parent.
     pub fn see_lease(&mut self, page: Name, place: Place, shares_literal: bool, weight: f64) {
-        for habit in [&mut self.all, self.pages.entry(page).or_insert_with(Habit::new)] {
-            habit.before.see_at(place.before.bucket.into(), weight);
-            habit.after.see_at(place.after.bucket.into(), weight);
-            habit.shared += if shares_literal { weight } else { 0.0 };
-            habit.leases += weight;
+        for page_model in [&mut self.all, self.pages.entry(page).or_insert_with(PageModel::new)] {
+            page_model.before.see_at(place.before.bucket.into(), weight);
+            page_model.after.see_at(place.after.bucket.into(), weight);
+            page_model.shared += if shares_literal { weight } else { 0.0 };
+            page_model.leases += weight;
         }
     }
 
@@ -157,8 +158,8 @@ impl Habits {
 
     /// Sees a visit without a lease, with the probability that it has none.
     pub fn see_childless(&mut self, page: Name, reply_ns: i64, weight: f64) {
-        for habit in [&mut self.all, self.pages.entry(page).or_insert_with(Habit::new)] {
-            habit.childless.see(reply_ns, weight);
+        for page_model in [&mut self.all, self.pages.entry(page).or_insert_with(PageModel::new)] {
+            page_model.childless.see(reply_ns, weight);
         }
     }
 
@@ -168,20 +169,21 @@ impl Habits {
         Followed { before, after, reuse: self.reuse.scale() }
     }
 
-    /// One page's habits, worked out.
+    /// One page's models, worked out.
     pub fn scale<'a>(&self, page: Name, followed: &'a Followed) -> Scale<'a> {
-        let logs = |pick: fn(&Habit) -> &Delays| {
+        let logs = |pick: fn(&PageModel) -> &Delays| {
             (0..BUCKETS).map(|at| self.density(page, pick, at).ln()).collect()
         };
         let own = self.pages.get(&page).unwrap_or(&self.all);
         let sharing = (own.shared / own.leases).clamp(0.003, 0.997);
-        let (before, after) = (logs(|habit| &habit.before), logs(|habit| &habit.after));
+        let (before, after) =
+            (logs(|page_model| &page_model.before), logs(|page_model| &page_model.after));
         Scale { before, after, followed, sharing }
     }
 
     /// The density of a childless visit's reply, per second.
     pub fn childless(&self, page: Name, reply_ns: i64) -> f64 {
-        self.density(page, |habit| &habit.childless, bucket(reply_ns))
+        self.density(page, |page_model| &page_model.childless, bucket(reply_ns))
     }
 
     /// The probability that a parent's reply comes later than this after its last child.
@@ -189,7 +191,7 @@ impl Habits {
         self.all.after.survival(after_ns)
     }
 
-    fn density(&self, page: Name, pick: fn(&Habit) -> &Delays, bucket: usize) -> f64 {
+    fn density(&self, page: Name, pick: fn(&PageModel) -> &Delays, bucket: usize) -> f64 {
         let common = pick(&self.all).density_at(bucket);
         let Some(own) = self.pages.get(&page).map(pick) else { return common };
         let weight = own.weight() / (own.weight() + OWN);

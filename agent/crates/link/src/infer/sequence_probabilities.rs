@@ -5,14 +5,14 @@ use crate::names::Name;
 use rustc_hash::FxHashMap;
 
 /// The sequences met so far.
-pub struct Sayings<'a> {
+pub struct SequenceProbabilities<'a> {
     grammar: &'a Grammar,
     fertility: &'a FxHashMap<Name, f64>,
-    known: FxHashMap<Vec<Name>, Saying>,
+    known: FxHashMap<Vec<Name>, SequenceProbability>,
 }
 
 /// One sequence's logarithms of probability.
-pub struct Saying {
+pub struct SequenceProbability {
     pages: FxHashMap<Name, f64>,
     /// On the page that is likeliest to say it.
     pub best: f64,
@@ -20,21 +20,21 @@ pub struct Saying {
     pub usual: f64,
 }
 
-impl Saying {
+impl SequenceProbability {
     /// On one page.
     pub fn on(&self, page: Name) -> f64 {
         self.pages.get(&page).copied().unwrap_or(self.usual)
     }
 }
 
-impl<'a> Sayings<'a> {
+impl<'a> SequenceProbabilities<'a> {
     /// No sequence yet.
     pub fn new(grammar: &'a Grammar, fertility: &'a FxHashMap<Name, f64>) -> Self {
         Self { grammar, fertility, known: FxHashMap::default() }
     }
 
     /// One sequence's.
-    pub fn of(&mut self, labels: Vec<Name>) -> &Saying {
+    pub fn of(&mut self, labels: Vec<Name>) -> &SequenceProbability {
         let (grammar, fertility) = (self.grammar, self.fertility);
         self.known.entry(labels).or_insert_with_key(|labels| {
             let said = |&page: &Name| (page, grammar.log_probability(page, labels));
@@ -45,7 +45,7 @@ impl<'a> Sayings<'a> {
                 said += grammar.parents(page) * fertility[&page] * log.exp();
                 parents += grammar.parents(page);
             }
-            Saying { pages, best, usual: (said / parents).ln() }
+            SequenceProbability { pages, best, usual: (said / parents).ln() }
         })
     }
 }

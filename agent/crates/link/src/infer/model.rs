@@ -5,7 +5,7 @@ use crate::infer::grammar::Grammar;
 
 /// What a sample taught.
 #[derive(Clone, Debug)]
-pub struct Lesson {
+pub struct Model {
     /// The pages.
     pub grammar: Grammar,
     /// Pauses between neighbours of one lease, and of two.
@@ -14,7 +14,7 @@ pub struct Lesson {
     pub between: Delays,
 }
 
-impl Lesson {
+impl Model {
     /// How dense a pause is within a lease and between two; equal as long as little was seen.
     pub fn pauses(&self, pause_ns: i64) -> (f64, f64) {
         let (same, parted) = (self.within.density(pause_ns), self.between.density(pause_ns));
