@@ -195,8 +195,8 @@ def _episode(server: str, seen: _Seen, stretch: _Stretch) -> QueueEpisode:
 
 
 def _height(queue: Floats, level: float, deviation: float) -> float:
-    """Return the highest window above normal in deviations; one is at least that of a Poisson number,
-    which visits that do not wait for each other have.
+    """Return the highest window above normal in deviations; one is at least that of a Poisson
+    number, which visits that do not wait for each other have.
     """
     return float((queue.max() - level) / max(deviation, np.sqrt(max(level, 0.25))))
 

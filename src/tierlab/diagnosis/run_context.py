@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache, cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -26,6 +25,7 @@ class RunContext:
         manifest = observed.run.manifest
         self.servers = tuple(manifest.servers)
         self._parts = manifest.servers
+        self._topology = manifest.topology
         self._pauses = self._read_pauses()
         self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
@@ -67,24 +67,18 @@ class RunContext:
             arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
             visiting=self._visiting(subject),
             below=self._below(part.tier),
-            above=self._above(part.tier),
+            above=self._above(subject),
             usual_arrivals=self._usual(self.entry),
             usual_visits=self._usual(subject),
         )
 
-    def _tiers(self) -> list[tuple[str, str]]:
-        """Each tier with the one that it calls, from the users on."""
-        return list(pairwise(dict.fromkeys(each.tier for each in self._parts.values())))
-
-    def _of(self, tier: str | None) -> list[str]:
-        return [name for name, each in self._parts.items() if each.tier == tier]
-
-    def _above(self, tier: str) -> str | None:
-        calling = next((one for one, called in self._tiers() if called == tier), None)
-        return next(reversed(self._of(calling)), None)
+    def _above(self, subject: str) -> str | None:
+        """Return who calls the server: of several the last."""
+        return next(reversed(self._topology.callers(subject)), None)
 
     def _below(self, tier: str) -> Callable[[Window], float] | None:
-        callees = self._of(dict(self._tiers()).get(tier))
+        calling = self._topology.servers(tier)
+        callees = sorted({name for each in calling for name in self._topology.callees(each)})
         seen = [self._observed.in_progress.get(name) for name in callees]
         known = [each for each in seen if each is not None]
         if not known:
