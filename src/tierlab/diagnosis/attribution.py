@@ -9,7 +9,7 @@ from tierlab.diagnosis.stalls import Stall, stands_out
 from tierlab.diagnosis.verdicts import judge
 
 CLEAR = 0.6
-"""How sure a second cause must be: beside a stall elsewhere its evidence may be an echo."""
+"""How strong the evidence for a second cause must be: beside a stall elsewhere it may be an echo."""
 
 MOST_EXAMINED = 40
 """Of the stalls that follow from others, those that made most requests wait are looked into: an
@@ -46,7 +46,7 @@ class Attribution:
 def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
     """Say whether it is a cause of its own beside those known, and clearly shown."""
     winner = occurrence.verdict.winner
-    if winner is None or occurrence.verdict.confidence < CLEAR:
+    if winner is None or occurrence.verdict.strength < CLEAR:
         return False
     if not winner.cause.stands_alone(winner.context):
         return False

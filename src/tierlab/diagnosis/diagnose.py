@@ -5,6 +5,7 @@ from tierlab.analysis.own_gaps import own_gaps
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.chain import Chains, delayed
+from tierlab.diagnosis.confidence import confidence
 from tierlab.diagnosis.finding import Diagnosis, Finding
 from tierlab.diagnosis.incidents import incidents
 from tierlab.diagnosis.merge import Merged, merged
@@ -73,7 +74,7 @@ def _completed(
         tier=run_context.tier(found.subject),
         words=said(found, who),
         windows=found.windows,
-        confidence=clearest.verdict.confidence,
+        confidence=confidence(clearest.verdict.strength, messages=observed.run.has("visits")),
         unusual=_unusual(winner),
         delayed=who,
         chain=chains.links(clearest.stall.window, run_context.servers),

@@ -57,9 +57,7 @@ class Merged:
     @property
     def clearest(self) -> Occurrence:
         """The occurrence with the strongest case, the longest of equals."""
-        return max(
-            self.occurrences, key=lambda each: (each.verdict.confidence, each.stall.total_ns)
-        )
+        return max(self.occurrences, key=lambda each: (each.verdict.strength, each.stall.total_ns))
 
 
 def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
@@ -79,7 +77,7 @@ def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
 
 
 def _weight(each: Merged) -> float:
-    return sum(one.stall.total_ns * (one.verdict.confidence or EVEN) for one in each.occurrences)
+    return sum(one.stall.total_ns * (one.verdict.strength or EVEN) for one in each.occurrences)
 
 
 def _cause(group: list[Occurrence]) -> Cause | None:

@@ -15,7 +15,7 @@ SURE = 0.97
 """Evidence of all sources that leaves no doubt is still no proof."""
 
 RIVAL = 0.5
-"""How much of the confidence an equally possible other cause takes away."""
+"""How much of the strength an equally possible other cause takes away."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,19 @@ class Assessment:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The winner (None: none is shown) with its confidence; the others, most possible first."""
+    """The winner (None: none is shown), the strength (0..1) of what speaks for it, and the others,
+    most possible first.
+    """
 
     winner: Assessment | None
-    confidence: float
+    strength: float
     others: list[Assessment]
 
 
 def judge(contexts: Sequence[StallContext], coverage: float) -> Verdict:
     """Judge every cause in every context. ``coverage`` is the share of all sources that there are.
 
-    confidence = 0.97 x least support x (1 - rival's most / 2) x (0.8 + 0.2 coverage): taking a
+    strength = 0.97 x least support x (1 - rival's most / 2) x (0.8 + 0.2 coverage): taking a
     source away that spoke for the winner lowers the first, raises the second and lowers the third.
     """
     cases = [
@@ -59,6 +61,6 @@ def judge(contexts: Sequence[StallContext], coverage: float) -> Verdict:
         if each.cause.name not in winner.cause.explains and each.cause is not winner.cause
     ]
     doubt = RIVAL * max(rivals, default=0.0)
-    confidence = SURE * winner.suspect.least * (1 - doubt) * (0.8 + 0.2 * coverage)
+    strength = SURE * winner.suspect.least * (1 - doubt) * (0.8 + 0.2 * coverage)
     others.sort(key=lambda each: -each.suspect.most)
-    return Verdict(winner, confidence, others)
+    return Verdict(winner, strength, others)
