@@ -9,7 +9,7 @@ from tierlab.diagnosis.stalls import Stall, stands_out
 from tierlab.diagnosis.verdicts import judge
 
 CLEAR = 0.6
-"""How strong the evidence for a second cause must be: beside a stall elsewhere it may be an echo."""
+"""How strong evidence for a second cause must be: beside a stall elsewhere it may be an echo."""
 
 MOST_EXAMINED = 40
 """Of the stalls that follow from others, those that made most requests wait are looked into: an
