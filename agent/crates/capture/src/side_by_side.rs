@@ -73,7 +73,7 @@ struct State<'a> {
 
 /// Where a shard is when nobody works with it, and which part it takes next.
 struct Place {
-    shard: Option<Shard>,
+    shard: Option<Box<Shard>>,
     next: usize,
 }
 
@@ -86,7 +86,7 @@ struct Pending {
 
 enum Job<'a> {
     Read { frames: Frames, part: Part, goes_on: Result<bool>, first: u64, shards: usize },
-    Dissect { shard: Shard, part: Arc<Part>, recording: Recording },
+    Dissect { shard: Box<Shard>, part: Arc<Part>, recording: Recording },
     Tell { tables: &'a mut Tables, told: Pending },
 }
 
@@ -142,7 +142,10 @@ impl<'a> State<'a> {
             frames: Some(frames),
             with_messages: tables.has_messages(),
             tables: Some(tables),
-            shards: shards.into_iter().map(|it| Place { shard: Some(it), next: 0 }).collect(),
+            shards: shards
+                .into_iter()
+                .map(|it| Place { shard: Some(Box::new(it)), next: 0 })
+                .collect(),
             parts: VecDeque::new(),
             told: 0,
             most_parts,
