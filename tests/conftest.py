@@ -46,17 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.name.partition("[")[2].rstrip("]").split("-")
         if item.get_closest_marker("privileged") and FURTHER.intersection(parameters):
             item.add_marker("environments")
-        if (group := shared_with(item, parameters[0])) is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
-
-
-def shared_with(item: pytest.Item, parameter: str) -> str | None:
-    """The name of those tests for which something is made that takes long: one worker has them."""
-    if "link" in item.path.parts:
-        return parameter or None
-    if item.get_closest_marker("environments") is None:
-        return None
-    return parameter if "conformance" in item.path.parts else item.path.name
+        # What is made for a package's or module's tests is made by one worker of xdist's.
+        shared = parameters[0] if "conformance" in item.path.parts else item.path.name
+        item.add_marker(pytest.mark.xdist_group(shared))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -95,7 +87,7 @@ class Traces:
         name = f"tierlab-{self.trial}"
         return {
             "processes": sorted(self._processes(name)),
-            "cgroups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{name}.trial")],
+            "cgroups": sorted(self._groups(f"{name}.trial")),
             "namespaces": [str(path) for path in Path("/run/netns").glob(name)],
             "mounts": [
                 line
@@ -108,6 +100,12 @@ class Traces:
 
     def none(self) -> bool:
         return not any(self.found().values())
+
+    def _groups(self, name: str) -> Iterator[str]:
+        """Groups that somebody else removes meanwhile are none of ours."""
+        for folder, inside, _ in os.walk("/sys/fs/cgroup"):
+            if name in inside:
+                yield str(Path(folder, name))
 
     def _processes(self, name: str) -> Iterator[str]:
         for process in psutil.process_iter():

@@ -38,7 +38,7 @@ FURTHER = {
 }
 """They build guests' images, and run whole studies, of which one keeps all cores busy."""
 SECONDS = 900
-HURRIED_S = {"ramp_up": 1, "runtime": 4, "ramp_down": 0}
+HURRIED_S = {"ramp_up": 1, "runtime": 6, "ramp_down": 0}
 
 
 def name(page: Path) -> str:

@@ -16,6 +16,7 @@ from tests.figures import figure
 from tests.link.conftest import Linked
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
