@@ -64,3 +64,8 @@ def test_a_manifest_keeps_the_calls() -> None:
 
 def test_in_a_manifest_from_before_that_each_tier_calls_the_next() -> None:
     assert manifest().topology.calls == (Call("b.1", "a.1", "http"),)
+
+
+def test_a_call_of_a_server_that_never_stood_is_none() -> None:
+    calls = [{"caller": "a.1", "callee": each, "protocol": "http"} for each in ("b.1", "c.1")]
+    assert manifest(calls=calls).topology.tiers == ["a", "b"]

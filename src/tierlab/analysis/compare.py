@@ -80,10 +80,8 @@ class _Repeated:
         for trials in range(1, MOST_REPETITIONS + 1):
             added = 2 * trials - self.first - self.second
             freedom = max(1.0, self.of_one.freedom + added)
-            if (
-                EstimatedVariance(self.of_one.variance * 2 / trials, freedom).reach(INTERVAL)
-                <= reach
-            ):
+            known = EstimatedVariance(self.of_one.variance * 2 / trials, freedom)
+            if known.reach(INTERVAL) <= reach:
                 return trials
         return None
 

@@ -131,11 +131,14 @@ class Manifest(_Part):
 
     @property
     def topology(self) -> Topology:
-        """Who calls whom. Where it was not kept, as once, each tier calls the next."""
+        """Who calls whom of the servers that stood. Where it was not kept, as once, each tier calls
+        the next.
+        """
         tier_of = {name: part.tier for name, part in self.servers.items()}
         if self.calls is None:
             return Topology.chain(tier_of, {n: part.protocol for n, part in self.servers.items()})
-        return Topology(tier_of, tuple(self.calls))
+        known = (call for call in self.calls if {call.caller, call.callee} <= tier_of.keys())
+        return Topology(tier_of, tuple(known))
 
     def phase(self, name: str) -> Phase | None:
         """Return the phase of that name, or None when the trial never reached it."""

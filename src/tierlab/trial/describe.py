@@ -62,7 +62,6 @@ def add_system(manifest: Manifest, plan: TrialPlan, system: System) -> None:
         name: [Degree(from_ns=from_ns, dnu=dnu) for from_ns, dnu in course]
         for name, course in degrees(plan.system, plan.change, system.machine).items()
     }
-    manifest.calls = list(system.topology.calls)
     for subject in system.subjects():
         tier = subject.place.tier
         manifest.servers[subject.name] = ServerPart(
@@ -79,6 +78,7 @@ def add_system(manifest: Manifest, plan: TrialPlan, system: System) -> None:
             "asked": _placement(subject.asked),
             "found": _placement(subject.found),
         }
+    manifest.calls = list(system.topology.calls)
 
 
 def _placement(placement: Placement) -> dict[str, object]:
