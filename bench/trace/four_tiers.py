@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tierlab import experiment
+from tierlab.deploy.system import System
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.environments.process import Process
-from tierlab.servers.rubbos import rubbos
-from tierlab.servers.system import System
 from tierlab.trial.agent import Verb
+from tierlab.workloads.workload import DataSet
 
 WEB = ("127.0.1.1", 8080)
 SERVERS = (
@@ -39,12 +39,10 @@ class FourTiers:
     def __init__(self, trial: str, scale: float, folder: Path) -> None:
         self.folder = folder
         self.native = Native(Ledger(trial))
-        self.system = System(
-            experiment.System.model_validate({"workload": "rubbos", "scale": scale}),
-            rubbos(self.native, scale=scale, seed=1, load_day=date(2026, 11, 20)),
-            self.native,
-            folder / "logs",
-        )
+        shape = experiment.System.of({"workload": "rubbos", "scale": scale})
+        data = DataSet(scale, 1, date(2026, 11, 20))
+        content = shape.application.content(self.native, data, shape.fidelity)
+        self.system = System(shape, content, self.native, folder / "logs")
 
     def start(self) -> None:
         self.system.start(lambda _step: None)

@@ -17,6 +17,7 @@ from tests.environments import disk_books
 from tests.figures import figure
 from tierlab import experiment
 from tierlab.cli.clean import clean
+from tierlab.deploy.neighbours import Neighbours
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.placement import Placement
 from tierlab.environments.xen.accounts import SECONDS, XenAccounts
@@ -24,7 +25,6 @@ from tierlab.environments.xen.domain import XenDomain
 from tierlab.environments.xen.environment import Xen
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import pus_at
-from tierlab.servers.neighbours import Neighbours
 
 pytestmark = [
     pytest.mark.environments,
@@ -165,7 +165,7 @@ def test_neighbours_take_their_pus_as_asked_and_are_gone_afterwards(
     xen: Xen, accounts: XenAccounts
 ) -> None:
     asked = {"count": 1, "vcpus": 2, "place": "package:1", "weight": 512}
-    shape = experiment.System.model_validate({"workload": "static", "neighbours": asked})
+    shape = experiment.System.of({"workload": "static", "neighbours": asked})
     neighbours = Neighbours(shape, xen)
     neighbours.start()
     neighbours.check()

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tierlab.experiment.quantities import format_duration, format_size
+from tierlab.values.quantities import format_duration, format_size
 
 
 def durations(least: int, most: int, step: int = 1) -> st.SearchStrategy[str]:

@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
-from tierlab.experiment.disturb import CLASSES, KINDS, on
+from tierlab.experiment.disturb import CLASSES, KINDS, drawable
+from tierlab.experiment.draw_class import existing
 from tierlab.experiment.publish import schema
 
 VALIDATOR = Draft202012Validator(schema())
@@ -149,7 +150,7 @@ def test_every_class_has_a_natural_server_and_a_default_for_all_its_keys(kind: s
 
     (drawn,) = plan.disturb
     assert isinstance(drawn.what, KINDS[kind])
-    assert drawn.what.on in on(kind)
+    assert drawable(kind, drawn.what.on, existing(plan.system)[drawn.what.on])
 
 
 def test_a_servers_existence_depends_on_the_level() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from bad_values import GOOD
 
 from tierlab.experiment import Experiment, System
-from tierlab.experiment.quantities import MIB
+from tierlab.values.quantities import MIB
 
 
 def system(*disturb: dict[str, Any], **tiers: Any) -> System:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierlab.experiment import Experiment
-from tierlab.experiment.quantities import (
+from tierlab.values.quantities import (
     BYTES,
     NANOSECONDS,
     format_duration,

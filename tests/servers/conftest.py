@@ -11,15 +11,15 @@ import pytest
 from talk import LOAD_DAY, SCALE
 
 from tierlab import experiment
+from tierlab.deploy.system import System
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
-from tierlab.servers.rubbos import rubbos
-from tierlab.servers.system import System
+from tierlab.workloads.workload import DataSet
 
 
 def shape(**tiers: Any) -> experiment.System:
     """A `[system]` table with the tiers as given."""
-    return experiment.System.model_validate({"workload": "rubbos", "scale": SCALE, **tiers})
+    return experiment.System.of({"workload": "rubbos", "scale": SCALE, **tiers})
 
 
 @pytest.fixture(scope="session")
@@ -48,12 +48,9 @@ def build(native: Native, tmp_path: Path) -> Iterator[Callable[..., System]]:
     systems: list[System] = []
 
     def make(**tiers: Any) -> System:
-        system = System(
-            shape(**tiers),
-            rubbos(native, scale=SCALE, seed=1, load_day=LOAD_DAY),
-            native,
-            tmp_path / "logs",
-        )
+        asked = shape(**tiers)
+        content = asked.application.content(native, DataSet(SCALE, 1, LOAD_DAY), asked.fidelity)
+        system = System(asked, content, native, tmp_path / "logs")
         systems.append(system)
         return system
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import http.client
 from datetime import date
 
+from tierlab.deploy.system import Subject, System
 from tierlab.environments.native.native import Native
 from tierlab.servers.base import Endpoint
 from tierlab.servers.greetings import mysql_login
-from tierlab.servers.system import Subject, System
 
 SCALE = 0.0005
 """The smallest data set."""
 LOAD_DAY = date(2026, 11, 20)
 WEB = Endpoint("127.0.1.1", 8080, "http")
 STEPS = (
-    "database: seed data",
+    "db: seed data",
     "db.1: mariadb",
     "lb.1: haproxy",
     "app.1: tomcat",

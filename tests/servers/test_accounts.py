@@ -8,11 +8,11 @@ import pymysql
 import pytest
 from talk import nothing, query, running
 
+from tierlab.deploy.system import System
 from tierlab.environments.native.native import Native
 from tierlab.servers.base import Endpoint, NotReadyError
 from tierlab.servers.greetings import mysql_login
-from tierlab.servers.mariadb import DATA, SOCKET
-from tierlab.servers.system import System
+from tierlab.servers.mariadb_options import DATA, SOCKET
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 

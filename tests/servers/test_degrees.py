@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tierlab.deploy.degrees import degrees
 from tierlab.experiment import Experiment
 from tierlab.machine.hwloc import HOST
-from tierlab.servers.degrees import degrees
 
 WEB = {"mapping": {"pus": [0], "weight": 1024}}
 S = 1_000_000_000

@@ -16,7 +16,8 @@ from talk import LOAD_DAY, SCALE
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.servers.mariadb_seed import seed_folder
-from tierlab.servers.rubbos import rubbos
+from tierlab.workloads.kinds import WORKLOADS
+from tierlab.workloads.workload import DataSet
 
 if TYPE_CHECKING:
     from tests.conftest import Traces
@@ -31,14 +32,15 @@ from tierlab import experiment
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
-from tierlab.servers.rubbos import rubbos
-from tierlab.servers.system import System
+from tierlab.workloads.workload import DataSet
+from tierlab.deploy.system import System
 
 trial, work_root, scale = sys.argv[1:]
-shape = experiment.System.model_validate({"workload": "rubbos", "scale": float(scale)})
+shape = experiment.System.of({"workload": "rubbos", "scale": float(scale)})
 native = Native(Ledger(trial), work_root=Path(work_root))
-workload = rubbos(native, scale=shape.scale, seed=1, load_day=date(2026, 11, 20))
-system = System(shape, workload, native, Path(work_root) / f"{trial}-logs")
+data = DataSet(shape.scale, 1, date(2026, 11, 20))
+content = shape.application.content(native, data, shape.fidelity)
+system = System(shape, content, native, Path(work_root) / f"{trial}-logs")
 try:
     system.start(lambda step: print(step, flush=True))
     print("up", flush=True)
@@ -62,7 +64,7 @@ def _need_root(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
 
 
-@pytest.mark.parametrize("step", ["database: seed data", "app.1: tomcat", "up"])
+@pytest.mark.parametrize("step", ["db: seed data", "app.1: tomcat", "up"])
 def test_clean_removes_all_after_the_owner_is_killed(trial: str, traces: Traces, step: str) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, trial, "/var/tmp", str(SCALE)],
@@ -82,7 +84,7 @@ def test_clean_removes_all_after_the_owner_is_killed(trial: str, traces: Traces,
     left = traces.found()
     assert left["namespaces"]
     assert left["folders"]
-    assert bool(left["processes"]) == (step != "database: seed data")
+    assert bool(left["processes"]) == (step != "db: seed data")
     cleaned = subprocess.run([*TIERLAB, "clean"], capture_output=True, text=True, check=False)
     assert cleaned.returncode == 0, cleaned.stderr
     assert f"{trial}: cleaned" in cleaned.stdout
@@ -124,7 +126,8 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_left(
 def build_seed(trial: str) -> None:
     native = Native(Ledger(f"{trial}s"))
     try:
-        data = rubbos(native, scale=SCALE, seed=1, load_day=LOAD_DAY)
-        seed_folder(native, data.loader, data.credentials.database)
+        data = DataSet(SCALE, 1, LOAD_DAY)
+        content = WORKLOADS["rubbos"].content(native, data, "corrected")
+        seed_folder(native, content.loader, content.credentials.database)
     finally:
         native.destroy()

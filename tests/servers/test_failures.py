@@ -11,9 +11,9 @@ from itertools import cycle
 import pytest
 from talk import STEPS, nothing, running
 
+from tierlab.deploy.system import System
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
-from tierlab.servers.system import System
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from talk import STEPS, fetch, nothing, query, running
 
+from tierlab.deploy.system import System
 from tierlab.environments.native.native import Native
 from tierlab.servers.base import Endpoint
-from tierlab.servers.system import System
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 

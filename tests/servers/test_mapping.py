@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from tierlab import experiment
+from tierlab.deploy.mapping import plan
 from tierlab.errors import UserError
 from tierlab.machine.mapping import Seats
-from tierlab.servers.mapping import plan
 
 MACHINE = "pack:2 numa:1 core:4 pu:1(indexes=0,2,4,6,1,3,5,7)"
 
 
 def shape(**keys: Any) -> experiment.System:
-    return experiment.System.model_validate({"workload": "rubbos", **keys})
+    return experiment.System.of({"workload": "rubbos", **keys})
 
 
 def test_a_place_is_on_the_machine_s_package_whatever_linux_calls_its_pus() -> None:

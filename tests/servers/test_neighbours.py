@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from tierlab import experiment
+from tierlab.deploy.neighbours import Neighbours
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
-from tierlab.servers.neighbours import Neighbours
 
 pytestmark = [
     pytest.mark.alone,
@@ -31,7 +31,7 @@ def neighbours(native: Native) -> Iterator[Make]:
     made: list[Neighbours] = []
 
     def make(**asked: Any) -> Neighbours:
-        shape = experiment.System.model_validate({"workload": "static", "neighbours": asked})
+        shape = experiment.System.of({"workload": "static", "neighbours": asked})
         made.append(Neighbours(shape, native))
         made[-1].start()
         return made[-1]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tierlab import experiment
+from tierlab.deploy.placement import check_placements, vcpus
 from tierlab.environments.capability import Capability, Probe
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
-from tierlab.servers.placement import check_placements, vcpus
 
 CANNOT = {
     Capability.PIN: "there is no cpuset",
@@ -24,7 +24,7 @@ GUESTS = Probe("qemu", frozenset(Capability), {}, **MACHINE)
 
 
 def shape(**tiers: Any) -> experiment.System:
-    return experiment.System.model_validate({"workload": "rubbos", **tiers})
+    return experiment.System.of({"workload": "rubbos", **tiers})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,10 +15,11 @@ from tierlab.environments.environment import Environment
 from tierlab.environments.files import copy_tree
 from tierlab.servers.application import Application, Pages
 from tierlab.servers.base import Endpoint, Site
+from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
-from tierlab.servers.mariadb import Cluster, MariaDB
+from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.programs import find_program
 from tierlab.servers.tomcat import Tomcat
 
@@ -40,16 +42,23 @@ class Ground:
         return self.folder / name
 
 
-def site(folder: Path, name: str, endpoint: Endpoint, *upstreams: Endpoint) -> Site:
-    return Site(cast(Environment, None), cast(Domain, Ground(name, folder)), endpoint, upstreams)
+def site(
+    folder: Path,
+    name: str,
+    endpoint: Endpoint,
+    *upstreams: Endpoint,
+    tier: Sequence[Endpoint] = (),
+) -> Site:
+    domain = cast(Domain, Ground(name, folder))
+    return Site(cast(Environment, None), domain, endpoint, upstreams, tuple(tier) or (endpoint,))
 
 
 def system(**tiers: Any) -> experiment.System:
-    return experiment.System.model_validate({"workload": "rubbos", **tiers})
+    return experiment.System.of({"workload": "rubbos", **tiers})
 
 
-def application(folder: Path) -> Application:
-    return Application(
+def content(folder: Path) -> Content:
+    application = Application(
         documents=folder,
         ready_path="/rubbos/servlet/Ready",
         name="rubbos",
@@ -57,6 +66,7 @@ def application(folder: Path) -> Application:
         libraries=folder,
         dynamic_prefix="/rubbos/servlet/",
     )
+    return Content(application, None, LOGIN)
 
 
 def httpd(folder: Path, protocol: str = "ajp", **web: Any) -> Httpd:
@@ -64,7 +74,7 @@ def httpd(folder: Path, protocol: str = "ajp", **web: Any) -> Httpd:
     place = site(
         folder, "web.1", Endpoint("127.0.1.1", 8080, "http"), Endpoint("127.0.2.1", 8009, protocol)
     )
-    return Httpd(place, tier.soft, mpm=tier.mpm, application=application(folder))
+    return Httpd(place, tier.settings, content(folder))
 
 
 def directives(text: str) -> dict[str, str]:
@@ -88,9 +98,8 @@ def test_httpd_alone_accepts_its_configuration_and_hands_nothing_on(tmp_path: Pa
     tier = system(web={"mpm": "prefork"}).web
     alone = Httpd(
         site(tmp_path, "web.1", Endpoint("127.0.1.1", 8080, "http")),
-        tier.soft,
-        mpm=tier.mpm,
-        application=Pages(tmp_path, "/page.html"),
+        tier.settings,
+        Content(Pages(tmp_path, "/page.html"), None, LOGIN),
     )
     text = alone.render()["httpd.conf"]
     (tmp_path / "httpd.conf").write_text(text)
@@ -120,7 +129,7 @@ def test_prefork_has_a_process_for_each_request(tmp_path: Path) -> None:
 def test_haproxy_accepts_its_configuration(tmp_path: Path) -> None:
     tier = system(lb={"soft": {"max_connections": 500, "backlog": 33}}).lb
     place = site(tmp_path, "lb.1", Endpoint("127.0.3.1", 3306, "mysql"), *DATABASES)
-    text = HAProxy(place, tier.soft, credentials=LOGIN).render()["haproxy.cfg"]
+    text = HAProxy(place, tier.settings, content(tmp_path)).render()["haproxy.cfg"]
     (tmp_path / "haproxy.cfg").write_text(text)
     command = [find_program("haproxy"), "-c", "-f", str(tmp_path / "haproxy.cfg")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -128,16 +137,16 @@ def test_haproxy_accepts_its_configuration(tmp_path: Path) -> None:
     assert lines.count("maxconn 500") == 2
     assert "bind 127.0.3.1:3306 backlog 33" in lines
     assert [line for line in lines if line.startswith("server ")] == [
-        "server db.1 127.0.4.1:3306",
-        "server db.2 127.0.4.2:3306",
+        "server 1 127.0.4.1:3306",
+        "server 2 127.0.4.2:3306",
     ]
     assert "check" not in text
 
 
-def mariadb(folder: Path, cluster: Cluster | None = None, **soft: Any) -> MariaDB:
+def mariadb(folder: Path, number: int = 1, of: int = 1, **soft: Any) -> MariaDB:
     tier = system(db={"soft": soft}).db
-    place = site(folder, "db.1", DATABASES[0])
-    return MariaDB(place, tier.soft, seed=folder, credentials=LOGIN, cluster=cluster)
+    place = site(folder, f"db.{number}", DATABASES[number - 1], tier=DATABASES[:of])
+    return MariaDB(place, tier.settings, content(folder))
 
 
 def test_mariadb_reads_its_options_as_they_are_meant(tmp_path: Path) -> None:
@@ -180,7 +189,7 @@ def test_a_database_short_of_memory_shares_no_page_of_its_program(tmp_path: Path
 
 
 def test_a_galera_node_uses_no_address_but_its_own(tmp_path: Path) -> None:
-    text = mariadb(tmp_path, Cluster(["127.0.4.1", "127.0.4.2"], founds=True)).render()["my.cnf"]
+    text = mariadb(tmp_path, of=2).render()["my.cnf"]
     options = dict(line.split(" = ", 1) for line in text.splitlines() if " = " in line)
     assert options["wsrep_cluster_address"] == "gcomm://127.0.4.1,127.0.4.2"
     assert options["wsrep_node_address"] == "127.0.4.1"
@@ -191,8 +200,8 @@ def test_a_galera_node_uses_no_address_but_its_own(tmp_path: Path) -> None:
 
 
 def test_only_the_first_node_founds_the_cluster(tmp_path: Path) -> None:
-    first = mariadb(tmp_path, Cluster(["127.0.4.1"], founds=True)).command()
-    second = mariadb(tmp_path, Cluster(["127.0.4.1"], founds=False)).command()
+    first = mariadb(tmp_path, 1, of=2).command()
+    second = mariadb(tmp_path, 2, of=2).command()
     assert "--wsrep-new-cluster" in first
     assert "--wsrep-new-cluster" not in second
 
@@ -212,14 +221,7 @@ def test_tomcats_properties_carry_its_soft_resources(tmp_path: Path) -> None:
         Endpoint("127.0.2.1", 8009, "ajp"),
         Endpoint("127.0.3.1", 3306, "mysql"),
     )
-    server = Tomcat(
-        place,
-        tier.soft,
-        application=application(tmp_path),
-        credentials=LOGIN,
-        heap=tier.heap,
-        fidelity="corrected",
-    )
+    server = Tomcat(place, tier.settings, content(tmp_path))
     (text,) = server.render().values()
     found = dict(line.split("=", 1) for line in text.splitlines())
     expected = {

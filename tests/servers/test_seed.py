@@ -12,19 +12,21 @@ from talk import LOAD_DAY, SCALE
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.servers.mariadb_seed import cache_folder, seed_folder
-from tierlab.servers.rubbos import rubbos
+from tierlab.workloads.kinds import WORKLOADS
+from tierlab.workloads.workload import DataSet
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 
 
 def test_the_seed_is_built_once(native: Native, cache: Path) -> None:
-    workload = rubbos(native, scale=SCALE, seed=7, load_day=LOAD_DAY)
+    data = DataSet(SCALE, 7, LOAD_DAY)
+    content = WORKLOADS["rubbos"].content(native, data, "corrected")
     assert not list(cache_folder().glob("*seed7*"))
-    first = seed_folder(native, workload.loader, workload.credentials.database)
+    first = seed_folder(native, content.loader, content.credentials.database)
     made = first.stat().st_ino
     assert first.is_relative_to(cache)
     assert not list(cache_folder().glob(".*")), "nothing half-built remains"
-    second = seed_folder(native, workload.loader, workload.credentials.database)
+    second = seed_folder(native, content.loader, content.credentials.database)
     assert (second, second.stat().st_ino) == (first, made)
 
 

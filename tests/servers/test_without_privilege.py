@@ -23,14 +23,15 @@ from pathlib import Path
 from tierlab import experiment
 from tierlab.environments.ledger import Ledger, accounts
 from tierlab.environments.native.native import Native
-from tierlab.servers.rubbos import rubbos
-from tierlab.servers.system import System
+from tierlab.workloads.workload import DataSet
+from tierlab.deploy.system import System
 
 root = Path(sys.argv[1])
-shape = experiment.System.model_validate({"workload": "rubbos", "scale": 0.0005})
+shape = experiment.System.of({"workload": "rubbos", "scale": 0.0005})
 native = Native(Ledger("plain"), work_root=root)
-workload = rubbos(native, scale=shape.scale, seed=1, load_day=date(2026, 11, 20))
-system = System(shape, workload, native, root / "logs")
+data = DataSet(shape.scale, 1, date(2026, 11, 20))
+content = shape.application.content(native, data, shape.fidelity)
+system = System(shape, content, native, root / "logs")
 try:
     system.start(lambda step: None)
     page = http.client.HTTPConnection("127.0.1.1", 8080, timeout=20)

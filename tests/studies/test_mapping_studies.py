@@ -6,9 +6,9 @@ import pytest
 
 from tierlab import experiment
 from tierlab.cli.study import find
+from tierlab.deploy.mapping import plan
 from tierlab.environments.xen.environment import Xen
 from tierlab.machine.uniformity import static_dnu
-from tierlab.servers.mapping import plan
 from tierlab.studies.cases import SUBJECT
 from tierlab.studies.published import beside, load
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.trial.conftest import EXPERIMENT
 from tierlab.cli.truth import told
+from tierlab.deploy.layout import layout
+from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.placement import Placement
@@ -18,8 +20,6 @@ from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.disturb import CLASSES
 from tierlab.experiment.file import read_tables
 from tierlab.servers.database import Credentials
-from tierlab.servers.layout import layout
-from tierlab.servers.system import Subject
 from tierlab.trial.disturb_needs import check_disturbances, possible_classes
 from tierlab.trial.disturb_plan import disturb
 from tierlab.trial.folder import create

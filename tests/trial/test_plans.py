@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tierlab.deploy.layout import Place
+from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.placement import Placement
 from tierlab.experiment import Experiment, Observe
 from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
-from tierlab.servers.layout import Place
-from tierlab.servers.system import Subject
 from tierlab.trial import plans
 
 LOGIN = Credentials("rubbos", "secret", "rubbos")

@@ -10,12 +10,13 @@ import pytest
 
 from tierlab.machine.programs import Program
 from tierlab.trial.versions import programs, versions
+from tierlab.workloads.rubbos.shape import APPLICATION_LIBRARIES
 
 
 def test_every_server_and_the_agent_tell_their_versions() -> None:
     if None in [program.path for program in programs().values()]:
         pytest.skip("the servers are not installed")
-    told = versions(programs())
+    told = versions(programs(), APPLICATION_LIBRARIES)
     assert set(told) == {
         *("tierlab", "tierlab-agent"),
         *("httpd", "java", "tomcat", "haproxy", "mariadb"),
@@ -33,9 +34,9 @@ def test_the_version_is_the_packages_upstream_version(kind: str, package: str) -
         text=True,
         check=True,
     ).stdout
-    assert said.startswith(f"{versions(programs())[kind]}-")
+    assert said.startswith(f"{versions(programs(), APPLICATION_LIBRARIES)[kind]}-")
 
 
 def test_a_program_that_is_missing_has_no_version() -> None:
     missing = {"haproxy": Program("haproxy", "haproxy", None, None, None)}
-    assert "haproxy" not in versions(missing)
+    assert "haproxy" not in versions(missing, None)

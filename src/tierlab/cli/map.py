@@ -15,12 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tierlab import experiment
+from tierlab.deploy.mapping import plan, servers
 from tierlab.machine import topology
 from tierlab.machine.cautions import cautions
 from tierlab.machine.mapping import Plan
 from tierlab.machine.topology import Topology
 from tierlab.machine.uniformity import static_dnu, time_slots
-from tierlab.servers.mapping import plan, servers
 from tierlab.trial.life import ENVIRONMENTS
 
 COLOURS = {"fast": "green", "slow": "yellow", "even": ""}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tierlab.experiment.quantities import format_size
 from tierlab.tables import manifest as manifests
 from tierlab.trial.truth import Happened, TruthFolder
+from tierlab.values.quantities import format_size
 
 Keys = Mapping[str, Any]
 

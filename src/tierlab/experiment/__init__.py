@@ -10,25 +10,19 @@ from tierlab.experiment.load import Load, Phases, Timeouts
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
 from tierlab.experiment.plan import TrialPlan
-from tierlab.experiment.soft_resources import SOFT_RESOURCES, SoftResource
-from tierlab.experiment.system import AppTier, DbTier, LbTier, Mapping, System, Tier, WebTier
+from tierlab.experiment.system import System
+from tierlab.experiment.tier import Mapping, Tier
 
 __all__ = [
-    "SOFT_RESOURCES",
-    "AppTier",
-    "DbTier",
     "Experiment",
-    "LbTier",
     "Load",
     "Mapping",
     "Objective",
     "Observe",
     "Phases",
-    "SoftResource",
     "System",
     "Tier",
     "Timeouts",
     "TrialPlan",
-    "WebTier",
     "load",
 ]

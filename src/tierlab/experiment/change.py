@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.disturb import Anyone
-from tierlab.experiment.kinds import Duration, Numbers, Size, Whole
+from tierlab.experiment.disturb import ANYONE
 from tierlab.experiment.load import Phases
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.place import PLACE
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.experiment.quantities import format_duration
-from tierlab.experiment.section import Section
 from tierlab.experiment.system import System
 from tierlab.machine.mapping import HOSTS, Host
-
-SOFT: Mapping[str, tuple[str, ...]] = {"app": ("threads", "pool")}
-"""The soft resources that a tier's servers resize while they run."""
-
+from tierlab.values.kinds import Duration, Numbers, Size, Whole, Word
+from tierlab.values.quantities import format_duration
+from tierlab.values.section import Section
 
 NEIGHBOURS = "neighbours"
 
@@ -33,7 +29,7 @@ class Change(Section):
     at_ns: Annotated[int, Duration("0s", "24h")] = Field(alias="at", examples=["20s"])
     """When, from the start of the runtime."""
 
-    on: Literal[Anyone, "neighbours"] = Field(examples=["db.1"])
+    on: Annotated[str, Word((*ANYONE, NEIGHBOURS))] = Field(examples=["db.1"])
     """The server, or the neighbours."""
 
     pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
@@ -71,7 +67,7 @@ class Change(Section):
     @property
     def soft(self) -> dict[str, int]:
         """The soft resources that it resizes, by name."""
-        names = (name for each in SOFT.values() for name in each)
+        names = ("threads", "pool")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     @model_validator(mode="after")
@@ -83,16 +79,7 @@ class Change(Section):
             raise problem(f"changes nothing; give it one of {', '.join(names)}")
         given = self.model_fields_set - {"at_ns", "on"}
         others = given & {"vcpus"} if self.on != NEIGHBOURS else given - {"vcpus"}
-        unsized = set(self.soft) - set(SOFT.get(self.tier, ())) - others
-        raise_all(
-            [
-                *(problem(f"is nothing that is changed of {self.on}", n) for n in sorted(others)),
-                *(
-                    problem(f"is no soft resource that {self.on} resizes while it runs", name)
-                    for name in sorted(unsized)
-                ),
-            ]
-        )
+        raise_all(problem(f"is nothing that is changed of {self.on}", n) for n in sorted(others))
         return self
 
 
@@ -123,6 +110,12 @@ def _subject_problems(change: Change, system: System, at: str) -> Iterator[Pydan
             at,
             "on",
         )
+    else:
+        resources = tier.software.soft_resources
+        for name in change.soft:
+            if name not in resources or not resources[name].resizable:
+                text = f"is no soft resource that {change.on} resizes while it runs"
+                yield problem(text, at, name)
 
 
 def _neighbour_problems(

@@ -8,27 +8,41 @@ the disturbances of a trial, with nothing left open.
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tierlab.experiment.kinds import Duration, Selection, Size, Whole
 from tierlab.experiment.moment import Moment
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.experiment.quantities import BYTES, MIB, MILLISECOND, SECOND
-from tierlab.experiment.section import Section
+from tierlab.servers.base import Server
+from tierlab.values.kinds import Duration, Selection, Size, Whole, Word
+from tierlab.values.quantities import BYTES, MIB, MILLISECOND, SECOND
+from tierlab.values.section import Section
+from tierlab.workloads.kinds import WORKLOADS, servers
 
 Class = Literal[
     "memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network", "random"
 ]
-Anyone = Literal["web.1", "app.1", "lb.1", "db.1", "db.2", "db.3", "db.4"]
-Database = Literal["db.1", "db.2", "db.3", "db.4"]
-Pooled = Literal["web.1", "app.1", "db.1", "db.2", "db.3", "db.4"]
 
-ANYONE = ("web.1", "app.1", "lb.1", "db.1", "db.2", "db.3", "db.4")
-RESOURCES = {"web": ("threads",), "app": ("pool", "threads"), "db": ("max_connections",)}
-"""What class `pool` can hold in a server of each tier, the default first."""
+
+def _names(software: Callable[[type[Server]], object] = lambda _: True) -> tuple[str, ...]:
+    """The servers that a system may have of such software, in a request's order."""
+    return tuple(dict.fromkeys(name for name, kind in servers() if software(kind)))
+
+
+ANYONE = _names()
+DATABASES = _names(lambda kind: kind.is_database)
+POOLED = _names(lambda kind: kind.holdable)
+COLLECTING = _names(lambda kind: kind.collects)
+ENTRIES = tuple(dict.fromkeys(f"{next(iter(each.tiers))}.1" for each in WORKLOADS.values()))
+"""Whom users call."""
+RESOURCES = tuple(dict.fromkeys(name for _, kind in servers() for name in kind.holdable))
+"""What class `pool` can hold in one server or another."""
+LOCKABLE = tuple(dict.fromkeys(name for each in WORKLOADS.values() for name in each.lockable))
+
+Anyone = Annotated[str, Word(ANYONE)]
+Database = Annotated[str, Word(DATABASES)]
 
 
 class Timed(Section):
@@ -81,6 +95,16 @@ class Disturbance(Timed):
             mode="json", by_alias=True, exclude_none=True, exclude={"count", "gap_ns"}
         )
 
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:  # noqa: ARG003 - most can be done to any
+        """Whether it can be done to such a server."""
+        return True
+
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Whether requests feel it there: only such servers are drawn."""
+        return cls.suits(software)
+
     @property
     def intensity(self) -> dict[str, Any]:
         """What the class alone has, by attribute name: bytes, nanoseconds, counts and words."""
@@ -104,6 +128,11 @@ class Memory(Disturbance):
     leave: Annotated[int, Size("0B", "1TiB")] = 2 * MIB
     """What is left of the domain to the pages of the server's files."""
 
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """A database has files that it needs all the time."""
+        return software.is_database
+
 
 class Cpu(Disturbance):
     """A neighbour that computes on a server's cores."""
@@ -126,6 +155,11 @@ class Cpu(Disturbance):
     where: Literal["domain", "cores"] = "domain"
     """Inside the server's own domain, like a job in the same machine, or beside it on its cores."""
 
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Not by the few pages whose bytes a balancer is just handing on."""
+        return not software.passes_through
+
 
 class Disk(Disturbance):
     """Writes that each wait for the device, against a server's share of it."""
@@ -140,6 +174,11 @@ class Disk(Disturbance):
     writers: Annotated[int, Whole(1, 64)] = 4
     """Threads that write at the same time."""
 
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """A database has files that it needs all the time."""
+        return software.is_database
+
 
 class Freeze(Disturbance):
     """A server stopped and continued."""
@@ -153,8 +192,13 @@ class Collection(Disturbance):
     """Full garbage collections in the JVM, back to back."""
 
     class_: Literal["gc"] = Field(alias="class")
-    on: Literal["app.1"] = "app.1"
+    on: Annotated[str, Word(COLLECTING)] = COLLECTING[0]
     """The server."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To one that collects garbage."""
+        return software.collects
 
 
 class Lock(Disturbance):
@@ -164,49 +208,58 @@ class Lock(Disturbance):
     on: Database = "db.1"
     """The database."""
 
-    table: Literal["stories", "comments", "users"] = "stories"
+    table: Annotated[str, Word(LOCKABLE)] = LOCKABLE[0]
     """The table."""
 
     rows: Annotated[int, Whole(0, 1_000_000)] = 0
     """Rows that are locked for update; 0 locks the whole table."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To a database."""
+        return software.is_database
 
 
 class Pool(Disturbance):
     """A soft resource that is held by somebody else."""
 
     class_: Literal["pool"] = Field(alias="class")
-    on: Pooled = "app.1"
+    on: Annotated[str, Word(POOLED)] = "app.1"
     """The server."""
 
-    resource: Literal["threads", "pool", "max_connections"] | None = Field(
-        default=None, examples=["pool"]
-    )
-    """web.1: threads; app.1: pool (of database connections) or threads; db.N: max_connections;
-    without it, the server's first."""
+    resource: Annotated[str | None, Word(RESOURCES)] = Field(default=None, examples=["pool"])
+    """Such as pool (of connections to the database), threads or max_connections; without it, the
+    one that matters most to the server."""
 
     hold: Annotated[int | None, Whole(1, 100_000)] = Field(default=None, examples=[50])
     """How many are held; without it, all."""
 
-    @model_validator(mode="after")
-    def _belongs(self) -> Self:
-        allowed = RESOURCES[self.on.partition(".")[0]]
-        if self.resource is not None and self.resource not in allowed:
-            words = " or ".join(f'"{word}"' for word in allowed)
-            raise problem(f'of {self.on} must be {words}, not "{self.resource}"', "resource")
-        return self
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To one with a resource that others can take."""
+        return bool(software.holdable)
 
-    @property
-    def held(self) -> str:
-        """The soft resource that is meant."""
-        return self.resource or RESOURCES[self.on.partition(".")[0]][0]
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Not in a database, whose connections the application's pool has all the time."""
+        return bool(software.holdable) and not software.is_database
+
+    def held(self, software: type[Server]) -> str:
+        """The soft resource that is meant, of such a server."""
+        return self.resource or software.holdable[0]
 
 
 class Burst(Disturbance):
     """A surge of users, beside those of `[load]`, who do not think."""
 
     class_: Literal["burst"] = Field(alias="class")
-    on: Literal["web.1"] = "web.1"
+    on: Annotated[str, Word(ENTRIES)] = ENTRIES[0]
     """The server."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To one that is asked for pages."""
+        return "http" in software.ports
 
     users: Annotated[int, Whole(1, 100_000)] = 200
     """Users who come."""
@@ -230,23 +283,6 @@ KINDS: Mapping[str, type[Disturbance]] = {
 """The model of each class."""
 
 CLASSES = tuple(KINDS)
-
-
-_DATABASES: tuple[str, ...] = typing.get_args(Database)
-_FELT: Mapping[str, tuple[str, ...]] = {
-    "memory": _DATABASES,
-    "cpu": ("web.1", "app.1", *_DATABASES),
-    "disk": _DATABASES,
-    "pool": ("web.1", "app.1"),
-}
-"""Where requests feel a class: not a balancer's few pages, nor a database's connections, which the
-application's pool has all the time."""
-
-
-def on(kind: str) -> tuple[str, ...]:
-    """The servers that a class is drawn on: those it can disturb and where requests feel it."""
-    possible: tuple[str, ...] = typing.get_args(KINDS[kind].model_fields["on"].annotation)
-    return _FELT.get(kind, possible)
 
 
 class Random(Timed):
@@ -278,13 +314,22 @@ class Random(Timed):
         )
         return self
 
-    def reaches(self, there: Sequence[str]) -> dict[str, list[str]]:
+    def reaches(self, there: Mapping[str, type[Server]]) -> dict[str, list[str]]:
         """By class, the servers among `there` that may be drawn; only classes that have one."""
         reached = {
-            kind: [name for name in there if name in self.subjects and name in on(kind)]
+            kind: [
+                name
+                for name in there
+                if name in self.subjects and drawable(kind, name, there[name])
+            ]
             for kind in self.classes
         }
         return {kind: names for kind, names in reached.items() if names}
+
+
+def drawable(kind: str, name: str, software: type[Server]) -> bool:
+    """Whether a class may be drawn on a server of such software."""
+    return KINDS[kind].felt(software) and (KINDS[kind] is not Burst or name in ENTRIES)
 
 
 Written = Annotated[

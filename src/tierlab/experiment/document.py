@@ -13,15 +13,15 @@ from tierlab.experiment.disturb import KINDS, Random, Timed, Written
 from tierlab.experiment.draw import disturbance_problems
 from tierlab.experiment.factors import Factors
 from tierlab.experiment.keys import tables
-from tierlab.experiment.kinds import Text, Whole
 from tierlab.experiment.load import Load, Phases
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
 from tierlab.experiment.problem import raise_all
-from tierlab.experiment.quantities import SECOND
-from tierlab.experiment.section import Section
-from tierlab.experiment.system import System
+from tierlab.experiment.system import AnySystem, System
 from tierlab.experiment.very_long import VeryLong
+from tierlab.values.kinds import Text, Whole
+from tierlab.values.quantities import SECOND
+from tierlab.values.section import Section
 
 
 class About(Section):
@@ -51,7 +51,7 @@ class ExperimentFile(Section):
     """An experiment file as it is written."""
 
     experiment: About
-    system: System
+    system: AnySystem
     load: Load
     observe: Observe = Field(default_factory=Observe)
     disturb: list[Written] = Field(default_factory=list)

@@ -18,8 +18,9 @@ from tierlab.experiment.disturb import Disturbance, Pool, Random, Timed
 from tierlab.experiment.draw_class import drawn_disturbance, existing
 from tierlab.experiment.load import Phases
 from tierlab.experiment.problem import problem
-from tierlab.experiment.quantities import MILLISECOND, SECOND, format_duration
 from tierlab.experiment.system import System
+from tierlab.experiment.tier import Tier
+from tierlab.values.quantities import MILLISECOND, SECOND, format_duration
 
 PREPARATION_NS = 5 * SECOND
 """From the start of the load to the first disturbance: it is prepared meanwhile."""
@@ -101,27 +102,46 @@ def _time_problems(
 
 
 def _subject_problems(name: str, table: Timed, system: System) -> Iterator[PydanticCustomError]:
-    if system.workload == "static":
+    if not system.application.lockable:
         yield problem('goes with workload "rubbos", whose pages it delays', name, "class")
         return
     there = existing(system)
-    if isinstance(table, Disturbance) and table.on not in there:
+    if isinstance(table, Random) and not table.reaches(there):
+        yield problem("leaves no server that its classes could disturb", name, "subjects")
+    if not isinstance(table, Disturbance):
+        return
+    tier = system.tiers.get(table.on.partition(".")[0])
+    if tier is None:
+        yield problem(f'must be a server of workload "{system.workload}"', name, "on")
+    elif table.on not in there:
+        tier_name = table.on.partition(".")[0]
         yield problem(
-            f"must be a server of this system, not {table.on}: system.db.count is"
-            f" {system.db.count}",
+            f"must be a server of this system, not {table.on}: system.{tier_name}.count is"
+            f" {tier.count}",
             name,
             "on",
         )
-    if isinstance(table, Random) and not table.reaches(there):
-        yield problem("leaves no server that its classes could disturb", name, "subjects")
-    if isinstance(table, Pool) and table.held == "pool":
-        limit = system.app.soft["pool"]
-        if table.hold is not None and table.hold > limit:
-            yield problem(
-                f"must be at most system.app.soft.pool, which is {limit}, not {table.hold}",
-                name,
-                "hold",
-            )
+    elif not table.suits(tier.software):
+        yield problem(f"cannot be {table.on}, which is {tier.software.kind}", name, "on")
+    elif isinstance(table, Pool):
+        yield from _pool_problems(name, table, tier)
+
+
+def _pool_problems(name: str, table: Pool, tier: Tier) -> Iterator[PydanticCustomError]:
+    allowed = tier.software.holdable
+    if table.resource is not None and table.resource not in allowed:
+        words = " or ".join(f'"{word}"' for word in allowed)
+        yield problem(f'of {table.on} must be {words}, not "{table.resource}"', name, "resource")
+        return
+    held = table.held(tier.software)
+    limit = tier.soft[held]
+    if held == "pool" and table.hold is not None and table.hold > limit:
+        yield problem(
+            f"must be at most system.{table.on.partition('.')[0]}.soft.pool, which is {limit}, not"
+            f" {table.hold}",
+            name,
+            "hold",
+        )
 
 
 def _duration(table: Timed) -> int:
@@ -168,7 +188,7 @@ def _check_alone(placed: Sequence[tuple[int, Disturbance]]) -> None:
 def _held(what: Disturbance) -> tuple[str, ...]:
     """What it holds, and its end lets go of."""
     kind = (what.class_, what.on)
-    return (*kind, what.held) if isinstance(what, Pool) else kind
+    return (*kind, str(what.resource)) if isinstance(what, Pool) else kind
 
 
 def _apart_ns(one: Disturbance, other: Disturbance) -> int:
@@ -176,9 +196,11 @@ def _apart_ns(one: Disturbance, other: Disturbance) -> int:
 
 
 def _settled(table: Timed, system: System, dice: random.Random) -> Disturbance:
-    """The table as it is, or as it is drawn."""
+    """The table as it is, or as it is drawn; of a pool, with the resource that is meant."""
     if isinstance(table, Random):
         return drawn_disturbance(table, system, dice)
+    if isinstance(table, Pool):
+        return table.model_copy(update={"resource": table.held(existing(system)[table.on])})
     assert isinstance(table, Disturbance)
     return table
 

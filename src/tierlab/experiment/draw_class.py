@@ -7,29 +7,33 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tierlab.experiment.disturb import KINDS, RESOURCES, Disturbance, Random
-from tierlab.experiment.quantities import BYTES, MIB, MILLISECOND
+from tierlab.experiment.disturb import KINDS, Disturbance, Random
 from tierlab.experiment.system import System
+from tierlab.servers.base import Server
+from tierlab.values.quantities import BYTES, MIB, MILLISECOND
 
 KIB = BYTES["KiB"]
 
 
-def existing(system: System) -> tuple[str, ...]:
-    """The servers of this system."""
-    return tuple(
-        f"{name}.{number}"
+def existing(system: System) -> dict[str, type[Server]]:
+    """The servers of this system, each with its software."""
+    return {
+        f"{name}.{number}": tier.software
         for name, tier in system.tiers.items()
         for number in range(1, tier.count + 1)
-    )
+    }
 
 
 def drawn_disturbance(table: Random, system: System, dice: random.Random) -> Disturbance:
     """One draw: each class as likely as another, then each server that it can disturb."""
-    reached = table.reaches(existing(system))
+    there = existing(system)
+    reached = table.reaches(there)
     kind = dice.choice(list(reached))
     on = dice.choice(reached[kind])
     duration = evenly_by_logarithm(dice, table.shortest_ns, table.longest_ns, MILLISECOND)
-    intensity = _INTENSITIES[kind](dice, on) if kind in _INTENSITIES else {}
+    intensity = _INTENSITIES[kind](dice, there[on]) if kind in _INTENSITIES else {}
+    if kind == "lock":
+        intensity = {"table": dice.choice(system.application.lockable)}
     model = KINDS[kind]
     return model.model_construct(class_=kind, on=on, duration_ns=duration, **intensity)
 
@@ -40,14 +44,14 @@ def evenly_by_logarithm(dice: random.Random, least: int, most: int, step: int) -
     return min(max(round(drawn / step) * step, least), most)
 
 
-def _memory(dice: random.Random, _on: str) -> dict[str, Any]:
+def _memory(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {
         "take": evenly_by_logarithm(dice, 200 * MIB, 800 * MIB, MIB),
         "request": evenly_by_logarithm(dice, 256 * KIB, 4 * MIB, 4 * KIB),
     }
 
 
-def _cpu(dice: random.Random, _on: str) -> dict[str, Any]:
+def _cpu(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {
         "threads": evenly_by_logarithm(dice, 4, 32, 1),
         "pattern": dice.choice(["steady", "alternating"]),
@@ -55,31 +59,26 @@ def _cpu(dice: random.Random, _on: str) -> dict[str, Any]:
     }
 
 
-def _disk(dice: random.Random, _on: str) -> dict[str, Any]:
+def _disk(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"write": evenly_by_logarithm(dice, MIB, 16 * MIB, KIB)}
 
 
-def _lock(dice: random.Random, _on: str) -> dict[str, Any]:
-    return {"table": dice.choice(["stories", "comments", "users"])}
+def _pool(dice: random.Random, on: type[Server]) -> dict[str, Any]:
+    return {"resource": dice.choice(on.holdable)}
 
 
-def _pool(dice: random.Random, on: str) -> dict[str, Any]:
-    return {"resource": dice.choice(RESOURCES[on.partition(".")[0]])}
-
-
-def _burst(dice: random.Random, _on: str) -> dict[str, Any]:
+def _burst(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"users": evenly_by_logarithm(dice, 150, 600, 1)}
 
 
-def _network(dice: random.Random, _on: str) -> dict[str, Any]:
+def _network(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"rate": evenly_by_logarithm(dice, KIB, 8 * KIB, KIB)}
 
 
-_INTENSITIES: Mapping[str, Callable[[random.Random, str], dict[str, Any]]] = {
+_INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any]]] = {
     "memory": _memory,
     "cpu": _cpu,
     "disk": _disk,
-    "lock": _lock,
     "pool": _pool,
     "burst": _burst,
     "network": _network,

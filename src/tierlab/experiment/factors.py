@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.kinds import Whole
 from tierlab.experiment.problem import problem, raise_all, shown
-from tierlab.experiment.section import Section
+from tierlab.values.kinds import Whole
+from tierlab.values.section import Section
 
 CROSSABLE = ("system", "load", "observe")
 """The tables whose keys may be factors."""

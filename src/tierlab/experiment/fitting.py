@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from tierlab.experiment.disturb import Disk, Memory
 from tierlab.experiment.draw import Drawn
-from tierlab.experiment.quantities import MIB
-from tierlab.experiment.system import AppTier, System, Tier
+from tierlab.experiment.system import System
+from tierlab.experiment.tier import Tier
+from tierlab.values.quantities import MIB
 
 READS = 1000
 """A second: a page fault then takes a millisecond on the fastest disk too."""
@@ -38,21 +39,5 @@ def _fitted(tier: Tier, memory: bool, disk: bool) -> Tier:
         limits = limits.model_copy(update={"reads": READS})
     if disk and limits.writes is None:
         limits = limits.model_copy(update={"writes": WRITES})
-    size = room(tier) if memory and tier.memory is None else tier.memory
+    size = tier.software.room(tier.settings) if memory and tier.memory is None else tier.memory
     return tier.model_copy(update={"memory": size, "disk": limits})
-
-
-def room(tier: Tier) -> int:
-    """Memory in which one server of the tier has all it needs, and little beside, in bytes.
-
-    Measured on servers under 1,500 users: what each holds besides its heap or buffer pool.
-    """
-    match tier.server:
-        case "tomcat" if isinstance(tier, AppTier):
-            return tier.heap + 192 * MIB
-        case "mariadb":
-            return tier.soft["buffer_pool"] + 128 * MIB
-        case "httpd":
-            return 128 * MIB
-        case _:
-            return 64 * MIB

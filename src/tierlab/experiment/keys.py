@@ -8,16 +8,16 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic.fields import FieldInfo
 
 from tierlab.experiment.factors import Factors
-from tierlab.experiment.kinds import Kind
-from tierlab.experiment.section import Section
-from tierlab.experiment.soft import completed_soft
-from tierlab.experiment.soft_resources import SOFT_RESOURCES
-from tierlab.experiment.system import Tier
+from tierlab.experiment.system import SYSTEMS, System
+from tierlab.experiment.tier import Tier
+from tierlab.servers.base import Server
+from tierlab.values.kinds import Kind
+from tierlab.values.section import Section
 
 
 @dataclass(frozen=True)
@@ -58,29 +58,41 @@ def tables(model: type[Section], *path: str) -> Iterator[Table]:
     below: list[tuple[str, type[Section]]] = []
     arrays: list[str] = []
     keys: list[Key] = []
-    for name, field in model.model_fields.items():
-        if model is Factors and name == "levels":
-            continue
+    for name, field in _fields(model):
         key = field.alias or name
-        section = _section(field.annotation)
+        forms = _sections(field.annotation)
         if typing.get_origin(field.annotation) is list:
             arrays.append(key)
-        elif section is not None:
-            below.append((key, section))
-        elif not (issubclass(model, Tier) and name == "soft"):
+        elif forms:
+            below += [(key, form) for form in forms]
+        else:
             keys.append(_key((*path, key), field))
-    names = tuple(name for name, _ in below)
-    tier = issubclass(model, Tier)
+    names = tuple(dict.fromkeys(name for name, _ in below))
+    soft = ("soft",) if issubclass(model, Tier) else ()
     meaning = " ".join((model.__doc__ or "").split())
-    yield Table(path, meaning, tuple(keys), (*names, "soft") if tier else names, tuple(arrays))
+    yield Table(path, meaning, tuple(keys), (*names, *soft), tuple(arrays))
     for key, section in below:
         yield from tables(section, *path, key)
-    if tier:
-        yield _soft(model.model_fields["server"].default, *path, "soft")
+    if issubclass(model, Tier):
+        yield _soft(model.software, *path, "soft")
 
 
-def _soft(server: str, *path: str) -> Table:
-    values = completed_soft(server, {}, processes_only=False)
+def _fields(model: type[Section]) -> Iterator[tuple[str, FieldInfo]]:
+    """What of a model is a key or a table; of the system, each tier of each workload."""
+    hidden = {"levels"} if model is Factors else {"soft"} if issubclass(model, Tier) else set()
+    for name, field in model.model_fields.items():
+        if name not in hidden and not field.exclude:
+            yield name, field
+    if model is System:
+        tiers: dict[str, FieldInfo] = {}
+        for each in SYSTEMS.values():
+            for name in each.application.tiers:
+                tiers.setdefault(name, each.model_fields[name])
+        yield from tiers.items()
+
+
+def _soft(software: type[Server], *path: str) -> Table:
+    values = software.complete({}, {})
     keys = tuple(
         Key(
             (*path, resource.name),
@@ -91,17 +103,20 @@ def _soft(server: str, *path: str) -> Table:
             False,
             f"{resource.directive}: {resource.meaning}",
         )
-        for resource in SOFT_RESOURCES[server].values()
+        for resource in software.soft_resources.values()
     )
-    return Table(path, f"Soft resources of {server}.", keys)
+    return Table(path, f"Soft resources of {software.kind}.", keys)
 
 
-def _section(annotation: Any) -> type[Section] | None:
-    """The table that a field holds, optional or not."""
-    for kind in (annotation, *typing.get_args(annotation)):
-        if isinstance(kind, type) and issubclass(kind, Section):
-            return kind
-    return None
+def _sections(annotation: Any) -> list[type[Section]]:
+    """The forms of the table that a field holds, optional or not; the system's are one."""
+    bare = map(_bare, (annotation, *typing.get_args(annotation)))
+    forms = [kind for kind in bare if isinstance(kind, type) and issubclass(kind, Section)]
+    return [System] if any(issubclass(form, System) for form in forms) else forms
+
+
+def _bare(kind: Any) -> Any:
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
 
 
 def _key(path: tuple[str, ...], field: FieldInfo) -> Key:

@@ -13,10 +13,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.kinds import Duration, Real, Whole
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.experiment.quantities import SECOND
-from tierlab.experiment.section import Section
+from tierlab.values.kinds import Duration, Real, Whole
+from tierlab.values.quantities import SECOND
+from tierlab.values.section import Section
 
 Mix = Literal[
     "browse-only",

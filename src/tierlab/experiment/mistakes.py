@@ -24,7 +24,7 @@ from tierlab.experiment.problem import (
     raise_all,
     shown,
 )
-from tierlab.experiment.system import System
+from tierlab.experiment.system import AnySystem
 
 Levels = Mapping[str, Any]
 """One level of each factor, by its dotted key."""
@@ -96,7 +96,7 @@ class _Events(BaseModel):
     """What disturbances and changes depend on."""
 
     model_config = ConfigDict(extra="ignore")
-    system: System
+    system: AnySystem
     load: _Phased = Field(default_factory=_Phased)
     disturb: list[Written] = Field(default_factory=list)
     change: list[Change] = Field(default_factory=list)

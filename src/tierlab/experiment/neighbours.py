@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tierlab.experiment.kinds import Whole
 from tierlab.experiment.place import PLACE
-from tierlab.experiment.section import Section
+from tierlab.values.kinds import Whole
+from tierlab.values.section import Section
 
 
 class Neighbours(Section):

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tierlab.experiment.kinds import Duration, Real
-from tierlab.experiment.section import Section
+from tierlab.values.kinds import Duration, Real
+from tierlab.values.section import Section
 
 Bound = Annotated[int | None, Duration("1us", "1h")]
 

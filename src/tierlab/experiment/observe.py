@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tierlab.experiment.kinds import Duration, Selection
-from tierlab.experiment.quantities import MILLISECOND, SECOND
-from tierlab.experiment.section import Section
+from tierlab.values.kinds import Duration, Selection
+from tierlab.values.quantities import MILLISECOND, SECOND
+from tierlab.values.section import Section
 
 SAMPLERS = (
     "cpu",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tierlab.experiment.kinds import Text
+from tierlab.values.kinds import Text
 
 PLACE = Text("a place in hwloc's words; {n} is the instance, from 0", r"[A-Za-z0-9:.,+{}-]+")

@@ -11,10 +11,10 @@ from tierlab.experiment.draw import Drawn
 from tierlab.experiment.load import Load
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
-from tierlab.experiment.quantities import SECOND
-from tierlab.experiment.section import Section
-from tierlab.experiment.system import System
+from tierlab.experiment.system import AnySystem
 from tierlab.experiment.very_long import VERY_LONG, VeryLong
+from tierlab.values.quantities import SECOND
+from tierlab.values.section import Section
 
 
 class TrialPlan(Section):
@@ -39,7 +39,7 @@ class TrialPlan(Section):
     levels: dict[str, Any] = Field(default_factory=dict)
     """This trial's level of every factor, as the file has it."""
 
-    system: System
+    system: AnySystem
     load: Load
     observe: Observe
     objective: Objective

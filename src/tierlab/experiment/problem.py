@@ -15,6 +15,8 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from tierlab.errors import UserError
 
 Path = tuple[str, ...]
+FORM = "\0"
+"""Before the name of one of a table's forms (its workload's, its software's): no key has it."""
 _BARE = re.compile(r"\w+(\[[0-9]+\])?")
 
 
@@ -145,11 +147,14 @@ def _places(
     """The path for people, `disturb[2].take`, and the keys', `disturb.memory.take`.
 
     In an array of tables the place counts from 1; the table's class, if it has one, comes after it.
+    Which of a table's forms was meant (its workload's, its software's) is of no interest.
     """
     path, known = list(above), list(above)
     for before, part in zip((None, *loc), loc, strict=False):
         if isinstance(part, int):
             path[-1] += f"[{part + 1}]"
+            continue
+        if part.startswith(FORM):
             continue
         known.append(part)
         if not (isinstance(before, int) and tuple(known) in known_tables):

@@ -13,8 +13,8 @@ from typing import Any
 
 from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, TABLES
 from tierlab.experiment.keys import Key, Table
-from tierlab.experiment.quantities import BYTES, NANOSECONDS
 from tierlab.experiment.template import as_toml
+from tierlab.values.quantities import BYTES, NANOSECONDS
 
 PAGE = "experiment.md"
 SCHEMA = "experiment.schema.json"

@@ -1,170 +1,41 @@
-"""`[system]`: the workload, where it runs, and its tiers."""
+"""`[system]`: the workload, where it runs, and its tiers.
+
+Each workload has a model of its own, with the tiers that it declares.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping as TypingMapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union
 
 from pydantic import (
+    BeforeValidator,
+    Discriminator,
     Field,
-    SerializerFunctionWrapHandler,
-    field_serializer,
-    field_validator,
-    model_serializer,
+    Tag,
+    TypeAdapter,
+    create_model,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.kinds import Numbers, Real, Size, Whole
 from tierlab.experiment.neighbours import Neighbours
-from tierlab.experiment.place import PLACE
-from tierlab.experiment.problem import problem, raise_all
-from tierlab.experiment.quantities import MIB
-from tierlab.experiment.section import Section
-from tierlab.experiment.soft import checked_soft, completed_soft, written_soft
+from tierlab.experiment.problem import FORM, problem, raise_all
+from tierlab.experiment.tier import Tier, tier_field
+from tierlab.servers.content import Fidelity
+from tierlab.values.kinds import Real, Whole, Word
+from tierlab.values.section import Section
+from tierlab.workloads.kinds import WORKLOADS
+from tierlab.workloads.workload import Workload
 
 NamedMapping = Literal["one-package", "two-packages", "one-l3", "own-cores", "one-apart"]
-
-
-class Mapping(Section):
-    """Where a tier's servers run; each key that is missing leaves it to the kernel."""
-
-    pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
-    """PUs that the servers may run on, by Linux's CPU numbers; without it, all."""
-
-    place: Annotated[str | None, PLACE] = Field(default=None, examples=["package:0.core:{n}"])
-    """The same by where it is on the machine, whatever Linux's numbers are; not beside `pus`."""
-
-    vcpus: Annotated[int | None, Whole(1, 4096)] = Field(default=None, examples=[2])
-    """How many of the place's PUs each server takes, from its first; without it, all of them (in a
-    mapping of `system.mapping`, one). A server in a virtual machine has so many virtual CPUs, and
-    needs no place for that; without either, one."""
-
-    memory_node: Annotated[int | None, Whole(0, 1023)] = Field(default=None, examples=[0])
-    """NUMA node that the servers' memory is on; without it, the kernel chooses."""
-
-    weight: Annotated[int | None, Whole(16, 100_000)] = Field(default=None, examples=[1024])
-    """Share of contended CPU time relative to other tiers; a tier without one has 1024."""
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if self.pus is not None and self.place is not None:
-            raise problem("says the PUs twice, beside `pus`; keep one of them", "place")
-        if self.pus is not None and self.vcpus is not None:
-            raise problem("counts what `pus` lists; leave it out, or say `place`", "vcpus")
-        return self
-
-
-class DiskLimits(Section):
-    """What each of a tier's servers may do to the disk that its files lie on."""
-
-    writes: Annotated[int | None, Size("64KiB", "1TiB")] = Field(default=None, examples=["32MiB"])
-    """Bytes a second that are written; without it, no limit."""
-
-    reads: Annotated[int | None, Whole(10, 100_000_000)] = Field(default=None, examples=[500])
-    """Read operations a second; without it, no limit."""
-
-
-class Tier(Section):
-    """A layer of the application: `count` instances of one server."""
-
-    server: str
-    """The server software."""
-
-    count: int = 1
-    """Instances."""
-
-    memory: Annotated[int | None, Size("16MiB", "64TiB")] = Field(default=None, examples=["2GiB"])
-    """Memory that each instance may use, or that its virtual machine has; without it, no limit, or
-    what the environment gives."""
-
-    mapping: Mapping = Field(default_factory=Mapping)
-    """Where the servers run."""
-
-    disk: DiskLimits = Field(default_factory=DiskLimits)
-    """How much the servers may use the disk."""
-
-    soft: dict[str, int] = Field(default_factory=dict)
-    """Soft resources by name: all of the server's, in counts, bytes and nanoseconds."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_soft(cls, table: Any) -> Any:
-        server = cls.model_fields["server"].default
-        if not isinstance(table, dict) or table.get("server", server) != server:
-            return table
-        try:
-            given = checked_soft(server, table.get("soft", {}))
-            soft: object = completed_soft(server, given, table.get("mpm") == "prefork")
-        except PydanticCustomError as error:
-            soft = error
-        return table | {"soft": soft}
-
-    @field_validator("soft", mode="before")
-    @classmethod
-    def _right_soft(cls, soft: object) -> object:
-        # Only here, so that the tier's other keys are checked beside it.
-        if isinstance(soft, PydanticCustomError):
-            raise soft
-        return soft
-
-    @field_serializer("soft", when_used="json")
-    def _write_soft(self, soft: dict[str, int]) -> dict[str, Any]:
-        return written_soft(self.server, soft)
-
-
-class WebTier(Tier):
-    """The web server: static pages, and a gateway to the application server."""
-
-    server: Literal["httpd"] = "httpd"
-    """The server software."""
-
-    count: Annotated[int, Whole(1, 1)] = 1
-    """Instances."""
-
-    mpm: Literal["event", "prefork"] = "event"
-    """httpd's processing model: threads in a few processes, or a process a request."""
-
-    connector: Literal["ajp", "http"] = "ajp"
-    """The protocol to the application server."""
-
-
-class AppTier(Tier):
-    """The application server, with the workload's servlets."""
-
-    server: Literal["tomcat"] = "tomcat"
-    """The server software."""
-
-    count: Annotated[int, Whole(1, 1)] = 1
-    """Instances."""
-
-    heap: Annotated[int, Size("32MiB", "1TiB", step="1MiB")] = 256 * MIB
-    """The JVM's heap, from the start and at most."""
-
-
-class LbTier(Tier):
-    """The load balancer between the application server and the databases."""
-
-    server: Literal["haproxy"] = "haproxy"
-    """The server software."""
-
-    count: Annotated[int, Whole(1, 1)] = 1
-    """Instances."""
-
-
-class DbTier(Tier):
-    """The database: one server, or a Galera cluster of two to four."""
-
-    server: Literal["mariadb"] = "mariadb"
-    """The server software."""
-
-    count: Annotated[int, Whole(1, 4)] = 1
-    """Instances; two to four form a Galera cluster."""
 
 
 class System(Section):
     """The system under test."""
 
-    workload: Literal["rubbos", "static"]
+    application: ClassVar[Workload]
+
+    workload: Annotated[str, Word(tuple(WORKLOADS))]
     """The application, its data and its users; static is one page of the web server's own, with no
     tier behind and no mix."""
 
@@ -183,7 +54,7 @@ class System(Section):
     data_seed: Annotated[int | None, Whole(0, 2**32 - 1)] = Field(default=None, examples=[42])
     """Of the data set, the same for all repetitions; without it, the experiment's seed."""
 
-    fidelity: Literal["corrected", "published"] = "corrected"
+    fidelity: Fidelity = "corrected"
     """Whether the published client's known flaws are mended or kept."""
 
     tcp: Literal["modern", "classic"] = "modern"
@@ -191,18 +62,6 @@ class System(Section):
     and 21 s, as kernels did until 2011 (RFC 1122)."""
 
     neighbours: Neighbours = Field(default_factory=Neighbours)
-    web: WebTier = Field(default_factory=WebTier)
-    app: AppTier = Field(default_factory=AppTier)
-    lb: LbTier = Field(default_factory=LbTier)
-    db: DbTier = Field(default_factory=DbTier)
-
-    @model_validator(mode="after")
-    def _only_its_tiers(self) -> Self:
-        raise_all(
-            problem(f'is no tier of workload "{self.workload}"; remove it', name)
-            for name in sorted(self._unused() & self.model_fields_set)
-        )
-        return self
 
     @model_validator(mode="after")
     def _mapped_once(self) -> Self:
@@ -214,17 +73,53 @@ class System(Section):
         )
         return self
 
+    @staticmethod
+    def of(table: TypingMapping[str, Any]) -> System:
+        """The system of a file's table; raises pydantic's ValidationError."""
+        return _READER.validate_python(table)
+
     @property
     def tiers(self) -> dict[str, Tier]:
         """The tiers by name, in a request's order."""
-        if self.workload == "static":
-            return {"web": self.web}
-        return {"web": self.web, "app": self.app, "lb": self.lb, "db": self.db}
+        return {name: getattr(self, name) for name in self.application.tiers}
 
-    def _unused(self) -> set[str]:
-        """The tiers that the workload has not."""
-        return {"app", "lb", "db"} - self.tiers.keys()
 
-    @model_serializer(mode="wrap", when_used="json")
-    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {key: value for key, value in write(self).items() if key not in self._unused()}
+def _no_tier(workload: str) -> Any:
+    """The annotation and default of a tier that only other workloads have."""
+
+    def refuse(_: object) -> None:
+        raise problem(f'is no tier of workload "{workload}"; remove it')
+
+    return Annotated[None, BeforeValidator(refuse)], Field(default=None, exclude=True)
+
+
+def _model(workload: Workload) -> type[System]:
+    others = {name for each in WORKLOADS.values() for name in each.tiers} - workload.tiers.keys()
+    tiers = {name: tier_field(declared) for name, declared in workload.tiers.items()}
+    none = {name: _no_tier(workload.name) for name in sorted(others)}
+    model: type[System] = create_model("System", __base__=System, **tiers, **none)
+    model.application = workload
+    return model
+
+
+SYSTEMS: TypingMapping[str, type[System]] = {
+    name: _model(workload) for name, workload in WORKLOADS.items()
+}
+"""The model of `[system]` by workload."""
+
+
+def _workload(table: Any) -> str:
+    """Whose model a table is checked by; where it names none that there is, the first's."""
+    said = table.get("workload") if isinstance(table, dict) else getattr(table, "workload", None)
+    return FORM + (said if isinstance(said, str) and said in SYSTEMS else next(iter(SYSTEMS)))
+
+
+if TYPE_CHECKING:
+    AnySystem = System
+else:
+    AnySystem = Annotated[
+        Union[tuple(Annotated[model, Tag(FORM + name)] for name, model in SYSTEMS.items())],  # noqa: UP007
+        Discriminator(_workload),
+    ]
+
+_READER = TypeAdapter[System](AnySystem)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, TABLES
 from tierlab.experiment.keys import Key, Table
-from tierlab.experiment.quantities import BYTES, NANOSECONDS
+from tierlab.values.quantities import BYTES, NANOSECONDS
 
 ACTIVE: dict[tuple[str, ...], Any] = {
     ("experiment", "question"): "Where does the time go at 500 users?",

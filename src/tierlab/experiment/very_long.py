@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from tierlab.experiment.kinds import Duration, Kind
+from tierlab.values.kinds import Duration, Kind
 
 VALLEY = "valley"
 

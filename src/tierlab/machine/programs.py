@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ VERSION_ARGUMENT = {
     "ip": "-V",
 }
 """Where it is not `--version`."""
+_DOTTED = re.compile(r"\d+(?:\.\d+)+")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,12 @@ class Program:
     """What the program says of itself, in its first line that has a digit."""
     package_version: str | None
     """The version of the installed package, if it is that of a Debian machine."""
+
+    @property
+    def number(self) -> str | None:
+        """The version alone, such as ``2.4.62``."""
+        said = _DOTTED.search(self.version or "")
+        return said[0] if said else None
 
 
 def locate(name: str) -> str | None:

@@ -1,8 +1,9 @@
-"""The interface of every server: render, start, ready, stop; its endpoint and soft resources.
+"""What every server software declares of itself, and the interface of one instance of it.
 
-A server says what it is (files, command, greeting); `tierlab.servers.lifecycle` brings any of
-them up and down in the same way. The soft resources' names, ranges and defaults are one table in
-`tierlab.experiment.soft_resources`; each server maps them to its own directives in `render`.
+The declarations (programs, protocols, soft resources, options, memory, evidence) are the class's;
+the experiment's schema, the layout, the samplers' plans and the reference page are made from them.
+An instance says what it is (files, command, greeting); `tierlab.deploy.lifecycle` brings any of
+them up and down in the same way.
 """
 
 from __future__ import annotations
@@ -18,6 +19,14 @@ from typing import ClassVar
 from tierlab.environments.domain import Domain
 from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
+from tierlab.machine.programs import Program
+from tierlab.servers.content import Content
+from tierlab.servers.soft import SoftResource, completed
+from tierlab.values.quantities import MIB
+from tierlab.values.section import Section
+
+CONSOLE = "logs/console.log"
+"""In a server's folder: what its program says."""
 
 ANSWER_SECONDS = 10.0
 """How long one greeting may take."""
@@ -25,7 +34,7 @@ ANSWER_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a server listens, and what is spoken there: ``http``, ``ajp`` or ``mysql``."""
+    """Where a server listens, and which protocol is spoken there, such as ``http``."""
 
     address: str
     port: int
@@ -37,12 +46,17 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Site:
-    """Where one server instance stands: its domain, its endpoint and the servers it calls."""
+    """Where one server instance stands: its domain, its endpoint and the servers around it."""
 
     environment: Environment
     domain: Domain
     endpoint: Endpoint
     upstreams: tuple[Endpoint, ...] = ()
+    """The servers that it calls."""
+    tier: tuple[Endpoint, ...] = ()
+    """All instances of its tier, itself among them."""
+    data: Path | None = None
+    """What `Server.make_data` has made for the tier."""
 
     @property
     def subject(self) -> str:
@@ -69,24 +83,92 @@ class NotReadyError(Exception):
     """The server does not answer by its protocol yet; the message says how it fell short."""
 
 
+class Options(Section):
+    """What a tier's table may say for this software alone, besides its soft resources."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an experiment sets for a tier's servers: every soft resource, and the options."""
+
+    soft: Mapping[str, int]
+    options: Options
+
+
 class Server(ABC):
     """One software instance in a tier."""
 
     kind: ClassVar[str]
     programs: ClassVar[Mapping[str, str]]
-    """Programs it needs, each with the Debian package that brings it."""
+    """Programs it needs, each with the Debian package that brings it; the server's own first."""
+    ports: ClassVar[Mapping[str, int]] = {}
+    """The protocols that it speaks, each with the port that it listens on then."""
+    calls: ClassVar[tuple[str, ...]] = ()
+    """The protocols by which it calls others, the usual one first."""
+    passes_through: ClassVar[bool] = False
+    """Whether it hands bytes on without a part in the protocol: it speaks what it calls."""
+    soft_resources: ClassVar[Mapping[str, SoftResource]]
+    own_options: ClassVar[type[Options]] = Options
+    holdable: ClassVar[tuple[str, ...]] = ()
+    """Soft resources that somebody else can hold, the one that matters most first."""
+    is_database: ClassVar[bool] = False
+    """Whether it keeps the workload's tables, and locks their rows."""
+    collects: ClassVar[bool] = False
+    """Whether it collects garbage, when asked to as well."""
+    cluster_programs: ClassVar[Mapping[str, str]] = {}
+    """Programs that several instances of a tier need besides, as `programs`."""
+    cluster_files: ClassVar[Mapping[Path, str]] = {}
+    """The same of files."""
+    socket: ClassVar[str | None] = None
+    """In its folder, the UNIX socket at which the agent's database sampler asks it."""
     start_seconds: ClassVar[float] = 60.0
     """How long it may take until it answers; generous, since hosts are shared."""
     stop_seconds: ClassVar[float] = 15.0
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
-    own_logs: ClassVar[tuple[str, ...]] = ("logs/console.log",)
+    own_logs: ClassVar[tuple[str, ...]] = (CONSOLE,)
     """Files in its folder that say why it did not start."""
     disk: ClassVar[tuple[str, ...]] = ()
     """Folders in its folder that it reads and writes as a disk's."""
 
-    def __init__(self, site: Site, soft: Mapping[str, int]) -> None:
+    def __init__(self, site: Site, settings: Settings, content: Content) -> None:
         self.site = site
-        self.soft = soft
+        self.soft = settings.soft
+        self.options = settings.options
+        self.content = content
+
+    @classmethod
+    def complete(cls, given: Mapping[str, int], options: Mapping[str, object]) -> dict[str, int]:  # noqa: ARG003 - some derive by them
+        """Every soft resource: as given, by default, or derived from the others.
+
+        `options` are as the file has them, unchecked. Raises `SoftError`.
+        """
+        return completed(cls.soft_resources.values(), given)
+
+    @classmethod
+    def room(cls, settings: Settings) -> int:  # noqa: ARG003 - the same for most
+        """Memory in which one instance has all it needs and little beside, in bytes.
+
+        Measured under 1,500 users of RUBBoS: what it holds besides its heap or buffer pool.
+        """
+        return 64 * MIB
+
+    @classmethod
+    def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
+        """By which protocol it calls a server that speaks these; None if it cannot."""
+        return next((name for name in cls.calls if name in spoken), None)
+
+    @classmethod
+    def make_data(cls, environment: Environment, content: Content) -> Path | None:  # noqa: ARG003
+        """Make what all instances of a tier start from; None where there is nothing to make."""
+        return None
+
+    @classmethod
+    def versions(cls, program: Program, libraries: Path | None) -> dict[str, str | None]:  # noqa: ARG003
+        """Version by name of what it consists of; None where it does not tell.
+
+        `libraries`: the application's, where the server is one of them.
+        """
+        return {cls.kind: program.number}
 
     @abstractmethod
     def render(self) -> dict[str, str]:

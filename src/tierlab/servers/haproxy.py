@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from tierlab.servers.base import Server, Site
-from tierlab.servers.database import Credentials
+from tierlab.servers.base import Server
 from tierlab.servers.greetings import mysql_select
+from tierlab.servers.soft import SoftResource, backlog, declared
+from tierlab.values.kinds import Whole
 
 
 class HAProxy(Server):
@@ -20,9 +21,13 @@ class HAProxy(Server):
     kind = "haproxy"
     programs: ClassVar[Mapping[str, str]] = {"haproxy": "haproxy"}
 
-    def __init__(self, site: Site, soft: Mapping[str, int], *, credentials: Credentials) -> None:
-        super().__init__(site, soft)
-        self._credentials = credentials
+    passes_through = True
+    soft_resources = declared(
+        SoftResource(
+            "max_connections", Whole(1, 100_000), 4096, "maxconn", "connections open at once"
+        ),
+        backlog(1024, "backlog"),
+    )
 
     def render(self) -> dict[str, str]:
         """haproxy.cfg."""
@@ -48,7 +53,7 @@ class HAProxy(Server):
             # Tiers are told apart on the wire by their addresses.
             f"    source {endpoint.address}",
             *(
-                f"    server db.{number} {database}"
+                f"    server {number} {database}"
                 for number, database in enumerate(self.site.upstreams, 1)
             ),
         ]
@@ -63,5 +68,5 @@ class HAProxy(Server):
 
     def greet(self) -> None:
         """A statement through it."""
-        login = self._credentials
+        login = self.content.credentials
         mysql_select(self.site.connect, login.user, login.password, login.database)

@@ -4,16 +4,22 @@ there is one.
 
 from __future__ import annotations
 
+import itertools
 import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from tierlab.servers.application import Application, Pages
-from tierlab.servers.base import Endpoint, Server, Site
+from tierlab.servers.base import CONSOLE, Endpoint, Options, Server, Settings
 from tierlab.servers.greetings import http_get
+from tierlab.servers.soft import SoftError, SoftResource, backlog, completed, declared
+from tierlab.values.kinds import Duration, Whole
+from tierlab.values.quantities import MIB, SECOND
 
-NS_PER_SECOND = 1_000_000_000
+MOST_THREADS_PER_PROCESS = 64
+"""Its own ThreadLimit, unless it is raised."""
+FEWEST_THREADS_PER_PROCESS = 8
+"""With fewer, event's processes are so many that it is another process model."""
 MODULES = Path("/usr/lib/apache2/modules")
 DOCUMENTS = "htdocs"
 """In its folder. In a guest, what is read of the host's folder is asked of the host each time."""
@@ -25,27 +31,92 @@ ACCESS_LOG_FORMAT = (
 client address and port, requests before on this connection, request line."""
 
 
+class HttpdOptions(Options):
+    """What is httpd's alone."""
+
+    mpm: Literal["event", "prefork"] = "event"
+    """httpd's processing model: threads in a few processes, or a process a request."""
+
+    connector: Literal["ajp", "http"] = "ajp"
+    """The protocol to the application server."""
+
+
 class Httpd(Server):
     """One httpd, event or prefork; alone, or with AJP or HTTP to the application server."""
 
     kind = "httpd"
     programs: ClassVar[Mapping[str, str]] = {"apache2": "apache2-bin"}
+    ports: ClassVar[Mapping[str, int]] = {"http": 8080}
+    calls = ("ajp", "http")
+    soft_resources = declared(
+        SoftResource(
+            "threads",
+            Whole(1, 20_000),
+            256,
+            "MaxRequestWorkers",
+            "requests worked on at once, over all processes",
+        ),
+        SoftResource(
+            "threads_per_process",
+            Whole(1, 1_000),
+            None,
+            "ThreadsPerChild",
+            "threads in each process, a divisor of `threads`; without it, the largest up to 64, "
+            "which must be 8 or more unless all are in one process (with prefork, 1)",
+        ),
+        backlog(511, "ListenBacklog"),
+        SoftResource(
+            "pool",
+            Whole(1, 1_000),
+            None,
+            "ProxyPass max=",
+            "connections to the application server, per process; without it, `threads_per_process`",
+        ),
+        SoftResource(
+            "keep_alive_timeout",
+            Duration("1s", "1h", step="1s"),
+            5 * SECOND,
+            "KeepAliveTimeout",
+            "how long an idle client connection is kept",
+        ),
+    )
+    own_options = HttpdOptions
+    holdable = ("threads",)
     # Graceful: requests in progress are finished and buffered log lines written.
     stop_signal = signal.SIGWINCH
-    own_logs = ("logs/error.log", "logs/console.log")
+    own_logs = ("logs/error.log", CONSOLE)
     disk = (DOCUMENTS,)
 
-    def __init__(
-        self,
-        site: Site,
-        soft: Mapping[str, int],
-        *,
-        mpm: Literal["event", "prefork"],
-        application: Pages,
-    ) -> None:
-        super().__init__(site, soft)
-        self._mpm = mpm
-        self._application = application
+    options: HttpdOptions
+
+    @classmethod
+    def complete(cls, given: Mapping[str, int], options: Mapping[str, object]) -> dict[str, int]:
+        """MaxRequestWorkers is a number of whole processes; httpd would lower it in silence."""
+        processes_only = options.get("mpm") == "prefork"
+        soft = completed(cls.soft_resources.values(), given)
+        threads = soft["threads"]
+        if "threads_per_process" not in soft:
+            soft["threads_per_process"] = 1 if processes_only else _even_share(threads)
+        each = soft["threads_per_process"]
+        soft.setdefault("pool", each)
+        if processes_only and each != 1:
+            raise SoftError("threads_per_process", f'must be 1 with mpm = "prefork", not {each}')
+        if threads % each:
+            raise SoftError("threads_per_process", f"must divide threads ({threads}), not {each}")
+        return {name: soft[name] for name in cls.soft_resources}
+
+    @classmethod
+    def room(cls, settings: Settings) -> int:  # noqa: ARG003
+        """With its processes' stacks."""
+        return 128 * MIB
+
+    @classmethod
+    def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:
+        """The connector's, where the application server speaks it."""
+        assert isinstance(options, HttpdOptions)
+        if options.connector in spoken:
+            return options.connector
+        return super().caller_protocol(options, spoken)
 
     def render(self) -> dict[str, str]:
         """httpd.conf: the modules it needs and nothing from the system's configuration."""
@@ -62,7 +133,7 @@ class Httpd(Server):
             "Timeout 300",
             "GracefulShutdownTimeout 10",
             "KeepAlive On",
-            f"KeepAliveTimeout {self.soft['keep_alive_timeout'] // NS_PER_SECOND}",
+            f"KeepAliveTimeout {self.soft['keep_alive_timeout'] // SECOND}",
             "MaxKeepAliveRequests 0",
             "HostnameLookups Off",
             "ServerTokens Prod",
@@ -84,8 +155,7 @@ class Httpd(Server):
         return {"httpd.conf": "\n".join(lines) + "\n"}
 
     def _gateway(self, app: Endpoint) -> list[str]:
-        assert isinstance(self._application, Application)  # nothing else has an application tier
-        dynamic = self._application.dynamic_prefix
+        dynamic = self.content.application.dynamic_prefix
         return [
             # Tiers are told apart on the wire by their addresses.
             f"ProxySourceAddress {self.site.endpoint.address}",
@@ -97,7 +167,7 @@ class Httpd(Server):
         proxies = [
             name for app in self.site.upstreams for name in ("proxy", f"proxy_{app.protocol}")
         ]
-        names = [f"mpm_{self._mpm}", "authz_core", "mime", *proxies]
+        names = [f"mpm_{self.options.mpm}", "authz_core", "mime", *proxies]
         load = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in names]
         return [*load, "TypesConfig /dev/null"]
 
@@ -111,7 +181,7 @@ class Httpd(Server):
             f"MaxRequestWorkers {threads}",
             "MaxConnectionsPerChild 0",
         ]
-        if self._mpm == "prefork":
+        if self.options.mpm == "prefork":
             return [*common, f"MinSpareServers {processes}", f"MaxSpareServers {processes + 1}"]
         return [
             f"ThreadLimit {each}",
@@ -124,7 +194,7 @@ class Httpd(Server):
     def prepare(self) -> None:
         """The static pages, and the folder for its own run-time files."""
         domain = self.site.domain
-        domain.put(self._application.documents, DOCUMENTS)
+        domain.put(self.content.pages.documents, DOCUMENTS)
         domain.make_folder("run")
         domain.make_folder("logs")
 
@@ -138,4 +208,27 @@ class Httpd(Server):
 
     def greet(self) -> None:
         """A page from the far end: it answers only if all tiers behind do."""
-        http_get(self.site.connect, str(self.site.endpoint), self._application.ready_path)
+        http_get(self.site.connect, str(self.site.endpoint), self.content.pages.ready_path)
+
+
+def _even_share(threads: int) -> int:
+    """Threads in each process, so that all processes have the same number."""
+    share = largest_divisor(threads, MOST_THREADS_PER_PROCESS)
+    if share == threads or share >= FEWEST_THREADS_PER_PROCESS:
+        return share
+    below = next(n for n in range(threads, 0, -1) if _shares_out(n))
+    above = next(n for n in itertools.count(threads) if _shares_out(n))
+    raise SoftError(
+        "threads",
+        f"cannot be {threads}: event's processes of at most {MOST_THREADS_PER_PROCESS} threads"
+        f" would have {share} each; take {below} or {above}, or set threads_per_process",
+    )
+
+
+def _shares_out(threads: int) -> bool:
+    return largest_divisor(threads, MOST_THREADS_PER_PROCESS) >= FEWEST_THREADS_PER_PROCESS
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """The largest divisor of `number` that is at most `most`."""
+    return next(d for d in range(min(number, most), 0, -1) if number % d == 0)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 import pymysql
 
+from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
-from tierlab.servers.base import NotReadyError, Server, Site
-from tierlab.servers.database import Credentials
+from tierlab.servers.base import NotReadyError, Server, Settings
+from tierlab.servers.content import Content
 from tierlab.servers.disk import need_room, size
 from tierlab.servers.greetings import mysql_login
-from tierlab.servers.programs import check_programs
+from tierlab.servers.mariadb_options import DATA, SOCKET, TMP, common_options, option_file
+from tierlab.servers.mariadb_seed import seed_folder
+from tierlab.servers.soft import SoftResource, backlog, declared
+from tierlab.values.kinds import Size, Whole
+from tierlab.values.quantities import MIB
 
-DATA = "data"
-TMP = "tmp"
-SOCKET = "mysqld.sock"
-"""Relative to the data folder: a socket's path must stay below 108 bytes."""
 ACCOUNTS = "accounts.sql"
-REDO_LOG_BYTES = 32 << 20
-"""Small, because every instance gets a copy."""
 
 WORKING_BYTES = 32 << 20
 """For temporary tables and what a trial writes."""
@@ -35,14 +33,6 @@ SNAPSHOT_PROGRAMS = {"wsrep_sst_rsync": "mariadb-server", "rsync": "rsync"}
 """What a node that joins gets its data with, and the packages that bring it."""
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """A Galera cluster, as one of its nodes sees it; `founds` on the first to start."""
-
-    addresses: Sequence[str]
-    founds: bool
-
-
 class MariaDB(Server):
     """One mariadbd on a copy of the seed data."""
 
@@ -51,22 +41,51 @@ class MariaDB(Server):
         "mariadbd": "mariadb-server-core",
         "mariadb-install-db": "mariadb-server-core",
     }
+    ports: ClassVar[Mapping[str, int]] = {"mysql": 3306}
+    soft_resources = declared(
+        SoftResource(
+            "max_connections",
+            Whole(10, 100_000),
+            300,
+            "max_connections",
+            "connections open at once",
+        ),
+        backlog(128, "back_log"),
+        SoftResource(
+            "buffer_pool",
+            Size("5MiB", "1TiB"),
+            128 * MIB,
+            "innodb_buffer_pool_size",
+            "memory for InnoDB's pages",
+        ),
+    )
+    holdable = ("max_connections",)
+    is_database = True
+    cluster_programs = SNAPSHOT_PROGRAMS
+    cluster_files: ClassVar[Mapping[Path, str]] = {PROVIDER: "galera-4"}
+    socket = f"{DATA}/{SOCKET}"
     stop_seconds = 30.0
     disk = (DATA, TMP)
 
-    def __init__(
-        self,
-        site: Site,
-        soft: Mapping[str, int],
-        *,
-        seed: Path,
-        credentials: Credentials,
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(site, soft)
-        self._seed = seed
-        self._credentials = credentials
-        self._cluster = cluster
+    @classmethod
+    def room(cls, settings: Settings) -> int:
+        """Besides its pages."""
+        return settings.soft["buffer_pool"] + 128 * MIB
+
+    @classmethod
+    def make_data(cls, environment: Environment, content: Content) -> Path | None:
+        """The seed: a data folder with the workload's tables."""
+        assert content.loader is not None
+        return seed_folder(environment, content.loader, content.credentials.database)
+
+    @property
+    def _clustered(self) -> bool:
+        return len(self.site.tier) > 1
+
+    @property
+    def _founds(self) -> bool:
+        """Whether it is the first node of its cluster."""
+        return self.site.tier[:1] == (self.site.endpoint,)
 
     def render(self) -> dict[str, str]:
         """my.cnf."""
@@ -79,11 +98,11 @@ class MariaDB(Server):
             "back_log": soft["backlog"],
             "innodb_buffer_pool_size": soft["buffer_pool"],
             **({"init_file": str(self.site.folder / ACCOUNTS)} if self._makes_accounts else {}),
-            **({} if self._cluster is None else self._galera(self._cluster)),
+            **(self._galera() if self._clustered else {}),
         }
         return {"my.cnf": option_file(options)}
 
-    def _galera(self, cluster: Cluster) -> dict[str, str | int]:
+    def _galera(self) -> dict[str, str | int]:
         address = self.site.endpoint.address
         provider_options = {
             "gmcast.listen_addr": f"tcp://{address}:{REPLICATION_PORT}",
@@ -100,7 +119,7 @@ class MariaDB(Server):
             "wsrep_provider": str(PROVIDER),
             "wsrep_provider_options": "; ".join(f"{k}={v}" for k, v in provider_options.items()),
             "wsrep_cluster_name": "tierlab",
-            "wsrep_cluster_address": "gcomm://" + ",".join(cluster.addresses),
+            "wsrep_cluster_address": "gcomm://" + ",".join(node.address for node in self.site.tier),
             "wsrep_node_name": self.site.subject,
             "wsrep_node_address": address,
             "wsrep_sst_method": "rsync",
@@ -111,10 +130,10 @@ class MariaDB(Server):
 
     def prepare(self) -> None:
         """A copy of the seed data."""
-        if self._cluster is not None:
-            check_galera()
-        need_room(self.site.folder, size(self._seed) + WORKING_BYTES, "a copy of the seed data")
-        self.site.domain.put(self._seed, DATA)
+        seed = self.site.data
+        assert seed is not None
+        need_room(self.site.folder, size(seed) + WORKING_BYTES, "a copy of the seed data")
+        self.site.domain.put(seed, DATA)
         self.site.domain.make_folder(TMP)
         self.site.domain.make_folder("logs")
         if self._makes_accounts:
@@ -123,11 +142,11 @@ class MariaDB(Server):
     @property
     def _makes_accounts(self) -> bool:
         """A node that joins a cluster gets them with its data."""
-        return self._cluster is None or self._cluster.founds
+        return not self._clustered or self._founds
 
     def _accounts(self) -> str:
         """What the server does as it starts: the seed has no accounts."""
-        login = self._credentials
+        login = self.content.credentials
         user = f"'{login.user}'@'%'"
         return (
             f"CREATE OR REPLACE USER {user} IDENTIFIED BY '{login.password}';\n"
@@ -136,7 +155,7 @@ class MariaDB(Server):
 
     def command(self) -> list[str]:
         """With this option file only."""
-        founding = ["--wsrep-new-cluster"] if self._cluster and self._cluster.founds else []
+        founding = ["--wsrep-new-cluster"] if self._clustered and self._founds else []
         return ["mariadbd", f"--defaults-file={self.site.folder}/my.cnf", *founding]
 
     def own_program(self, program: Path) -> Path:
@@ -146,7 +165,7 @@ class MariaDB(Server):
 
     def last_words(self) -> dict[str, str]:
         """The server's own counters since its start, a tab-separated line each."""
-        login = self._credentials
+        login = self.content.credentials
         with (
             mysql_login(
                 self.site.connect(), login.user, login.password, login.database
@@ -159,7 +178,7 @@ class MariaDB(Server):
 
     def greet(self) -> None:
         """A statement; in a cluster, the node's word that it has caught up."""
-        login = self._credentials
+        login = self.content.credentials
         link = self.site.connect()
         with mysql_login(link, login.user, login.password, login.database) as connection:
             try:
@@ -170,46 +189,10 @@ class MariaDB(Server):
                     state = cursor.fetchone()
             except pymysql.MySQLError as error:
                 raise NotReadyError(f"a statement fails: {error.args[-1]}") from error
-        if self._cluster is not None and (state is None or state[1] != "Synced"):
+        if self._clustered and (state is None or state[1] != "Synced"):
             raise NotReadyError(f"the node is {state[1] if state else 'not in a cluster'}")
         if limit is not None and limit[0] != self.soft["max_connections"]:
             raise UserError(
                 f"{self.site.subject}: max_connections {self.soft['max_connections']} asked,"
                 f" {limit[0]} in force; the limit of open files allows no more."
             )
-
-
-def check_galera() -> None:
-    """Raise `UserError` if what a cluster needs besides the server is missing."""
-    if not PROVIDER.exists():
-        raise UserError(f"{PROVIDER} is missing; install it with 'apt-get install galera-4'.")
-    check_programs(SNAPSHOT_PROGRAMS)
-
-
-def common_options(data: Path) -> dict[str, str | int]:
-    """What the seed's server and a trial's servers have in common."""
-    return {
-        "datadir": str(data),
-        "socket": SOCKET,
-        "pid-file": "mysqld.pid",
-        "tmpdir": str(data.parent / TMP),
-        "skip-name-resolve": 1,
-        "skip-log-bin": 1,
-        "performance_schema": "OFF",
-        # From MariaDB 11.4 on, TLS is the default; here the wire must be readable.
-        "ssl": "OFF",
-        "character-set-server": "utf8mb4",
-        "innodb_log_file_size": REDO_LOG_BYTES,
-        # Ends of connections are none of the log's business.
-        "log_warnings": 1,
-    }
-
-
-def option_file(options: Mapping[str, str | int]) -> str:
-    """Write an option file for the server."""
-    lines = [f"{name} = {_quoted(value)}" for name, value in options.items()]
-    return "\n".join(["[mariadbd]", *lines]) + "\n"
-
-
-def _quoted(value: str | int) -> str:
-    return f'"{value}"' if isinstance(value, str) and (";" in value or " " in value) else str(value)

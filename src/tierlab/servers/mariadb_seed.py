@@ -21,11 +21,11 @@ from tierlab.environments.environment import Environment
 from tierlab.environments.files import copy_tree
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
+from tierlab.servers.base import CONSOLE
 from tierlab.servers.database import Loader
 from tierlab.servers.disk import need_room, size
 from tierlab.servers.failure import why
-from tierlab.servers.lifecycle import CONSOLE
-from tierlab.servers.mariadb import DATA, SOCKET, TMP, common_options, option_file
+from tierlab.servers.mariadb_options import DATA, SOCKET, TMP, common_options, option_file
 from tierlab.servers.programs import find_program
 
 KEPT_SECONDS = 3 * 86_400

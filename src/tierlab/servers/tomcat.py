@@ -6,19 +6,29 @@ The application is a jar with its libraries in ``lib`` beside it. It takes a pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from tierlab.servers.application import Application
-from tierlab.servers.base import Server, Site
-from tierlab.servers.database import Credentials
+from tierlab.machine.programs import Program
+from tierlab.servers.base import Options, Server, Settings
 from tierlab.servers.greetings import ajp_ping, http_get
 from tierlab.servers.orders import resized
+from tierlab.servers.soft import SoftResource, backlog, declared
+from tierlab.values.kinds import Duration, Size, Whole
+from tierlab.values.quantities import MIB, MILLISECOND, SECOND
 
-NS_PER_MS = 1_000_000
+EMBEDDED = re.compile(r"tomcat-embed-core-(.+)\.jar")
 CONTROL = "soft.sock"
 """In the domain's folder: where the application takes orders to resize its soft resources."""
+
+
+class TomcatOptions(Options):
+    """What is Tomcat's alone."""
+
+    heap: Annotated[int, Size("32MiB", "1TiB", step="1MiB")] = 256 * MIB
+    """The JVM's heap, from the start and at most."""
 
 
 class Tomcat(Server):
@@ -26,28 +36,59 @@ class Tomcat(Server):
 
     kind = "tomcat"
     programs: ClassVar[Mapping[str, str]] = {"java": "openjdk-17-jre-headless"}
+    ports: ClassVar[Mapping[str, int]] = {"ajp": 8009, "http": 8080}
+    calls = ("mysql",)
+    soft_resources = declared(
+        SoftResource(
+            "threads",
+            Whole(1, 10_000),
+            200,
+            "maxThreads",
+            "requests worked on at once",
+            resizable=True,
+        ),
+        backlog(100, "acceptCount", name="accept_count"),
+        SoftResource(
+            "max_connections", Whole(1, 65_535), 8192, "maxConnections", "connections open at once"
+        ),
+        SoftResource(
+            "pool",
+            Whole(1, 10_000),
+            64,
+            "maximumPoolSize",
+            "connections to the database, per server",
+            resizable=True,
+        ),
+        SoftResource(
+            "pool_timeout",
+            Duration("250ms", "10m", step="1ms"),
+            30 * SECOND,
+            "connectionTimeout",
+            "how long a request waits for a database connection before it fails",
+        ),
+    )
+    own_options = TomcatOptions
+    holdable = ("pool", "threads")
+    collects = True
+    options: TomcatOptions
 
-    def __init__(
-        self,
-        site: Site,
-        soft: Mapping[str, int],
-        *,
-        application: Application,
-        credentials: Credentials,
-        heap: int,
-        fidelity: str,
-    ) -> None:
-        """`heap` in bytes, allotted from the start."""
-        super().__init__(site, soft)
-        self._application = application
-        self._credentials = credentials
-        self._heap = heap
-        self._fidelity = fidelity
+    @classmethod
+    def room(cls, settings: Settings) -> int:
+        """The Java machine is as large again as a small heap."""
+        assert isinstance(settings.options, TomcatOptions)
+        return settings.options.heap + 192 * MIB
+
+    @classmethod
+    def versions(cls, program: Program, libraries: Path | None) -> dict[str, str | None]:
+        """It is a library of the application, and what runs it is ``java``."""
+        names = [] if libraries is None else [path.name for path in libraries.glob("*.jar")]
+        found = (match[1] for name in names if (match := EMBEDDED.fullmatch(name)))
+        return {"java": program.number, cls.kind: next(found, None)}
 
     def render(self) -> dict[str, str]:
         """The application's properties."""
         folder, endpoint, soft = self.site.folder, self.site.endpoint, self.soft
-        database, login = self.site.upstreams[0], self._credentials
+        database, login = self.site.upstreams[0], self.content.credentials
         # Tiers are told apart on the wire by their addresses; no TLS, so that it can be read.
         url = (
             f"jdbc:mariadb://{database}/{login.database}"
@@ -60,7 +101,7 @@ class Tomcat(Server):
             "accept.count": soft["accept_count"],
             "connections.max": soft["max_connections"],
             "pool.size": soft["pool"],
-            "pool.timeout.ms": soft["pool_timeout"] // NS_PER_MS,
+            "pool.timeout.ms": soft["pool_timeout"] // MILLISECOND,
             "jdbc.url": url,
             "jdbc.user": login.user,
             "jdbc.password": login.password,
@@ -69,16 +110,16 @@ class Tomcat(Server):
             # None where nobody would reach it: in a domain with a kernel of its own.
             "soft.socket": folder / CONTROL if self.site.domain.inside() is None else "",
             "work.dir": folder / "work",
-            "fidelity": self._fidelity,
+            "fidelity": self.content.fidelity,
         }
         text = "".join(f"{key}={value}\n" for key, value in properties.items())
-        return {f"{self._application.name}.properties": text}
+        return {f"{self.content.application.name}.properties": text}
 
     def prepare(self) -> None:
         """The program; the original may lie where the servers' user cannot read it."""
         domain = self.site.domain
-        domain.put(self._application.jar, "app.jar")
-        domain.put(self._application.libraries, "lib")
+        domain.put(self.content.application.jar, "app.jar")
+        domain.put(self.content.application.libraries, "lib")
         domain.make_folder("work")
         domain.make_folder("tmp")
         domain.make_folder("logs")
@@ -94,11 +135,11 @@ class Tomcat(Server):
 
     def command(self) -> list[str]:
         """A heap of fixed size; collections and safepoints logged by epoch (ms) and uptime (ns)."""
-        folder, name = self.site.folder, self._application.name
+        folder, name = self.site.folder, self.content.application.name
         return [
             "java",
-            f"-Xms{self._heap}",
-            f"-Xmx{self._heap}",
+            f"-Xms{self.options.heap}",
+            f"-Xmx{self.options.heap}",
             "-Xlog:gc*,safepoint:file=logs/gc.log:timemillis,uptimenanos,tags:filecount=0",
             "-XX:ErrorFile=logs/hs_err.log",
             "-XX:-UsePerfData",  # it would leave a folder in /tmp
@@ -121,4 +162,4 @@ class Tomcat(Server):
             ajp_ping(self.site.connect)
         else:
             where = str(self.site.endpoint)
-            http_get(self.site.connect, where, self._application.ready_path)
+            http_get(self.site.connect, where, self.content.application.ready_path)

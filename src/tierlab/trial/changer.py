@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tierlab.deploy.neighbours import Neighbours
+from tierlab.deploy.placement import changed_placement
+from tierlab.deploy.system import System
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change
-from tierlab.servers.neighbours import Neighbours
-from tierlab.servers.placement import changed_placement
-from tierlab.servers.system import System
 from tierlab.trial.migration import Migrations
 
 LOG = "changes.jsonl"

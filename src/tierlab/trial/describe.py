@@ -6,12 +6,12 @@ import os
 import time
 from dataclasses import asdict
 
+from tierlab.deploy.degrees import degrees
+from tierlab.deploy.system import System
 from tierlab.environments.placement import Placement
 from tierlab.environments.process import identify
 from tierlab.experiment import TrialPlan
 from tierlab.machine.fingerprint import fingerprint
-from tierlab.servers.degrees import degrees
-from tierlab.servers.system import System
 from tierlab.tables.manifest import Degree, Manifest, Observation, Owner, ServerPart, VeryLong
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.versions import programs, versions
@@ -30,12 +30,12 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         created_ns=time.time_ns(),
         factors=plan.levels,
         seeds={"trial": plan.seed, "data": data_seed},
-        versions=versions(servers),
+        versions=versions(servers, plan.system.application.libraries),
         host=fingerprint(tuple(servers.values())),
         load={
             "users": load.users,
             "rate": load.rate,
-            "mix": load.mix if plan.system.workload == "rubbos" else None,
+            "mix": load.mix if plan.system.application.mixes else None,
             "think_ns": load.think_ns if load.users is not None else None,
             "connection": load.connection,
             "fidelity": plan.system.fidelity,

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
 from tierlab.experiment.disturb import Burst, Disturbance, Lock, Memory, Pool
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.database import Credentials
-from tierlab.servers.system import Subject
-from tierlab.workloads.rubbos.shape import ENTRY_PATHS, FORM_PATH
 
 
 def squeezed_by(drawn: Sequence[Drawn]) -> frozenset[str]:
@@ -67,7 +66,10 @@ def _intensity(
     if isinstance(what, Lock):
         return keys | asdict(login)
     if isinstance(what, Burst):
-        return keys | {"paths": ENTRY_PATHS, "sources": str(addresses.crowd.network_address)}
+        return keys | {
+            "paths": shape.application.entry_paths,
+            "sources": str(addresses.crowd.network_address),
+        }
     if isinstance(what, Pool):
         return _pool(what, subject, shape)
     return keys
@@ -75,7 +77,9 @@ def _intensity(
 
 def _pool(what: Pool, subject: Subject, shape: System) -> dict[str, Any]:
     tier = shape.tiers[what.on.partition(".")[0]]
-    keys = {"resource": what.held, "hold": what.hold or tier.soft[what.held]}
-    if what.held == "threads":
-        return keys | {"protocol": subject.endpoint.protocol, "path": FORM_PATH}
+    held = str(what.resource)
+    keys = {"resource": held, "hold": what.hold or tier.soft[held]}
+    if held == "threads":
+        form = shape.application.form_path
+        return keys | {"protocol": subject.endpoint.protocol, "path": form}
     return keys

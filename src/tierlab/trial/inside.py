@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tierlab.deploy.system import Subject
 from tierlab.environments.domain import Domain, Inside
 from tierlab.environments.environment import Environment
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
-from tierlab.servers.system import Subject
 from tierlab.tables.clock import ClockReading
 from tierlab.trial import agent
 from tierlab.trial.clock_reading import PORT, read_clock

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from tierlab.deploy.neighbours import Neighbours
+from tierlab.deploy.system import System
 from tierlab.environments.containers.docker import Docker
 from tierlab.environments.containers.lxc import Lxc
 from tierlab.environments.containers.podman import Podman
@@ -24,9 +26,6 @@ from tierlab.environments.vsphere.environment import Vsphere
 from tierlab.environments.xen.environment import Xen
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
-from tierlab.servers.neighbours import Neighbours
-from tierlab.servers.system import System
-from tierlab.servers.workloads import workload
 from tierlab.tables.manifest import Manifest
 from tierlab.trial import plans
 from tierlab.trial.agent import Child, Spawn, Verb
@@ -44,9 +43,7 @@ from tierlab.trial.outcome import record_driver, record_inside, record_observers
 from tierlab.trial.outside import OutsideObserver
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
-from tierlab.workloads.rubbos import users as rubbos_users
-from tierlab.workloads.rubbos.population import Population
-from tierlab.workloads.static import page as static_page
+from tierlab.workloads.workload import DataSet
 
 ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
     kind.name: kind for kind in (Native, Podman, Docker, Lxc, Qemu, Xen, Vsphere)
@@ -113,7 +110,10 @@ class _Trial:
         self.plan, self.folder, self.manifest, self.progress = plan, folder, manifest, progress
         self.teardown = ExitStack()
         load_day = datetime.fromtimestamp(manifest.created_ns / 1e9, UTC).date()
-        self.population = Population(plan.system.scale, load_day)
+        # All repetitions work on the same data: only their users differ.
+        shape = plan.system
+        seed = plan.seed if shape.data_seed is None else shape.data_seed
+        self.data = DataSet(shape.scale, seed, load_day)
 
     def live(self) -> None:
         """Deploy, observe and drive."""
@@ -148,12 +148,9 @@ class _Trial:
 
     def _system(self, environment: Environment) -> System:
         shape = self.plan.system
-        # All repetitions work on the same data: only their users differ.
-        seed = self.plan.seed if shape.data_seed is None else shape.data_seed
-        deployed = workload(shape, environment, seed=seed, load_day=self.population.load_day)
         system = System(
             shape,
-            deployed,
+            shape.application.content(environment, self.data, shape.fidelity),
             environment,
             self.folder.logs,
             squeezed=squeezed_by(self.plan.disturb),
@@ -216,10 +213,7 @@ class _Trial:
     def _drive(self, environment: Environment, system: System) -> Verb:
         described = self.folder.logs / "workload.json"
         load, shape = self.plan.load, self.plan.system
-        if shape.workload == "static":
-            users = static_page.users()
-        else:
-            users = rubbos_users.users(load.mix, shape.fidelity, self.population)
+        users = shape.application.users(load.mix, shape.fidelity, self.data)
         if load.start is not None:
             users["rules"]["start"] = load.start.replace(" ", "_")
         described.write_text(json.dumps(users))

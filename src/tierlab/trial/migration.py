@@ -7,9 +7,9 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from tierlab.deploy.system import System
 from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
-from tierlab.servers.system import System
 from tierlab.trial.echoes import Echoes, longest_silence, lost
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.inside import InsideObservers

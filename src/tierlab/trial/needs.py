@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from tierlab.deploy import needs
+from tierlab.deploy.neighbours import check_neighbours
+from tierlab.deploy.placement import check_changes
 from tierlab.environments.capability import Capability
 from tierlab.environments.refusal import refuse
 from tierlab.experiment import TrialPlan
-from tierlab.servers import needs
-from tierlab.servers.neighbours import check_neighbours
-from tierlab.servers.placement import check_changes
 from tierlab.servers.programs import check_programs
-from tierlab.servers.workloads import check_built
 from tierlab.trial import agent, echoes
 from tierlab.trial.disturb_needs import check_disturbances
 from tierlab.trial.life import ENVIRONMENTS
@@ -19,7 +18,7 @@ def check_needs(plan: TrialPlan) -> None:
     """Raise :class:`UserError` for what is missing, in one sentence."""
     agent.binary()
     probe = ENVIRONMENTS[plan.system.environment].probe()
-    check_built(plan.system)
+    plan.system.application.check()
     needs.check_needs(plan.system, probe)
     check_neighbours(plan.system, probe)
     if len(plan.system.tiers) > 1 and (reason := probe.cannot.get(Capability.MESSAGES)):

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tierlab.deploy.layout import Place
+from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import Load, Observe, TrialPlan
 from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
-from tierlab.servers.layout import Place
-from tierlab.servers.mariadb import DATA, SOCKET, MariaDB
-from tierlab.servers.system import Subject
+from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 
 WIRE = {"http": "http1", "ajp": "ajp13", "mysql": "mysql"}
@@ -104,7 +104,7 @@ def sample_inside(
     Where its CPUs are slow, as much more seldom: sampling is to cost no greater share of them.
     """
     tables = [each for each in observe.samplers if each in SEEN_INSIDE]
-    if guest.place.server != MariaDB.kind:
+    if KINDS[guest.place.server].socket is None:
         tables = [each for each in tables if each != "database"]
     slowly = observe.model_copy(
         update={
@@ -129,12 +129,12 @@ def _sampling(
         "databases": [
             {
                 "subject": subject.name,
-                "socket": str(subject.folder / DATA / SOCKET),
+                "socket": str(subject.folder / path),
                 "user": login.user,
                 "password": login.password,
             }
             for subject in servers
-            if subject.place.server == MariaDB.kind
+            if (path := KINDS[subject.place.server].socket) is not None
         ],
         "listen": [
             {

@@ -11,12 +11,12 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Any, Literal
+from typing import Any
 
+from tierlab.servers.content import Fidelity
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.shape import CONTEXT, DYNAMIC_PREFIX
 
-Fidelity = Literal["published", "corrected"]
 State = dict[str, Any]
 
 STORIES_PER_PAGE = "20"

@@ -16,9 +16,10 @@ from types import MappingProxyType
 from typing import Any
 
 from tierlab.errors import UserError
+from tierlab.servers.content import Fidelity
 from tierlab.workloads.rubbos.dictionary import dictionary
 from tierlab.workloads.rubbos.population import Population
-from tierlab.workloads.rubbos.states import Fidelity, states
+from tierlab.workloads.rubbos.states import states
 
 HOME = "StoriesOfTheDay"
 FIDELITIES: tuple[Fidelity, ...] = ("published", "corrected")

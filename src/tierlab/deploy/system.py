@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tierlab import experiment
+from tierlab.deploy.layout import Place, layout, topology
+from tierlab.deploy.lifecycle import Instance
+from tierlab.deploy.needs import check_needs
+from tierlab.deploy.placement import placements, vcpus
 from tierlab.environments.domain import Domain, DomainSpec, Move
 from tierlab.environments.environment import Accelerator, Environment
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
-from tierlab.servers.application import Application, Pages
 from tierlab.servers.base import Endpoint, Server, Site
-from tierlab.servers.database import Credentials, Loader
-from tierlab.servers.haproxy import HAProxy
-from tierlab.servers.httpd import Httpd
+from tierlab.servers.content import Content
+from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
-from tierlab.servers.layout import Place, layout, topology
-from tierlab.servers.lifecycle import Instance
-from tierlab.servers.mariadb import Cluster, MariaDB
-from tierlab.servers.mariadb_seed import seed_folder
-from tierlab.servers.needs import check_needs
-from tierlab.servers.placement import placements, vcpus
-from tierlab.servers.tomcat import Tomcat
 from tierlab.topology import Topology
 
 Progress = Callable[[str], None]
 """Told what is being done, in a few words."""
-
-
-@dataclass(frozen=True)
-class Workload:
-    """What is deployed on the tiers; without a loader nothing is behind the web tier."""
-
-    application: Pages
-    loader: Loader | None
-    credentials: Credentials
 
 
 @dataclass(frozen=True)
@@ -68,12 +54,12 @@ class Subject:
 
 
 class System:
-    """httpd, with Tomcat, HAProxy and MariaDB behind it, as an experiment's `[system]` has them."""
+    """A workload's servers, as an experiment's `[system]` has them."""
 
     def __init__(
         self,
         shape: experiment.System,
-        workload: Workload,
+        content: Content,
         environment: Environment,
         logs: Path,
         *,
@@ -85,7 +71,7 @@ class System:
         host.
         """
         self._shape = shape
-        self._workload = workload
+        self._content = content
         self._environment = environment
         self._logs = logs
         self._squeezed = squeezed
@@ -100,7 +86,7 @@ class System:
     @property
     def credentials(self) -> Credentials:
         """What its database lets in."""
-        return self._workload.credentials
+        return self._content.credentials
 
     @property
     def machine(self) -> str:
@@ -125,44 +111,28 @@ class System:
     @property
     def topology(self) -> Topology:
         """Who calls whom of them."""
-        return topology(self._places)
+        return topology(self._shape, self._places)
 
     def start(self, progress: Progress) -> None:
         """Bring every tier up, the last one first; `UserError` if one does not come.
 
         Whatever happens, `stop` takes down what came up.
         """
-        shape, workload = self._shape, self._workload
-        check_needs(shape, self._probe)
+        check_needs(self._shape, self._probe)
         self._domains = {name: self._environment.create(self._spec(name)) for name in self._places}
         for domain in self._domains.values():
             domain.boot()
-        behind = []
-        if workload.loader is not None:
-            self._bring_up_backend(workload.loader, progress)
-            behind = [self._places["app.1"].endpoint]
-        web = Httpd(
-            self._site("web.1", behind),
-            shape.web.soft,
-            mpm=shape.web.mpm,
-            application=workload.application,
-        )
-        self._bring_up(web, progress)
+        for tier in reversed(self.topology.tiers):
+            self._bring_up_tier(tier, progress)
 
-    def _bring_up_backend(self, loader: Loader, progress: Progress) -> None:
-        """All that is behind the web tier, the last tier first."""
-        credentials = self._workload.credentials
-        progress("database: seed data")
-        seed = seed_folder(self._environment, loader, credentials.database)
-        servers = self._databases(seed)
-        for server in servers:
-            self._bring_up(server, progress)
-        databases = [server.site.endpoint for server in servers]
-        balancer = HAProxy(
-            self._site("lb.1", databases), self._shape.lb.soft, credentials=credentials
-        )
-        self._bring_up(balancer, progress)
-        self._bring_up(self._application(balancer.site.endpoint), progress)
+    def _bring_up_tier(self, name: str, progress: Progress) -> None:
+        tier, data = self._shape.tiers[name], None
+        if tier.software.is_database:
+            progress(f"{name}: seed data")
+            data = tier.software.make_data(self._environment, self._content)
+        for subject in self.topology.servers(name):
+            site = self._site(subject, data)
+            self._bring_up(tier.software(site, tier.settings, self._content), progress)
 
     def check(self) -> None:
         """Raise `UserError` if a server has ended, or a placement is no longer as asked."""
@@ -232,35 +202,16 @@ class System:
         self._instances.append(instance)
         instance.start()
 
-    def _databases(self, seed: Path) -> list[MariaDB]:
-        names = [name for name in self._places if name.startswith("db.")]
-        addresses = [self._places[name].endpoint.address for name in names]
-        return [
-            MariaDB(
-                self._site(name, ()),
-                self._shape.db.soft,
-                seed=seed,
-                credentials=self._workload.credentials,
-                cluster=Cluster(addresses, founds=name == names[0]) if len(names) > 1 else None,
-            )
-            for name in names
-        ]
-
-    def _application(self, database: Endpoint) -> Tomcat:
-        application = self._workload.application
-        assert isinstance(application, Application)  # a workload with a loader has one
-        return Tomcat(
-            self._site("app.1", [database]),
-            self._shape.app.soft,
-            application=application,
-            credentials=self._workload.credentials,
-            heap=self._shape.app.heap,
-            fidelity=self._shape.fidelity,
+    def _site(self, name: str, data: Path | None) -> Site:
+        place, endpoints = self._places[name], {n: p.endpoint for n, p in self._places.items()}
+        return Site(
+            self._environment,
+            self._domains[name],
+            place.endpoint,
+            upstreams=tuple(endpoints[callee] for callee in self.topology.callees(name)),
+            tier=tuple(endpoints[other] for other in self.topology.servers(place.tier)),
+            data=data,
         )
-
-    def _site(self, name: str, upstreams: Sequence[Endpoint]) -> Site:
-        endpoint = self._places[name].endpoint
-        return Site(self._environment, self._domains[name], endpoint, tuple(upstreams))
 
     def _spec(self, name: str) -> DomainSpec:
         place = self._places[name]

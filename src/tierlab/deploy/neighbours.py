@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from tierlab import experiment
+from tierlab.deploy.mapping import neighbour_seats
 from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.environment import Environment
 from tierlab.environments.neighbour import Neighbour
 from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
-from tierlab.servers.mapping import neighbour_seats
 
 START_SECONDS = 30.0
 HEED_SECONDS = 2.0

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierlab import experiment
+from tierlab.deploy.mapping import asked_pus, at_number, servers
 from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.placement import Placement, listed
 from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change
 from tierlab.machine.hwloc import pus_at
-from tierlab.servers.mapping import asked_pus, at_number, servers
 
 MIB = 1 << 20
 

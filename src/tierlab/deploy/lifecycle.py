@@ -10,13 +10,12 @@ import pymysql
 
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
-from tierlab.servers.base import NotReadyError, Server
+from tierlab.servers.base import CONSOLE, NotReadyError, Server
 from tierlab.servers.failure import why
 from tierlab.servers.page_cache import files_below, forget
 from tierlab.servers.programs import find_program
 
 POLL_SECONDS = 0.02
-CONSOLE = "logs/console.log"
 
 
 class Instance:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tierlab import experiment
+from tierlab.deploy.mapping import neighbour_seats, plan
+from tierlab.deploy.placement import changed_placement
 from tierlab.experiment.change import NEIGHBOURS, Change
 from tierlab.machine.mapping import Plan, Seats, in_turn
 from tierlab.machine.uniformity import static_dnu
-from tierlab.servers.mapping import neighbour_seats, plan
-from tierlab.servers.placement import changed_placement
 
 
 def degrees(

@@ -1,0 +1,28 @@
+"""What a workload has its servers serve: pages, the application, and the data behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tierlab.servers.application import Application, Pages
+from tierlab.servers.database import Credentials, Loader
+
+Fidelity = Literal["corrected", "published"]
+"""Whether the known flaws of the published application and its client are kept or mended."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """The same for all servers of a trial; without a loader there is no database."""
+
+    pages: Pages
+    loader: Loader | None
+    credentials: Credentials
+    fidelity: Fidelity = "corrected"
+
+    @property
+    def application(self) -> Application:
+        """The pages' application; only asked where a tier runs it."""
+        assert isinstance(self.pages, Application)
+        return self.pages

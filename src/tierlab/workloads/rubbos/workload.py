@@ -1,0 +1,82 @@
+"""RUBBoS as it is deployed: httpd, Tomcat, HAProxy and MariaDB, with data as of today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from tierlab.environments.environment import Environment
+from tierlab.servers.application import Application
+from tierlab.servers.content import Content, Fidelity
+from tierlab.servers.database import Credentials
+from tierlab.servers.haproxy import HAProxy
+from tierlab.servers.httpd import Httpd
+from tierlab.servers.mariadb import MariaDB
+from tierlab.servers.tomcat import Tomcat
+from tierlab.workloads.rubbos import shape
+from tierlab.workloads.rubbos.load import RubbosLoader
+from tierlab.workloads.rubbos.population import Population
+from tierlab.workloads.rubbos.users import MIXES, users
+from tierlab.workloads.workload import DataSet, TierDeclaration, Workload
+
+
+def application() -> Application:
+    """RUBBoS as it is built."""
+    return Application(
+        name=shape.NAME,
+        jar=shape.APPLICATION_JAR,
+        libraries=shape.APPLICATION_LIBRARIES,
+        documents=shape.DOCUMENT_ROOT,
+        dynamic_prefix=shape.DYNAMIC_PREFIX,
+        ready_path=shape.READY_PATH,
+    )
+
+
+class Rubbos(Workload):
+    """The bulletin board."""
+
+    name = shape.NAME
+    tiers: ClassVar[Mapping[str, TierDeclaration]] = {
+        "web": TierDeclaration(
+            "The web server: static pages, and a gateway to the application server.",
+            (Httpd,),
+            ("app",),
+        ),
+        "app": TierDeclaration(
+            "The application server, with the workload's servlets.", (Tomcat,), ("lb",)
+        ),
+        "lb": TierDeclaration(
+            "The load balancer between the application server and the databases.",
+            (HAProxy,),
+            ("db",),
+        ),
+        "db": TierDeclaration(
+            "The database: one server, or a Galera cluster of two to four.",
+            (MariaDB,),
+            most=4,
+            instances="Instances; two to four form a Galera cluster.",
+        ),
+    }
+    mixes = tuple(MIXES)
+    lockable = ("stories", "comments", "users")
+    form_path = shape.FORM_PATH
+    entry_paths = shape.ENTRY_PATHS
+    libraries = shape.APPLICATION_LIBRARIES
+
+    def check(self) -> None:
+        """It is built by Maven."""
+        application().check()
+
+    def content(self, environment: Environment, data: DataSet, fidelity: Fidelity) -> Content:
+        """The application, and a loader of its data."""
+        loader = RubbosLoader(
+            seed=data.seed,
+            scale=data.scale,
+            load_day=data.load_day,
+            scratch=environment.work / "load",
+        )
+        return Content(application(), loader, Credentials.drawn(shape.NAME), fidelity)
+
+    def users(self, mix: str, fidelity: Fidelity, data: DataSet) -> dict[str, Any]:
+        """Readers and authors by their published transition tables."""
+        return users(mix, fidelity, Population(data.scale, data.load_day))

@@ -1,0 +1,68 @@
+"""What a workload declares: its tiers and calls, its data, its pages and its users."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tierlab.environments.environment import Environment
+from tierlab.servers.base import Server
+from tierlab.servers.content import Content, Fidelity
+
+
+@dataclass(frozen=True)
+class TierDeclaration:
+    """A layer of the application: the software that may be there, and whom it calls."""
+
+    meaning: str
+    software: tuple[type[Server], ...]
+    """The usual one first."""
+    calls: tuple[str, ...] = ()
+    """Tiers."""
+    most: int = 1
+    """Instances."""
+    instances: str = "Instances."
+    """What they are together."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Which data: `scale` 1.0 is the published size; they end the day before `load_day`."""
+
+    scale: float
+    seed: int
+    load_day: date
+
+
+class Workload(ABC):
+    """An application, its data and its users."""
+
+    name: ClassVar[str]
+    tiers: ClassVar[Mapping[str, TierDeclaration]]
+    """By name, in a request's order; users call the first."""
+    mixes: ClassVar[tuple[str, ...]] = ()
+    """The usual one is `load.mix`'s default; none where there is one kind of user."""
+    lockable: ClassVar[tuple[str, ...]] = ()
+    """Tables whose rows pages need; without one, nothing of it can be disturbed."""
+    form_path: ClassVar[str] = ""
+    """A page that reads a POSTed form before it can answer."""
+    entry_paths: ClassVar[Sequence[str]] = ()
+    """What anybody can ask for who comes anew."""
+    libraries: ClassVar[Path | None] = None
+    """The libraries that the application brings, with its server where that is one of them."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `UserError` if it is not built."""
+
+    @abstractmethod
+    def content(self, environment: Environment, data: DataSet, fidelity: Fidelity) -> Content:
+        """What its servers serve, behind a password of its own."""
+
+    @abstractmethod
+    def users(self, mix: str, fidelity: Fidelity, data: DataSet) -> dict[str, Any]:
+        """The workload description, in the driver's form."""
