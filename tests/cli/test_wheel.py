@@ -117,7 +117,7 @@ def test_the_doctor_finds_the_agent_and_the_application_in_it(installed: Install
 
     seen = {check["name"]: check["seen"] for check in said["checks"]}
     assert said["demo"]
-    for name in ("tierlab-agent", "RUBBoS"):
+    for name in ("tierlab-agent", "workload rubbos"):
         assert seen[name].startswith(str(installed.environment)), seen[name]
 
 

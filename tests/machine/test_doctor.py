@@ -17,6 +17,7 @@ from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.trial import agent
+from tierlab.workloads.rubbos import shape
 
 GOOD = Check("group", "good", Verdict.WORKS, "seen to work", needed=True)
 HALF = Check("group", "half", Verdict.PARTLY, "half seen", "something", "do this")
@@ -116,9 +117,9 @@ def test_an_agent_that_is_not_built_stops_the_demo(monkeypatch: pytest.MonkeyPat
 def test_an_application_that_is_not_built_stops_the_demo(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(run_needs, "APPLICATION_JAR", tmp_path / "rubbos.jar")
+    monkeypatch.setattr(shape, "APPLICATION_JAR", tmp_path / "rubbos.jar")
 
-    check = next(check for check in run_needs.checks() if check.name == "RUBBoS")
+    check = next(check for check in run_needs.checks() if check.name == "workload rubbos")
 
     assert check.stops_the_demo
     assert check.seen == f"{tmp_path}/rubbos.jar is missing"

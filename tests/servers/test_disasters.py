@@ -15,7 +15,8 @@ from talk import LOAD_DAY, SCALE
 
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
-from tierlab.servers.mariadb_seed import seed_folder
+from tierlab.servers.mariadb_seed import MariaDBSeed
+from tierlab.servers.seed import seed_folder
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import DataSet
 
@@ -128,6 +129,6 @@ def build_seed(trial: str) -> None:
     try:
         data = DataSet(SCALE, 1, LOAD_DAY)
         content = WORKLOADS["rubbos"].content(native, data, "corrected")
-        seed_folder(native, content.loader, content.credentials.database)
+        seed_folder(native, MariaDBSeed(), content)
     finally:
         native.destroy()

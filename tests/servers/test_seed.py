@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from talk import LOAD_DAY, SCALE
 
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
-from tierlab.servers.mariadb_seed import cache_folder, seed_folder
+from tierlab.servers.mariadb_seed import MariaDBSeed
+from tierlab.servers.seed import cache_folder, seed_folder
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import DataSet
 
@@ -21,12 +23,12 @@ pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 def test_the_seed_is_built_once(native: Native, cache: Path) -> None:
     data = DataSet(SCALE, 7, LOAD_DAY)
     content = WORKLOADS["rubbos"].content(native, data, "corrected")
-    assert not list(cache_folder().glob("*seed7*"))
-    first = seed_folder(native, content.loader, content.credentials.database)
+    assert not list(cache_folder("mariadb").glob("*seed7*"))
+    first = seed_folder(native, MariaDBSeed(), content)
     made = first.stat().st_ino
     assert first.is_relative_to(cache)
-    assert not list(cache_folder().glob(".*")), "nothing half-built remains"
-    second = seed_folder(native, content.loader, content.credentials.database)
+    assert not list(cache_folder("mariadb").glob(".*")), "nothing half-built remains"
+    second = seed_folder(native, MariaDBSeed(), content)
     assert (second, second.stat().st_ino) == (first, made)
 
 
@@ -37,6 +39,8 @@ def test_a_seed_that_cannot_be_loaded_is_thrown_away(native: Native) -> None:
         def load(self, connection: Connection[Cursor]) -> None:
             connection.query("CREATE TABLE wrong (id BLUNDER)")
 
+    data = DataSet(SCALE, 7, LOAD_DAY)
+    content = WORKLOADS["rubbos"].content(native, data, "corrected")
     with pytest.raises(UserError, match=r"loading faulty failed \(.*BLUNDER"):
-        seed_folder(native, Faulty(), "rubbos")
-    assert not list(cache_folder().glob("*faulty*"))
+        seed_folder(native, MariaDBSeed(), replace(content, loader=Faulty()))
+    assert not list(cache_folder("mariadb").glob("*faulty*"))

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.servers import mariadb_seed
-from tierlab.servers.mariadb_seed import KEPT_SECONDS, cache_folder
+from tierlab.servers.seed import KEPT_SECONDS, cache_folder, prune
 
 
 def test_two_trials_may_throw_away_old_seeds_at_once(
@@ -17,7 +16,7 @@ def test_two_trials_may_throw_away_old_seeds_at_once(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for name, age in (("old", KEPT_SECONDS + 60), ("older", KEPT_SECONDS + 90), ("new", 0)):
-        folder = cache_folder() / name
+        folder = cache_folder("mariadb") / name
         folder.mkdir(parents=True)
         then = folder.stat().st_mtime - age
         os.utime(folder, (then, then))
@@ -25,9 +24,9 @@ def test_two_trials_may_throw_away_old_seeds_at_once(
 
     def the_other_was_quicker(folder: Path) -> None:
         for name in ("old", "older"):
-            remove(cache_folder() / name, ignore_errors=True)
+            remove(cache_folder("mariadb") / name, ignore_errors=True)
         remove(folder)
 
     monkeypatch.setattr(shutil, "rmtree", the_other_was_quicker)
-    mariadb_seed._prune()
-    assert [folder.name for folder in cache_folder().iterdir()] == ["new"]
+    prune(cache_folder("mariadb"))
+    assert [folder.name for folder in cache_folder("mariadb").iterdir()] == ["new"]

@@ -70,7 +70,8 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
             [first, last],
         ).fetchall()
         assert {name for name, _, _ in taken} == {*TIERS, "Domain-0"}
-        assert all(cpu_ns > 0 and looks > 5 for _, cpu_ns, looks in taken), taken
+        # Looks are as seldom as its emulated CPUs are slow.
+        assert all(cpu_ns > 0 and looks >= 3 for _, cpu_ns, looks in taken), taken
         # What a domain wrote by its own clock lies within the trial by the host's.
         seen = db.execute(
             """SELECT subject, count(*) FROM inside_cpu WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",

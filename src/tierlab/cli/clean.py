@@ -14,7 +14,8 @@ from tierlab.environments.images import image
 from tierlab.environments.ledger import Account, accounts
 from tierlab.environments.removal import describe, remove_account
 from tierlab.errors import UserError
-from tierlab.servers import mariadb_seed
+from tierlab.servers.kinds import KINDS
+from tierlab.servers.seed import cache_folder
 
 
 def clean(
@@ -53,7 +54,8 @@ def clean(
 
 
 def _cached() -> list[Path]:
-    folders = (mariadb_seed.cache_folder(), image.cache_folder())
+    databases = (cache_folder(kind) for kind, server in KINDS.items() if server.is_database)
+    folders = (*databases, image.cache_folder())
     return [folder for folder in folders if folder.exists()]
 
 

@@ -10,11 +10,12 @@ from tierlab.environments.capability import Capability
 from tierlab.environments.native.host import WORK_ROOT, HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
-from tierlab.servers.kinds import KINDS
-from tierlab.servers.mariadb_seed import cache_folder
+from tierlab.machine.programs import locate
+from tierlab.servers.seed import cache_folder
 from tierlab.trial import agent
 from tierlab.trial.life import ENVIRONMENTS
-from tierlab.workloads.rubbos.shape import APPLICATION_JAR
+from tierlab.workloads.kinds import WORKLOADS
+from tierlab.workloads.workload import Workload
 
 GROUP = "programs"
 LOST = {
@@ -34,8 +35,13 @@ BY_NATURE = frozenset(
     }
 )
 """What an environment can do or cannot wherever it is: no news of this machine."""
+DEMO = WORKLOADS["rubbos"]
 PROGRAMS = {
-    **{program: package for kind in KINDS.values() for program, package in kind.programs.items()},
+    **{
+        program: package
+        for tier in DEMO.tiers.values()
+        for program, package in tier.software[0].programs.items()
+    },
     "lstopo-no-graphics": "hwloc-nox",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
@@ -45,17 +51,19 @@ PROGRAMS = {
 
 def folders(runs: Path) -> dict[str, tuple[Path, str]]:
     """Where a run keeps files, by what they are, each with how to keep them elsewhere."""
+    seeds = cache_folder("mariadb")
     return {
         "runs": (runs, ", or keep runs elsewhere: tierlab run --runs DIR"),
         "servers": (WORK_ROOT, ""),
-        "seed data": (cache_folder(), ", or set XDG_CACHE_HOME to a folder on another disk"),
+        "seed data": (seeds, ", or set XDG_CACHE_HOME to a folder on another disk"),
     }
 
 
 def checks() -> Iterator[Check]:
-    """The agent, the application, and the environments; the demo uses the first."""
+    """The agent, the applications, and the environments; the demo uses the first of each."""
     yield _agent()
-    yield _application()
+    for workload in WORKLOADS.values():
+        yield _workload(workload)
     for kind in ENVIRONMENTS.values():
         yield _environment(kind)
 
@@ -72,14 +80,27 @@ def _agent() -> Check:
     return Check(GROUP, name, Verdict.WORKS, path, needed=True)
 
 
-def _application() -> Check:
-    """RUBBoS, built."""
-    jar = APPLICATION_JAR
-    if jar.exists():
-        return Check(GROUP, "RUBBoS", Verdict.WORKS, str(jar), needed=True)
-    seen = f"{jar} is missing"
-    remedy = installation.REMEDY
-    return Check(GROUP, "RUBBoS", Verdict.MISSING, seen, "every run", remedy, needed=True)
+def _workload(workload: Workload) -> Check:
+    """An application: whether it is built, and all software that it may run on is there."""
+    name, demo = f"workload {workload.name}", workload is DEMO
+    lost = "every run" if demo else f'runs of workload "{workload.name}" on that software'
+    try:
+        workload.check()
+    except UserError as error:
+        seen = str(error).partition(":")[0]
+        return Check(GROUP, name, Verdict.MISSING, seen, lost, installation.REMEDY, needed=demo)
+    wanted = {
+        program: package
+        for tier in workload.tiers.values()
+        for software in tier.software
+        for program, package in software.programs.items()
+    }
+    missing = {program: package for program, package in wanted.items() if locate(program) is None}
+    if not missing:
+        seen = "all its software is here" if workload.place is None else str(workload.place)
+        return Check(GROUP, name, Verdict.WORKS, seen, needed=demo)
+    remedy = f"apt-get install {' '.join(dict.fromkeys(missing.values()))}"
+    return Check(GROUP, name, Verdict.PARTLY, f"without {', '.join(missing)}", lost, remedy)
 
 
 def _environment(kind: type[HostEnvironment]) -> Check:

@@ -46,7 +46,7 @@ class Instance:
                 f"{self.subject}: cannot write below {domain.folder} ({error.strerror});"
                 " make room there."
             ) from error
-        self.process = domain.spawn(argv, log=CONSOLE)
+        self.process = domain.spawn(argv, log=CONSOLE, env=server.environment)
         self._wait_ready(self.process)
 
     def _command(self) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from tierlab import experiment
 from tierlab.deploy.placement import check_placements
 from tierlab.environments.capability import Probe
 from tierlab.errors import UserError
-from tierlab.servers.base import Server
 from tierlab.servers.programs import check_programs
 
 
@@ -20,13 +22,14 @@ def check_needs(shape: experiment.System, probe: Probe) -> None:
         }
     )
     for tier in shape.tiers.values():
+        _check_files(tier.software.files)
         if tier.count > 1:
-            _check_cluster(tier.software)
+            _check_files(tier.software.cluster_files)
+            check_programs(tier.software.cluster_programs)
     check_placements(shape, probe)
 
 
-def _check_cluster(software: type[Server]) -> None:
-    for path, package in software.cluster_files.items():
+def _check_files(wanted: Mapping[Path, str]) -> None:
+    for path, package in wanted.items():
         if not path.exists():
             raise UserError(f"{path} is missing; install it with 'apt-get install {package}'.")
-    check_programs(software.cluster_programs)

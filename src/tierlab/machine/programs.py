@@ -11,6 +11,8 @@ from pathlib import Path
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Servers lie in the sbin folders, which an ordinary user's PATH may lack."""
+OWN_FOLDERS = "/usr/lib/postgresql/15/bin"
+"""Where Debian keeps programs of which several versions may be installed."""
 
 VERSION_ARGUMENT = {
     "apache2": "-v",
@@ -48,7 +50,7 @@ class Program:
 
 def locate(name: str) -> str | None:
     """Find a program on PATH or in the system's folders."""
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}")
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}:{OWN_FOLDERS}")
 
 
 def look_up(name: str, package: str) -> Program:

@@ -20,17 +20,50 @@ class Pages:
 
 
 @dataclass(frozen=True)
-class Application(Pages):
-    """A built application, with the pages that are not its own."""
+class DynamicPages(Pages):
+    """Pages of which some are made by an application."""
 
     name: str
-    jar: Path
-    libraries: Path
     dynamic_prefix: str
     """Paths that the application answers; the web tier answers all others."""
 
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """What it consists of."""
+        return (self.documents,)
+
     def check(self) -> None:
         """Raise `UserError` if it is not built."""
-        for path in (self.jar, self.libraries, self.documents):
+        for path in self.parts:
             if not path.exists():
                 raise UserError(f"{path} is missing: {installation.REMEDY}.")
+
+
+@dataclass(frozen=True)
+class Application(DynamicPages):
+    """A built application of Java's, which has its server inside."""
+
+    jar: Path
+    libraries: Path
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """The archive, its libraries, and the pages that are not its own."""
+        return (self.jar, self.libraries, self.documents)
+
+
+@dataclass(frozen=True)
+class PhpApplication(DynamicPages):
+    """An application of PHP's, which takes its settings from variables that begin with its name:
+    ``<NAME>_DSN`` (PDO's), ``_USER``, ``_PASSWORD``, ``_PERSISTENT`` (0 or 1) and ``_FIDELITY``.
+    """
+
+    library: Path
+    """What its pages include; lies beside the document root."""
+    extensions: tuple[str, ...]
+    """Of PHP, beside those for the databases."""
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """Its pages, and what they include."""
+        return (self.documents, self.library)

@@ -12,7 +12,7 @@ import signal
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,6 +57,8 @@ class Site:
     """All instances of its tier, itself among them."""
     data: Path | None = None
     """What `Server.make_data` has made for the tier."""
+    folders: Mapping[Endpoint, Path] = field(default_factory=dict)
+    """The upstreams' own folders, as their programs see them."""
 
     @property
     def subject(self) -> str:
@@ -101,6 +103,8 @@ class Server(ABC):
     kind: ClassVar[str]
     programs: ClassVar[Mapping[str, str]]
     """Programs it needs, each with the Debian package that brings it; the server's own first."""
+    files: ClassVar[Mapping[Path, str]] = {}
+    """The same of files that are no programs."""
     ports: ClassVar[Mapping[str, int]] = {}
     """The protocols that it speaks, each with the port that it listens on then."""
     calls: ClassVar[tuple[str, ...]] = ()
@@ -115,6 +119,8 @@ class Server(ABC):
     """Whether it keeps the workload's tables, and locks their rows."""
     collects: ClassVar[bool] = False
     """Whether it collects garbage, when asked to as well."""
+    environment: ClassVar[Mapping[str, str]] = {}
+    """Variables that its program needs."""
     cluster_programs: ClassVar[Mapping[str, str]] = {}
     """Programs that several instances of a tier need besides, as `programs`."""
     cluster_files: ClassVar[Mapping[Path, str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tierlab.servers.application import Application, Pages
+from tierlab.servers.application import Application, DynamicPages, Pages
 from tierlab.servers.database import Credentials, Loader
 
 Fidelity = Literal["corrected", "published"]
@@ -22,7 +22,13 @@ class Content:
     fidelity: Fidelity = "corrected"
 
     @property
+    def dynamic(self) -> DynamicPages:
+        """The pages, of which an application makes some; only asked where a tier runs it."""
+        assert isinstance(self.pages, DynamicPages)
+        return self.pages
+
+    @property
     def application(self) -> Application:
-        """The pages' application; only asked where a tier runs it."""
+        """The pages' application of Java's; only asked where a tier runs it."""
         assert isinstance(self.pages, Application)
         return self.pages

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import Protocol
-
-from pymysql.connections import Connection
-from pymysql.cursors import Cursor
+from typing import Any, Protocol
 
 PASSWORD_BYTES = 18
 
@@ -36,8 +33,8 @@ class Loader(Protocol):
         Equal keys mean equal data. It is part of a file name.
         """
 
-    def load(self, connection: Connection[Cursor]) -> None:
+    def load(self, connection: Any) -> None:
         """Make the tables in the connection's (empty) database and fill them.
 
-        The connection allows LOAD DATA LOCAL.
+        The connection is PyMySQL's, which allows LOAD DATA LOCAL, or pg8000's.
         """

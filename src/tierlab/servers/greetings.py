@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+import pg8000.native
 import pymysql
+from pg8000.exceptions import Error
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
@@ -71,3 +73,32 @@ def mysql_select(connect: Connect, user: str, password: str, database: str) -> N
                 cursor.execute("SELECT 1")
         except pymysql.MySQLError as error:
             raise NotReadyError(f"SELECT 1 fails: {error.args[-1]}") from error
+
+
+def postgresql_login(
+    link: socket.socket, user: str, password: str, database: str
+) -> pg8000.native.Connection:
+    """Log in over an open connection; `NotReadyError` if that fails."""
+    try:
+        return pg8000.native.Connection(user, sock=link, password=password, database=database)
+    except (Error, OSError) as error:
+        link.close()
+        raise NotReadyError(f"login as {user} fails: {error}") from error
+
+
+def postgresql_select(connect: Connect, user: str, password: str, database: str) -> None:
+    """Log in and run a statement."""
+    connection = postgresql_login(connect(), user, password, database)
+    try:
+        connection.run("SELECT 1")
+    except Error as error:
+        raise NotReadyError(f"SELECT 1 fails: {error}") from error
+    finally:
+        connection.close()
+
+
+DATABASE: Mapping[str, Callable[[Connect, str, str, str], None]] = {
+    "mysql": mysql_select,
+    "postgresql": postgresql_select,
+}
+"""A statement by the databases' protocols: user, password, database."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from tierlab.servers.base import Server
-from tierlab.servers.greetings import mysql_select
+from tierlab.servers.greetings import DATABASE
 from tierlab.servers.soft import SoftResource, backlog, declared
 from tierlab.values.kinds import Whole
 
@@ -69,4 +69,5 @@ class HAProxy(Server):
     def greet(self) -> None:
         """A statement through it."""
         login = self.content.credentials
-        mysql_select(self.site.connect, login.user, login.password, login.database)
+        select = DATABASE[self.site.endpoint.protocol]
+        select(self.site.connect, login.user, login.password, login.database)

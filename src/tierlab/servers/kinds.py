@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from tierlab.servers.base import Server
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
+from tierlab.servers.httpd_php import HttpdPhp
 from tierlab.servers.mariadb import MariaDB
+from tierlab.servers.nginx import Nginx
+from tierlab.servers.php_fpm import PhpFpm
+from tierlab.servers.postgresql import PostgreSQL
 from tierlab.servers.tomcat import Tomcat
 
 KINDS: Mapping[str, type[Server]] = {
-    server.kind: server for server in (Httpd, Tomcat, HAProxy, MariaDB)
+    server.kind: server
+    for server in (Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, MariaDB, PostgreSQL)
 }
 """In a request's order."""

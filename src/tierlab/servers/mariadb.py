@@ -15,7 +15,8 @@ from tierlab.servers.content import Content
 from tierlab.servers.disk import need_room, size
 from tierlab.servers.greetings import mysql_login
 from tierlab.servers.mariadb_options import DATA, SOCKET, TMP, common_options, option_file
-from tierlab.servers.mariadb_seed import seed_folder
+from tierlab.servers.mariadb_seed import MariaDBSeed
+from tierlab.servers.seed import seed_folder
 from tierlab.servers.soft import SoftResource, backlog, declared
 from tierlab.values.kinds import Size, Whole
 from tierlab.values.quantities import MIB
@@ -75,8 +76,7 @@ class MariaDB(Server):
     @classmethod
     def make_data(cls, environment: Environment, content: Content) -> Path | None:
         """The seed: a data folder with the workload's tables."""
-        assert content.loader is not None
-        return seed_folder(environment, content.loader, content.credentials.database)
+        return seed_folder(environment, MariaDBSeed(), content)
 
     @property
     def _clustered(self) -> bool:

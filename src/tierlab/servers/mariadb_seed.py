@@ -1,34 +1,24 @@
-"""Seed data: a data folder made once for a workload, scale, seed and server version, then copied.
-
-It is built in the trial's own folder by a server without network, and appears in the cache by a
-rename: a half-built seed is never taken for a whole one. It has no account: a trial makes its own.
-"""
+"""MariaDB's seed data: made by a server of its own, without network."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import time
-from contextlib import suppress
 from pathlib import Path
 from subprocess import run
 
 import pymysql
 
-from tierlab.environments.domain import Domain, DomainSpec
-from tierlab.environments.environment import Environment
-from tierlab.environments.files import copy_tree
+from tierlab.environments.domain import Domain
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
 from tierlab.servers.base import CONSOLE
+from tierlab.servers.content import Content
 from tierlab.servers.database import Loader
-from tierlab.servers.disk import need_room, size
 from tierlab.servers.failure import why
 from tierlab.servers.mariadb_options import DATA, SOCKET, TMP, common_options, option_file
 from tierlab.servers.programs import find_program
 
-KEPT_SECONDS = 3 * 86_400
 INSTALL_SECONDS = 120.0
 START_SECONDS = 60.0
 STOP_SECONDS = 120.0
@@ -36,42 +26,25 @@ STATEMENT_SECONDS = 1800
 LOGS = (CONSOLE,)
 FORM = 2
 """Of the seed; goes up when the same data is kept in another way."""
-BUILDING_BYTES = 192 << 20
-"""An empty data folder with its logs, and some data; a large scale needs more."""
 LOAD_BUFFER_POOL = 512 << 20
 
 
-def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/tierlab/mariadb``, by default below ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tierlab" / "mariadb"
+class MariaDBSeed:
+    """Makes a data folder with a workload's tables."""
 
+    kind = "mariadb"
 
-def seed_folder(environment: Environment, loader: Loader, database: str) -> Path:
-    """Return the cached folder with this loader's data in `database`, made if it is not there."""
-    folder = cache_folder() / f"{loader.key}-{_version()}-{FORM}"
-    if folder.exists():
-        os.utime(folder)
-        return folder
-    _prune()
-    need_room(environment.work, BUILDING_BYTES, "making the seed data")
-    domain = environment.create_here(DomainSpec("seed"))
-    domain.start()
-    try:
-        _build(domain, loader, database)
-        _keep(environment, domain.folder / DATA, folder)
-    finally:
-        domain.destroy()
-    return folder
+    def version(self) -> str:
+        """The server's version, and the seed's form."""
+        return f"{_version()}-{FORM}"
 
-
-def _prune() -> None:
-    """Throw away seeds that no trial has used for days: data is dated, so they never fit again."""
-    oldest = time.time() - KEPT_SECONDS
-    for folder in cache_folder().glob("*"):
-        with suppress(FileNotFoundError):  # another trial prunes at the same time
-            if folder.stat().st_mtime < oldest:
-                shutil.rmtree(folder)
+    def build(self, domain: Domain, content: Content) -> Path:
+        """A folder without sockets, process numbers and accounts."""
+        assert content.loader is not None
+        _build(domain, content.loader, content.credentials.database)
+        for name in ("mysqld.pid", SOCKET):
+            (domain.folder / DATA / name).unlink(missing_ok=True)
+        return domain.folder / DATA
 
 
 def _version() -> str:
@@ -162,25 +135,3 @@ def _connect(
             raise UserError(
                 f"the seed's mariadbd did not start ({error.args[-1]}){_why(domain)}"
             ) from error
-
-
-def _keep(environment: Environment, data: Path, folder: Path) -> None:
-    """Move the data into the cache, complete or not at all."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"{folder.parent}: cannot keep seed data there ({error.strerror}); set XDG_CACHE_HOME."
-        ) from error
-    with environment.scratch(folder.with_name(f".{folder.name}.{environment.trial}")) as partial:
-        need_room(partial, size(data), "keeping the seed data")
-        copy_tree(data, partial / DATA)
-        for name in ("mysqld.pid", SOCKET):
-            (partial / DATA / name).unlink(missing_ok=True)
-        try:
-            (partial / DATA).rename(folder)
-            os.utime(folder)
-        except OSError:
-            if not folder.exists():  # else another trial was quicker with the same data
-                raise
-            shutil.rmtree(partial / DATA)

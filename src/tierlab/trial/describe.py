@@ -20,7 +20,8 @@ from tierlab.trial.versions import programs, versions
 def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
     """Write down what is asked, of whom and where."""
     data_seed = plan.seed if plan.system.data_seed is None else plan.system.data_seed
-    load, me, servers = plan.load, identify(os.getpid()), programs()
+    load, me = plan.load, identify(os.getpid())
+    servers = programs(tier.software for tier in plan.system.tiers.values())
     return Manifest(
         experiment=plan.experiment,
         trial=folder.trial,

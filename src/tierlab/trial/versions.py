@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 from tierlab.errors import UserError
 from tierlab.machine.programs import Program, look_up
+from tierlab.servers.base import Server
 from tierlab.servers.kinds import KINDS
 from tierlab.trial import agent
 
 
-def programs() -> dict[str, Program]:
+def programs(servers: Iterable[type[Server]]) -> dict[str, Program]:
     """Each server's program as it is on this machine, by the server's kind."""
-    return {kind: look_up(*next(iter(server.programs.items()))) for kind, server in KINDS.items()}
+    return {each.kind: look_up(*next(iter(each.programs.items()))) for each in servers}
 
 
 def versions(found: dict[str, Program], libraries: Path | None) -> dict[str, str]:

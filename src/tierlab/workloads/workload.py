@@ -52,6 +52,8 @@ class Workload(ABC):
     """A page that reads a POSTed form before it can answer."""
     entry_paths: ClassVar[Sequence[str]] = ()
     """What anybody can ask for who comes anew."""
+    place: ClassVar[Path | None] = None
+    """Where what it consists of lies; None where it is all made when it is wanted."""
     libraries: ClassVar[Path | None] = None
     """The libraries that the application brings, with its server where that is one of them."""
 

@@ -61,6 +61,7 @@ class Rubbos(Workload):
     lockable = ("stories", "comments", "users")
     form_path = shape.FORM_PATH
     entry_paths = shape.ENTRY_PATHS
+    place = shape.APPLICATION_JAR
     libraries = shape.APPLICATION_LIBRARIES
 
     def check(self) -> None:
