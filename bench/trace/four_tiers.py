@@ -15,7 +15,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.environments.process import Process
 from tierlab.trial.agent import Verb
-from tierlab.workloads.workload import DataSet
+from tierlab.workloads.workload import DataKey
 
 WEB = ("127.0.1.1", 8080)
 SERVERS = (
@@ -40,7 +40,7 @@ class FourTiers:
         self.folder = folder
         self.native = Native(Ledger(trial))
         shape = experiment.System.of({"workload": "rubbos", "scale": scale})
-        data = DataSet(scale, 1, date(2026, 11, 20))
+        data = DataKey(scale, 1, date(2026, 11, 20))
         content = shape.application.content(self.native, data, shape.fidelity)
         self.system = System(shape, content, self.native, folder / "logs")
 

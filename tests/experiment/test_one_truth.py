@@ -1,19 +1,11 @@
-"""What the plan allows is what the later rooms have: mixes, samplers, servers' limits."""
+"""What the plan allows is what the later rooms have: samplers, servers' limits."""
 
 from __future__ import annotations
 
-import typing
-
 from tierlab.analysis.distribution import Distribution
 from tierlab.experiment import Objective
-from tierlab.experiment.load import Mix
 from tierlab.experiment.observe import SAMPLERS
 from tierlab.tables.schemas import SCHEMAS
-from tierlab.workloads.rubbos.users import MIXES
-
-
-def test_every_mix_of_the_workload_can_be_asked_for() -> None:
-    assert set(typing.get_args(Mix)) == set(MIXES)
 
 
 def test_every_bound_on_response_times_is_a_figure_of_the_analysis() -> None:

@@ -11,9 +11,9 @@ import pytest
 from tierlab.cli.init import init
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
-from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES
 from tierlab.experiment.keys import Key
-from tierlab.experiment.template import ACTIVE, template
+from tierlab.experiment.template import ACTIVE, TABLES, template
 
 WHOLE = template("mine")
 TEXT, _, ARRAYS_TEXT = WHOLE.partition("# A change of ")

@@ -14,7 +14,7 @@ from tierlab import experiment
 from tierlab.deploy.system import System
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
-from tierlab.workloads.workload import DataSet
+from tierlab.workloads.workload import DataKey
 
 
 def shape(**tiers: Any) -> experiment.System:
@@ -49,7 +49,7 @@ def build(native: Native, tmp_path: Path) -> Iterator[Callable[..., System]]:
 
     def make(**tiers: Any) -> System:
         asked = shape(**tiers)
-        content = asked.application.content(native, DataSet(SCALE, 1, LOAD_DAY), asked.fidelity)
+        content = asked.application.content(native, DataKey(SCALE, 1, LOAD_DAY), asked.fidelity)
         system = System(asked, content, native, tmp_path / "logs")
         systems.append(system)
         return system

@@ -18,7 +18,7 @@ from tierlab.environments.native.native import Native
 from tierlab.servers.mariadb_seed import MariaDBSeed
 from tierlab.servers.seed import seed_folder
 from tierlab.workloads.kinds import WORKLOADS
-from tierlab.workloads.workload import DataSet
+from tierlab.workloads.workload import DataKey
 
 if TYPE_CHECKING:
     from tests.conftest import Traces
@@ -33,13 +33,13 @@ from tierlab import experiment
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
-from tierlab.workloads.workload import DataSet
+from tierlab.workloads.workload import DataKey
 from tierlab.deploy.system import System
 
 trial, work_root, scale = sys.argv[1:]
 shape = experiment.System.of({"workload": "rubbos", "scale": float(scale)})
 native = Native(Ledger(trial), work_root=Path(work_root))
-data = DataSet(shape.scale, 1, date(2026, 11, 20))
+data = DataKey(shape.scale, 1, date(2026, 11, 20))
 content = shape.application.content(native, data, shape.fidelity)
 system = System(shape, content, native, Path(work_root) / f"{trial}-logs")
 try:
@@ -127,7 +127,7 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_left(
 def build_seed(trial: str) -> None:
     native = Native(Ledger(f"{trial}s"))
     try:
-        data = DataSet(SCALE, 1, LOAD_DAY)
+        data = DataKey(SCALE, 1, LOAD_DAY)
         content = WORKLOADS["rubbos"].content(native, data, "corrected")
         seed_folder(native, MariaDBSeed(), content)
     finally:

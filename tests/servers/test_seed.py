@@ -15,13 +15,13 @@ from tierlab.errors import UserError
 from tierlab.servers.mariadb_seed import MariaDBSeed
 from tierlab.servers.seed import cache_folder, seed_folder
 from tierlab.workloads.kinds import WORKLOADS
-from tierlab.workloads.workload import DataSet
+from tierlab.workloads.workload import DataKey
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 
 
 def test_the_seed_is_built_once(native: Native, cache: Path) -> None:
-    data = DataSet(SCALE, 7, LOAD_DAY)
+    data = DataKey(SCALE, 7, LOAD_DAY)
     content = WORKLOADS["rubbos"].content(native, data, "corrected")
     assert not list(cache_folder("mariadb").glob("*seed7*"))
     first = seed_folder(native, MariaDBSeed(), content)
@@ -39,7 +39,7 @@ def test_a_seed_that_cannot_be_loaded_is_thrown_away(native: Native) -> None:
         def load(self, connection: Connection[Cursor]) -> None:
             connection.query("CREATE TABLE wrong (id BLUNDER)")
 
-    data = DataSet(SCALE, 7, LOAD_DAY)
+    data = DataKey(SCALE, 7, LOAD_DAY)
     content = WORKLOADS["rubbos"].content(native, data, "corrected")
     with pytest.raises(UserError, match=r"loading faulty failed \(.*BLUNDER"):
         seed_folder(native, MariaDBSeed(), replace(content, loader=Faulty()))

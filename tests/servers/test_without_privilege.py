@@ -23,13 +23,13 @@ from pathlib import Path
 from tierlab import experiment
 from tierlab.environments.ledger import Ledger, accounts
 from tierlab.environments.native.native import Native
-from tierlab.workloads.workload import DataSet
+from tierlab.workloads.workload import DataKey
 from tierlab.deploy.system import System
 
 root = Path(sys.argv[1])
 shape = experiment.System.of({"workload": "rubbos", "scale": 0.0005})
 native = Native(Ledger("plain"), work_root=root)
-data = DataSet(shape.scale, 1, date(2026, 11, 20))
+data = DataKey(shape.scale, 1, date(2026, 11, 20))
 content = shape.application.content(native, data, shape.fidelity)
 system = System(shape, content, native, root / "logs")
 try:

@@ -12,12 +12,12 @@ from tierlab.experiment.change import Change, change_problems
 from tierlab.experiment.disturb import KINDS, Random, Timed, Written
 from tierlab.experiment.draw import disturbance_problems
 from tierlab.experiment.factors import Factors
-from tierlab.experiment.keys import tables
-from tierlab.experiment.load import Load, Phases
+from tierlab.experiment.keys import Table, merged, tables
+from tierlab.experiment.load import Load, Phases, mix_problems
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
 from tierlab.experiment.problem import raise_all
-from tierlab.experiment.system import AnySystem, System
+from tierlab.experiment.system import SYSTEMS, AnySystem, System
 from tierlab.experiment.very_long import VeryLong
 from tierlab.values.kinds import Text, Whole
 from tierlab.values.quantities import SECOND
@@ -61,7 +61,12 @@ class ExperimentFile(Section):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        raise_all(event_problems(self.disturb, self.change, self.system, self.load.phases))
+        raise_all(
+            [
+                *mix_problems(self.load, self.system.application),
+                *event_problems(self.disturb, self.change, self.system, self.load.phases),
+            ]
+        )
         return self
 
 
@@ -73,8 +78,22 @@ def event_problems(
     yield from disturbance_problems(disturb, system, phases)
 
 
-TABLES = {table.path: table for table in tables(ExperimentFile)}
+_FORMS = tuple(tables(ExperimentFile))
+TABLES = merged(_FORMS)
 """Every table of the file by its path."""
+
+SOFT = {
+    path: tuple({each.meaning: each for each in _FORMS if each.path == path}.values())
+    for path in TABLES
+    if path[-1:] == ("soft",)
+}
+"""The tables of soft resources, by their path: one for each software that the tier may be."""
+
+
+def tables_of(workload: str) -> dict[tuple[str, ...], Table]:
+    """Every table of a file with this workload."""
+    return merged(tables(ExperimentFile, systems=[SYSTEMS[workload]]))
+
 
 DISTURBANCES = {kind: next(tables(model, "disturb", kind)) for kind, model in KINDS.items()} | {
     "random": next(tables(Random, "disturb", "random"))

@@ -11,6 +11,7 @@ from tierlab.experiment.document import About, ExperimentFile
 from tierlab.experiment.draw import NoRoomError, draw
 from tierlab.experiment.factors import Factors, with_levels
 from tierlab.experiment.fitting import fitted
+from tierlab.experiment.load import Load
 from tierlab.experiment.mistakes import Levels, causes, checked, checked_factors
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.plan import TrialPlan
@@ -84,7 +85,7 @@ def _plan(
         seed=seed,
         levels=levels,
         system=fitted(_seeded(file), drawn),
-        load=file.load,
+        load=_with_mix(file),
         observe=file.observe,
         objective=file.objective,
         disturb=drawn,
@@ -97,3 +98,9 @@ def _seeded(file: ExperimentFile) -> System:
     if file.system.data_seed is not None:
         return file.system
     return file.system.model_copy(update={"data_seed": file.experiment.seed})
+
+
+def _with_mix(file: ExperimentFile) -> Load:
+    """The load with the mix written down that its users have."""
+    usual = file.system.application.usual_mix
+    return file.load if file.load.mix else file.load.model_copy(update={"mix": usual})

@@ -6,8 +6,8 @@ Error sentences, the factors' check, `tierlab init` and the reference page all u
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic.fields import FieldInfo
@@ -53,8 +53,15 @@ class Table:
         return tuple(key.path[-1] for key in self.keys) + self.tables + self.arrays
 
 
-def tables(model: type[Section], *path: str) -> Iterator[Table]:
-    """The model's own table, then those below it."""
+def tables(
+    model: type[Section],
+    *path: str,
+    systems: Sequence[type[System]] = tuple(SYSTEMS.values()),
+) -> Iterator[Table]:
+    """The model's own table, then those below it; of the system, the tiers of each of `systems`.
+
+    A path comes several times where its table has several forms.
+    """
     below: list[tuple[str, type[Section]]] = []
     arrays: list[str] = []
     keys: list[Key] = []
@@ -67,28 +74,63 @@ def tables(model: type[Section], *path: str) -> Iterator[Table]:
             below += [(key, form) for form in forms]
         else:
             keys.append(_key((*path, key), field))
+    if model is System:
+        below += [pair for each in systems for pair in _tiers(each)]
     names = tuple(dict.fromkeys(name for name, _ in below))
     soft = ("soft",) if issubclass(model, Tier) else ()
     meaning = " ".join((model.__doc__ or "").split())
     yield Table(path, meaning, tuple(keys), (*names, *soft), tuple(arrays))
     for key, section in below:
-        yield from tables(section, *path, key)
+        yield from tables(section, *path, key, systems=systems)
     if issubclass(model, Tier):
         yield _soft(model.software, *path, "soft")
 
 
+def merged(found: Iterable[Table]) -> dict[tuple[str, ...], Table]:
+    """The tables by path, each with the keys of all its forms."""
+    by_path: dict[tuple[str, ...], Table] = {}
+    for table in found:
+        before = by_path.get(table.path)
+        by_path[table.path] = table if before is None else _both(before, table)
+    return by_path
+
+
+def _both(one: Table, other: Table) -> Table:
+    keys = {key.path: key for key in one.keys}
+    for key in other.keys:
+        keys[key.path] = _either(keys[key.path], key) if key.path in keys else key
+    below = tuple(dict.fromkeys((*one.tables, *other.tables)))
+    return replace(one, keys=tuple(keys.values()), tables=below)
+
+
+def _either(one: Key, other: Key) -> Key:
+    """A key that takes what either takes."""
+    if one.schema == other.schema:
+        return one
+    if "enum" in one.schema:
+        words = dict.fromkeys((*one.schema["enum"], *other.schema["enum"]))
+        takes = ", ".join(f'"{word}"' for word in words)
+        return replace(one, takes=takes, schema={"enum": list(words)})
+    forms = one.schema.get("anyOf", [one.schema])
+    if other.schema in forms:
+        return one
+    takes = f"{one.takes}, or {other.takes}"
+    return replace(one, takes=takes, schema={"anyOf": [*forms, other.schema]})
+
+
 def _fields(model: type[Section]) -> Iterator[tuple[str, FieldInfo]]:
-    """What of a model is a key or a table; of the system, each tier of each workload."""
+    """What of a model is a key or a table."""
     hidden = {"levels"} if model is Factors else {"soft"} if issubclass(model, Tier) else set()
     for name, field in model.model_fields.items():
         if name not in hidden and not field.exclude:
             yield name, field
-    if model is System:
-        tiers: dict[str, FieldInfo] = {}
-        for each in SYSTEMS.values():
-            for name in each.application.tiers:
-                tiers.setdefault(name, each.model_fields[name])
-        yield from tiers.items()
+
+
+def _tiers(system: type[System]) -> Iterator[tuple[str, type[Section]]]:
+    """Each of its tiers, in each form."""
+    for name in system.application.tiers:
+        for form in _sections(system.model_fields[name].annotation):
+            yield name, form
 
 
 def _soft(software: type[Server], *path: str) -> Table:

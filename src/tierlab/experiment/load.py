@@ -14,20 +14,13 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.values.kinds import Duration, Real, Whole
+from tierlab.values.kinds import Duration, Real, Whole, Word
 from tierlab.values.quantities import SECOND
 from tierlab.values.section import Section
+from tierlab.workloads.kinds import WORKLOADS
+from tierlab.workloads.workload import Workload
 
-Mix = Literal[
-    "browse-only",
-    "browse-only-no-search",
-    "user",
-    "user-no-search",
-    "author",
-    "read-write",
-    "read-write-no-search",
-]
-
+MIXES = tuple(dict.fromkeys(mix for each in WORKLOADS.values() for mix in each.mixes))
 
 OPEN_ONLY = frozenset({"arrivals"})
 CLOSED_ONLY = frozenset({"think", "start"})
@@ -71,8 +64,9 @@ class Load(Section):
     arrivals: Literal["poisson", "constant"] = "poisson"
     """Open loop: gaps between interactions, exponential or all the same."""
 
-    mix: Mix = "read-write"
-    """The workload's mix of interactions; read-write is 90 % user and 10 % author sessions."""
+    mix: Annotated[str | None, Word(MIXES)] = Field(default=None, examples=["browse-only"])
+    """The workload's mix of interactions; without it, its usual one. RUBBoS' is read-write, which
+    is 90 % user and 10 % author sessions."""
 
     think_ns: Annotated[int, Duration("0s", "1h")] = Field(default=7 * SECOND, alias="think")
     """Closed loop: mean think time; exponential, cut at ten times the mean as in TPC-W."""
@@ -116,3 +110,10 @@ def two_loops(keys: Collection[str]) -> Iterator[PydanticCustomError]:
         needed, given = ("rate", "users") if "users" in keys else ("users", "rate")
         for key in sorted((OPEN_ONLY if given == "users" else CLOSED_ONLY).intersection(keys)):
             yield problem(f"goes with {needed}, not with {given}; remove one of them", key)
+
+
+def mix_problems(load: Load, workload: Workload) -> Iterator[PydanticCustomError]:
+    """The problem of a mix that is another workload's."""
+    if load.mix is not None and workload.mixes and load.mix not in workload.mixes:
+        words = Word(workload.mixes).words()
+        yield problem(f'must be {words} with workload "{workload.name}"', "load", "mix")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, SOFT, TABLES
 from tierlab.experiment.keys import Key, Table
 from tierlab.experiment.template import as_toml
 from tierlab.values.quantities import BYTES, NANOSECONDS
@@ -125,7 +125,7 @@ def reference() -> str:
         if path == ("factors",):
             parts += [CHANGES + "\n".join(_keys(CHANGE.keys)) + "\n", *_disturbances()]
         if path:
-            parts.append("\n".join(_table(table)) + "\n")
+            parts += ["\n".join(_table(each)) + "\n" for each in SOFT.get(path, (table,))]
     return "\n".join(parts)
 
 

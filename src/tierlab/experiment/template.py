@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, TABLES
+from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, tables_of
 from tierlab.experiment.keys import Key, Table
 from tierlab.values.quantities import BYTES, NANOSECONDS
 
@@ -16,6 +16,7 @@ ACTIVE: dict[tuple[str, ...], Any] = {
     ("system", "workload"): "rubbos",
     ("load", "users"): 500,
 }
+TABLES = tables_of("rubbos")
 HEAD = f"""\
 # An experiment for Tierlab: run it with `tierlab run FILE`.
 # A key after `#` shows its default (or an example, where there is none): uncomment it to change it.

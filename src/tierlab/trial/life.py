@@ -43,7 +43,7 @@ from tierlab.trial.outcome import record_driver, record_inside, record_observers
 from tierlab.trial.outside import OutsideObserver
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
-from tierlab.workloads.workload import DataSet
+from tierlab.workloads.workload import DataKey
 
 ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
     kind.name: kind for kind in (Native, Podman, Docker, Lxc, Qemu, Xen, Vsphere)
@@ -113,7 +113,7 @@ class _Trial:
         # All repetitions work on the same data: only their users differ.
         shape = plan.system
         seed = plan.seed if shape.data_seed is None else shape.data_seed
-        self.data = DataSet(shape.scale, seed, load_day)
+        self.data = DataKey(shape.scale, seed, load_day)
 
     def live(self) -> None:
         """Deploy, observe and drive."""
@@ -213,7 +213,7 @@ class _Trial:
     def _drive(self, environment: Environment, system: System) -> Verb:
         described = self.folder.logs / "workload.json"
         load, shape = self.plan.load, self.plan.system
-        users = shape.application.users(load.mix, shape.fidelity, self.data)
+        users = shape.application.users(load.mix or "", shape.fidelity, self.data)
         if load.start is not None:
             users["rules"]["start"] = load.start.replace(" ", "_")
         described.write_text(json.dumps(users))

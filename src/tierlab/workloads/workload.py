@@ -30,8 +30,11 @@ class TierDeclaration:
 
 
 @dataclass(frozen=True)
-class DataSet:
-    """Which data: `scale` 1.0 is the published size; they end the day before `load_day`."""
+class DataKey:
+    """Which data: `scale` 1.0 is the published size; they end the day before `load_day`.
+
+    Equal keys mean equal data.
+    """
 
     scale: float
     seed: int
@@ -45,7 +48,8 @@ class Workload(ABC):
     tiers: ClassVar[Mapping[str, TierDeclaration]]
     """By name, in a request's order; users call the first."""
     mixes: ClassVar[tuple[str, ...]] = ()
-    """The usual one is `load.mix`'s default; none where there is one kind of user."""
+    """Published ones; none where there is one kind of user."""
+    usual_mix: ClassVar[str | None] = None
     lockable: ClassVar[tuple[str, ...]] = ()
     """Tables whose rows pages need; without one, nothing of it can be disturbed."""
     form_path: ClassVar[str] = ""
@@ -62,9 +66,9 @@ class Workload(ABC):
         """Raise `UserError` if it is not built."""
 
     @abstractmethod
-    def content(self, environment: Environment, data: DataSet, fidelity: Fidelity) -> Content:
+    def content(self, environment: Environment, data: DataKey, fidelity: Fidelity) -> Content:
         """What its servers serve, behind a password of its own."""
 
     @abstractmethod
-    def users(self, mix: str, fidelity: Fidelity, data: DataSet) -> dict[str, Any]:
+    def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:
         """The workload description, in the driver's form."""

@@ -17,4 +17,7 @@ class NativeDomain(HostDomain):
 
     def _entry(self) -> Sequence[str]:
         namespace = self._ground.namespace
-        return [] if namespace is None else namespace.entry
+        if namespace is None:
+            return []
+        # What of System V's a server has would outlive it: in a space of its own it cannot.
+        return [*namespace.entry, "unshare", "--ipc", "--"]

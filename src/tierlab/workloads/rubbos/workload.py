@@ -17,7 +17,7 @@ from tierlab.workloads.rubbos import shape
 from tierlab.workloads.rubbos.load import RubbosLoader
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.users import MIXES, users
-from tierlab.workloads.workload import DataSet, TierDeclaration, Workload
+from tierlab.workloads.workload import DataKey, TierDeclaration, Workload
 
 
 def application() -> Application:
@@ -58,6 +58,7 @@ class Rubbos(Workload):
         ),
     }
     mixes = tuple(MIXES)
+    usual_mix = "read-write"
     lockable = ("stories", "comments", "users")
     form_path = shape.FORM_PATH
     entry_paths = shape.ENTRY_PATHS
@@ -68,7 +69,7 @@ class Rubbos(Workload):
         """It is built by Maven."""
         application().check()
 
-    def content(self, environment: Environment, data: DataSet, fidelity: Fidelity) -> Content:
+    def content(self, environment: Environment, data: DataKey, fidelity: Fidelity) -> Content:
         """The application, and a loader of its data."""
         loader = RubbosLoader(
             seed=data.seed,
@@ -78,6 +79,6 @@ class Rubbos(Workload):
         )
         return Content(application(), loader, Credentials.drawn(shape.NAME), fidelity)
 
-    def users(self, mix: str, fidelity: Fidelity, data: DataSet) -> dict[str, Any]:
+    def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:
         """Readers and authors by their published transition tables."""
         return users(mix, fidelity, Population(data.scale, data.load_day))

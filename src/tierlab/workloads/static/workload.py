@@ -11,7 +11,7 @@ from tierlab.servers.content import Content, Fidelity
 from tierlab.servers.database import Credentials
 from tierlab.servers.httpd import Httpd
 from tierlab.workloads.static import page
-from tierlab.workloads.workload import DataSet, TierDeclaration, Workload
+from tierlab.workloads.workload import DataKey, TierDeclaration, Workload
 
 
 class Static(Workload):
@@ -25,12 +25,12 @@ class Static(Workload):
     def check(self) -> None:
         """Nothing is built."""
 
-    def content(self, environment: Environment, data: DataSet, fidelity: Fidelity) -> Content:  # noqa: ARG002
+    def content(self, environment: Environment, data: DataKey, fidelity: Fidelity) -> Content:  # noqa: ARG002
         """The page, which is always the same."""
         documents = environment.work / "documents"
         page.write(documents)
         return Content(Pages(documents, page.PATH), None, Credentials.drawn(page.NAME), fidelity)
 
-    def users(self, mix: str, fidelity: Fidelity, data: DataSet) -> dict[str, Any]:  # noqa: ARG002
+    def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:  # noqa: ARG002
         """Each asks for it again and again."""
         return page.users()
