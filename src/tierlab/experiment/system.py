@@ -12,9 +12,11 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    SerializerFunctionWrapHandler,
     Tag,
     TypeAdapter,
     create_model,
+    model_serializer,
     model_validator,
 )
 
@@ -78,10 +80,93 @@ class System(Section):
         """The system of a file's table; raises pydantic's ValidationError."""
         return _READER.validate_python(table)
 
+    @model_validator(mode="after")
+    def _only_those_there(self) -> Self:
+        raise_all(
+            problem(f"is no tier of this system: {reason}; remove it", name)
+            for name, reason in self.absent.items()
+            if name in self.model_fields_set
+        )
+        return self
+
     @property
     def tiers(self) -> dict[str, Tier]:
         """The tiers by name, in a request's order."""
+        absent = self.absent
+        return {name: tier for name, tier in self._all_tiers.items() if name not in absent}
+
+    @model_validator(mode="after")
+    def _callable(self) -> Self:
+        _ = self.protocols
+        return self
+
+    @property
+    def protocols(self) -> dict[str, tuple[str, int]]:
+        """What each tier speaks, and the port that it listens on."""
+        return _protocols(self)
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """The workload's tiers that this system has not, each with the reason."""
+        tiers = self._all_tiers
+        return self.application.absent(
+            {name: tier.server for name, tier in tiers.items()},
+            {name: tier.count for name, tier in tiers.items()},
+        )
+
+    @property
+    def _all_tiers(self) -> dict[str, Tier]:
         return {name: getattr(self, name) for name in self.application.tiers}
+
+    def callees(self, tier: str) -> tuple[str, ...]:
+        """The tiers that a tier calls."""
+        return self.application.callees(tier, self.absent)
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        absent = self.absent
+        return {key: value for key, value in write(self).items() if key not in absent}
+
+
+def _protocols(shape: System) -> dict[str, tuple[str, int]]:
+    """What each tier speaks, and on which port: what those that call it want to.
+
+    Users speak HTTP. Who passes through speaks what is spoken behind it. Raises a `problem` where a
+    tier cannot call the next.
+    """
+    entry = next(iter(shape.tiers))
+    spoken = {entry: ("http", shape.tiers[entry].software.ports["http"])}
+    for caller in shape.tiers:
+        for callee in shape.callees(caller):
+            if callee not in spoken:
+                spoken[callee] = _protocol(shape, caller, callee)
+    return spoken
+
+
+def _protocol(shape: System, caller: str, callee: str) -> tuple[str, int]:
+    ports = _ports(shape, callee)
+    calling = shape.tiers[caller]
+    if calling.software.passes_through:
+        return next(iter(ports.items()))
+    name = calling.software.caller_protocol(calling.settings.options, ports)
+    if name is None:
+        called = shape.tiers[callee].server
+        raise problem(
+            f"cannot be {called}, which speaks {' and '.join(ports)}: {calling.server} of"
+            f" system.{caller} does not call by that",
+            callee,
+            "server",
+        )
+    return name, ports[name]
+
+
+def _ports(shape: System, tier: str) -> TypingMapping[str, int]:
+    """What a tier's servers can speak."""
+    software = shape.tiers[tier].software
+    if not software.passes_through:
+        return software.ports
+    (behind,) = shape.callees(tier)
+    return _ports(shape, behind)
 
 
 def _no_tier(workload: str) -> Any:

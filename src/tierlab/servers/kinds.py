@@ -10,12 +10,13 @@ from tierlab.servers.httpd import Httpd
 from tierlab.servers.httpd_php import HttpdPhp
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.nginx import Nginx
+from tierlab.servers.pgpool import Pgpool
 from tierlab.servers.php_fpm import PhpFpm
 from tierlab.servers.postgresql import PostgreSQL
 from tierlab.servers.tomcat import Tomcat
 
 KINDS: Mapping[str, type[Server]] = {
     server.kind: server
-    for server in (Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, MariaDB, PostgreSQL)
+    for server in (Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, MariaDB, PostgreSQL)
 }
 """In a request's order."""

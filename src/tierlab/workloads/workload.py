@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -60,6 +60,20 @@ class Workload(ABC):
     """Where what it consists of lies; None where it is all made when it is wanted."""
     libraries: ClassVar[Path | None] = None
     """The libraries that the application brings, with its server where that is one of them."""
+
+    def absent(self, servers: Mapping[str, str], counts: Mapping[str, int]) -> dict[str, str]:  # noqa: ARG002
+        """Tiers that a system with these servers and counts by tier has not, each with the reason.
+
+        Who would call an absent tier calls whom that would call.
+        """
+        return {}
+
+    def callees(self, tier: str, absent: Collection[str]) -> tuple[str, ...]:
+        """The tiers that a tier calls, those behind an absent one in its place."""
+        found: list[str] = []
+        for callee in self.tiers[tier].calls:
+            found += self.callees(callee, absent) if callee in absent else [callee]
+        return tuple(dict.fromkeys(found))
 
     @abstractmethod
     def check(self) -> None:
