@@ -45,11 +45,12 @@ def test_the_committed_files_are_current() -> None:
 
 
 def test_the_reference_names_every_key() -> None:
-    page = reference()
+    sections = reference().split("\n## ")
     for table in TABLES.values():
+        name = f"[{'.'.join(table.path)}]"
+        own = "".join(section for section in sections if section.startswith(name))
         for key in table.keys:
-            section = page.partition(f"## [{'.'.join(table.path)}]\n")[2].partition("\n## ")[0]
-            assert f"| `{key.path[-1]}` |" in section
+            assert f"| `{key.path[-1]}` |" in own
 
 
 @pytest.mark.parametrize("file", [GOOD, tomllib.loads(template("mine"))], ids=["short", "init"])

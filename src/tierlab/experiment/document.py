@@ -91,8 +91,11 @@ SOFT = {
 
 
 def tables_of(workload: str) -> dict[tuple[str, ...], Table]:
-    """Every table of a file with this workload."""
-    return merged(tables(ExperimentFile, systems=[SYSTEMS[workload]]))
+    """Every table of a file with this workload on its usual software."""
+    usual: dict[tuple[str, ...], Table] = {}
+    for table in tables(ExperimentFile, systems=[SYSTEMS[workload]]):
+        usual.setdefault(table.path, table)
+    return usual
 
 
 DISTURBANCES = {kind: next(tables(model, "disturb", kind)) for kind, model in KINDS.items()} | {

@@ -125,7 +125,8 @@ def reference() -> str:
         if path == ("factors",):
             parts += [CHANGES + "\n".join(_keys(CHANGE.keys)) + "\n", *_disturbances()]
         if path:
-            parts += ["\n".join(_table(each)) + "\n" for each in SOFT.get(path, (table,))]
+            forms = SOFT.get(path, (table,))
+            parts += ["\n".join(_table(each, len(forms) > 1)) + "\n" for each in forms]
     return "\n".join(parts)
 
 
@@ -136,10 +137,12 @@ def _disturbances() -> Iterator[str]:
         yield "\n".join([f'### class = "{kind}"', "", table.meaning, *_keys(own)]) + "\n"
 
 
-def _table(table: Table) -> Iterator[str]:
-    yield f"## [{'.'.join(table.path)}]"
-    yield ""
-    yield table.meaning
+def _table(table: Table, is_one_of_several: bool) -> Iterator[str]:
+    heading = f"## [{'.'.join(table.path)}]"
+    if is_one_of_several:
+        yield f"{heading}: {table.meaning[0].lower()}{table.meaning[1:].rstrip('.')}"
+    else:
+        yield f"{heading}\n\n{table.meaning}"
     if table.path == ("factors",):
         yield f"\n{FACTORS.rstrip()}"
     yield from _keys(table.keys)

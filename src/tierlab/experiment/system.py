@@ -5,6 +5,7 @@ Each workload has a model of its own, with the tiers that it declares.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping as TypingMapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union
 
@@ -19,6 +20,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.problem import FORM, problem, raise_all
@@ -98,6 +100,7 @@ class System(Section):
     @model_validator(mode="after")
     def _callable(self) -> Self:
         _ = self.protocols
+        raise_all(_replication_problems(self))
         return self
 
     @property
@@ -167,6 +170,23 @@ def _ports(shape: System, tier: str) -> TypingMapping[str, int]:
         return software.ports
     (behind,) = shape.callees(tier)
     return _ports(shape, behind)
+
+
+def _replication_problems(shape: System) -> Iterator[PydanticCustomError]:
+    """Databases of one tier are to hold the same data."""
+    tiers = shape.tiers
+    for name, tier in tiers.items():
+        if not tier.software.is_database or tier.count == 1 or tier.software.replicates:
+            continue
+        if not all(
+            tiers[each].software.replicates for each in tiers if name in shape.callees(each)
+        ):
+            yield problem(
+                f"must be 1: nothing keeps the data of {tier.count} servers of {tier.server} the"
+                ' same; put "pgpool" in front of them',
+                name,
+                "count",
+            )
 
 
 def _no_tier(workload: str) -> Any:

@@ -117,6 +117,8 @@ class Server(ABC):
     """Soft resources that somebody else can hold, the one that matters most first."""
     is_database: ClassVar[bool] = False
     """Whether it keeps the workload's tables, and locks their rows."""
+    replicates: ClassVar[bool] = False
+    """Whether several databases hold the same data by it: as their cluster, or in front of them."""
     collects: ClassVar[bool] = False
     """Whether it collects garbage, when asked to as well."""
     environment: ClassVar[Mapping[str, str]] = {}

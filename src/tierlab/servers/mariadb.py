@@ -62,6 +62,7 @@ class MariaDB(Server):
     )
     holdable = ("max_connections",)
     is_database = True
+    replicates = True
     cluster_programs = SNAPSHOT_PROGRAMS
     cluster_files: ClassVar[Mapping[Path, str]] = {PROVIDER: "galera-4"}
     socket = f"{DATA}/{SOCKET}"

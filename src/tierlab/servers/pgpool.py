@@ -1,5 +1,5 @@
-"""pgpool-II between applications and several PostgreSQL servers: a statement that reads goes to one of
-them, one that writes to all (native replication).
+"""pgpool-II between applications and several PostgreSQL servers: a statement that reads goes to
+one of them, one that writes to all (native replication).
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Pgpool(Server):
         ),
     )
     holdable = ("max_connections",)
+    replicates = True
     # Fast: connections are ended, not waited for.
     stop_signal = signal.SIGINT
     stop_seconds = 30.0
@@ -61,7 +62,7 @@ class Pgpool(Server):
             "backend_clustering_mode": "native_replication",
             "listen_addresses": endpoint.address,
             "port": endpoint.port,
-            "unix_socket_directories": str(folder / "run"),
+            "socket_dir": str(folder / "run"),
             "pcp_listen_addresses": "",
             "pcp_socket_dir": str(folder / "run"),
             "pid_file_name": str(folder / "run/pgpool.pid"),

@@ -37,7 +37,7 @@ class Tomcat(Server):
     kind = "tomcat"
     programs: ClassVar[Mapping[str, str]] = {"java": "openjdk-17-jre-headless"}
     ports: ClassVar[Mapping[str, int]] = {"ajp": 8009, "http": 8080}
-    calls = ("mysql",)
+    calls = ("mysql", "postgresql")
     soft_resources = declared(
         SoftResource(
             "threads",
@@ -88,12 +88,7 @@ class Tomcat(Server):
     def render(self) -> dict[str, str]:
         """The application's properties."""
         folder, endpoint, soft = self.site.folder, self.site.endpoint, self.soft
-        database, login = self.site.upstreams[0], self.content.credentials
-        # Tiers are told apart on the wire by their addresses; no TLS, so that it can be read.
-        url = (
-            f"jdbc:mariadb://{database}/{login.database}"
-            f"?localSocketAddress={endpoint.address}&sslMode=disable"
-        )
+        login = self.content.credentials
         properties = {
             f"{endpoint.protocol}.address": endpoint.address,
             f"{endpoint.protocol}.port": endpoint.port,
@@ -102,7 +97,7 @@ class Tomcat(Server):
             "connections.max": soft["max_connections"],
             "pool.size": soft["pool"],
             "pool.timeout.ms": soft["pool_timeout"] // MILLISECOND,
-            "jdbc.url": url,
+            "jdbc.url": self._jdbc_url(),
             "jdbc.user": login.user,
             "jdbc.password": login.password,
             "access.log": folder / "logs" / "access.log",
@@ -114,6 +109,16 @@ class Tomcat(Server):
         }
         text = "".join(f"{key}={value}\n" for key, value in properties.items())
         return {f"{self.content.application.name}.properties": text}
+
+    def _jdbc_url(self) -> str:
+        """No TLS, so that the wire can be read; each statement is one message with its values."""
+        database, name = self.site.upstreams[0], self.content.credentials.database
+        if database.protocol == "postgresql":
+            options = "sslmode=disable&gssEncMode=disable&preferQueryMode=simple"
+            return f"jdbc:postgresql://{database}/{name}?{options}"
+        # Tiers are told apart on the wire by their addresses.
+        own = self.site.endpoint.address
+        return f"jdbc:mariadb://{database}/{name}?localSocketAddress={own}&sslMode=disable"
 
     def prepare(self) -> None:
         """The program; the original may lie where the servers' user cannot read it."""

@@ -12,6 +12,8 @@ from tierlab.servers.database import Credentials
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.mariadb import MariaDB
+from tierlab.servers.pgpool import Pgpool
+from tierlab.servers.postgresql import PostgreSQL
 from tierlab.servers.tomcat import Tomcat
 from tierlab.workloads.rubbos import shape
 from tierlab.workloads.rubbos.load import RubbosLoader
@@ -47,14 +49,15 @@ class Rubbos(Workload):
         ),
         "lb": TierDeclaration(
             "The load balancer between the application server and the databases.",
-            (HAProxy,),
+            (HAProxy, Pgpool),
             ("db",),
         ),
         "db": TierDeclaration(
-            "The database: one server, or a Galera cluster of two to four.",
-            (MariaDB,),
+            "The database: one server, or two to four.",
+            (MariaDB, PostgreSQL),
             most=4,
-            instances="Instances; two to four form a Galera cluster.",
+            instances="Instances; two to four of MariaDB's form a Galera cluster, to those of"
+            " PostgreSQL's pgpool-II writes whatever is written.",
         ),
     }
     mixes = tuple(MIXES)
