@@ -62,7 +62,7 @@ bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/compare/run.py
 	$(BIN)/python bench/diagnosis/run.py --quick
 
-wheel: setup ## Make one wheel with the agent and RUBBoS inside: dist/
+wheel: setup ## Make one wheel with the agent, RUBBoS and RUBiS inside: dist/
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
 
 # A fault with a long chain: memory is taken from the database for a second.

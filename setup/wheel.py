@@ -18,7 +18,7 @@ BUILT = (
     "apps/rubbos/target/lib",
     "apps/rubbos/target/static",
 )
-BROUGHT = (*BUILT, "studies")
+BROUGHT = (*BUILT, "apps/rubis", "studies")
 
 
 class Bundle(BuildHookInterface[Any]):

@@ -22,3 +22,8 @@ REMEDY = "install Tierlab's wheel again" if _IS_WHEEL else "build it with `make 
 def application(name: str) -> Path:
     """Return the folder with what the application's build made."""
     return _ROOT / "apps" / name / "target"
+
+
+def interpreted(name: str) -> Path:
+    """Return the folder of an application that runs as it is written."""
+    return _ROOT / "apps" / name

@@ -8,7 +8,9 @@ from datetime import date
 import pytest
 
 from tierlab.errors import UserError
-from tierlab.workloads.rubbos.users import FIDELITIES, MIXES, transitions, users
+from tierlab.workloads.rubbos.users import MIXES, users
+from tierlab.workloads.sessions.description import FIDELITIES
+from tierlab.workloads.sessions.transitions import transitions
 
 from .driving import POPULATION
 
@@ -24,7 +26,7 @@ PUBLISHED_SUMS = {
 
 @pytest.mark.parametrize("table", PUBLISHED_SUMS)
 def test_published_columns_are_not_touched(table: str) -> None:
-    columns = transitions(table)
+    columns = transitions("tierlab.workloads.rubbos", table)
     assert len(columns) == 24
     reached, waiting = {"StoriesOfTheDay"}, ["StoriesOfTheDay"]
     while waiting:

@@ -19,7 +19,8 @@ class GeneralLog:
             row[0]
             for row in self.database.rows(
                 "SELECT argument FROM mysql.general_log WHERE command_type = 'Query'"
-                " AND user_host LIKE 'rubbos%%' ORDER BY event_time"
+                " AND user_host LIKE %s ORDER BY event_time",
+                f"{self.database.name}[%",
             )
         ]
 

@@ -30,10 +30,12 @@ def free_port() -> int:
 class PrivateMariaDB:
     folder: Path
     port: int
+    name: str
+    """The database of the application."""
 
     @property
     def jdbc_url(self) -> str:
-        return f"jdbc:mariadb://127.0.0.1:{self.port}/rubbos?sslMode=disable"
+        return f"jdbc:mariadb://127.0.0.1:{self.port}/{self.name}?sslMode=disable"
 
     def connect(self, **more: Any) -> Connection[Cursor]:
         return pymysql.connect(
@@ -46,7 +48,7 @@ class PrivateMariaDB:
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """What the database says, past the application."""
-        with self.connect(database="rubbos") as connection, connection.cursor() as cursor:
+        with self.connect(database=self.name) as connection, connection.cursor() as cursor:
             cursor.execute(sql, parameters or None)
             return list(cursor.fetchall())
 
@@ -56,8 +58,8 @@ class PrivateMariaDB:
 
 
 @contextmanager
-def private_mariadb(folder: Path) -> Iterator[PrivateMariaDB]:
-    server = PrivateMariaDB(folder, free_port())
+def private_mariadb(folder: Path, name: str = "rubbos") -> Iterator[PrivateMariaDB]:
+    server = PrivateMariaDB(folder, free_port(), name)
     (folder / "my.cnf").write_text(
         "[mariadbd]\n"
         f"datadir={folder}/data\nsocket={folder}/s\npid-file={folder}/pid\n"

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tierlab.workloads.rubbos.dictionary import dictionary
-from tierlab.workloads.rubbos.generate import DataSet, generate
+from tierlab.workloads.dialect.files import DataSet
+from tierlab.workloads.rubbos.generate import generate
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.schema import TABLES
+from tierlab.workloads.text.dictionary import dictionary
 
 LOAD_DAY = date(2026, 11, 20)
 SCALE = 0.05

@@ -6,9 +6,10 @@ import itertools
 
 import pytest
 
+from tests.web import Page
 from tierlab.workloads.rubbos.shape import STATIC_PATHS
 
-from .application import Page, Running
+from .application import Running
 from .private_mariadb import PrivateMariaDB
 
 pytestmark = pytest.mark.slow

@@ -13,9 +13,11 @@ from pymysql.cursors import Cursor
 
 from tests.pace import pace
 from tierlab.errors import UserError
+from tierlab.workloads.dialect.loader import load
+from tierlab.workloads.dialect.tables import Table
 from tierlab.workloads.rubbos.generate import generate
-from tierlab.workloads.rubbos.load import RubbosLoader, load
-from tierlab.workloads.rubbos.schema import TABLES, Table
+from tierlab.workloads.rubbos.load import RubbosLoader
+from tierlab.workloads.rubbos.schema import TABLES
 
 from .private_mariadb import PrivateMariaDB, private_mariadb
 
@@ -52,7 +54,7 @@ def test_equal_keys_mean_equal_data(tmp_path: Path) -> None:
 def test_every_row_arrives_and_numbering_goes_on(server: PrivateMariaDB, tmp_path: Path) -> None:
     data = generate(tmp_path, seed=1, scale=0.001, load_day=LOAD_DAY)
     with in_new_database(server) as connection:
-        assert load(connection, tmp_path) == data
+        assert load(connection, TABLES, tmp_path) == data
     for table in TABLES:
         file = (tmp_path / f"{table.name}.tsv").read_text().splitlines()
         loaded = server.rows(f"SELECT * FROM {table.name} ORDER BY id")
@@ -77,7 +79,7 @@ def test_a_damaged_data_set_is_refused(server: PrivateMariaDB, tmp_path: Path, d
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[:-1] if damage == "cut" else [*lines[:-1], "x\ty\n"]))
     with in_new_database(server) as connection, pytest.raises(UserError) as refused:
-        load(connection, tmp_path)
+        load(connection, TABLES, tmp_path)
     assert "users.tsv: the database took" in str(refused.value)
 
 

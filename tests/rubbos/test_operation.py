@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from .application import PATIENCE_SECONDS, Running, java_command
+from tests.web import PATIENCE_SECONDS
+
+from .application import Running, java_command
 from .conftest import Start
 from .general_log import general_log
 from .private_mariadb import PrivateMariaDB, free_port

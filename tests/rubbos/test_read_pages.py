@@ -7,7 +7,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from .application import Page, Running
+from tests.web import Page
+
+from .application import Running
 from .private_mariadb import PrivateMariaDB
 
 pytestmark = pytest.mark.slow

@@ -5,12 +5,13 @@ from importlib.resources import files
 
 import pytest
 
-from tierlab.workloads.rubbos.schema import TABLES, Dialect, index_ddl, table_ddl
+from tierlab.workloads.dialect.tables import Dialect, index_ddl, table_ddl
+from tierlab.workloads.rubbos.schema import TABLES
 
 
 @pytest.mark.parametrize("dialect", Dialect)
 def test_ddl_is_plain_sql_but_for_the_dialects_words(dialect: Dialect) -> None:
-    text = "\n".join([*table_ddl(dialect), *index_ddl(dialect)])
+    text = "\n".join([*table_ddl(TABLES, dialect), *index_ddl(TABLES, dialect)])
     assert text.count("CREATE TABLE") == len(TABLES) == 8
     assert "`" not in text
     own = {"AUTO_INCREMENT", "ENGINE", "DATETIME"}

@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 
 from tests.figures import figure
+from tests.web import PATIENCE_SECONDS
 from tierlab.servers.gc_log import Pause, pauses
 from tierlab.servers.soft_log import Use, uses
 
-from .application import PATIENCE_SECONDS, Running
+from .application import Running
 from .conftest import Start
 from .private_mariadb import PrivateMariaDB
 from .test_operation import locked_categories

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from .application import PROJECT, Page, Running, running
+from tests.web import Page
+
+from .application import PROJECT, Running, running
 from .general_log import general_log
 from .private_mariadb import PrivateMariaDB, free_port
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.web import PATIENCE_SECONDS
 from tierlab.workloads.rubbos.shape import APPLICATION_JAR, APPLICATION_LIBRARIES, STATIC_PATHS
 
-from .application import PATIENCE_SECONDS, Running
+from .application import ADDRESS, Running
 from .private_mariadb import PrivateMariaDB, free_port
 
 pytestmark = pytest.mark.slow
@@ -35,7 +36,7 @@ def test_the_war_serves_pages_and_files(database: PrivateMariaDB, tmp_path: Path
     try:
         assert process.stdout is not None
         assert process.stdout.readline(), (tmp_path / "log").read_text()
-        app = Running(process, port, tmp_path)
+        app = Running(port, ADDRESS, process, tmp_path)
         assert len(app.get("StoriesOfTheDay").links_to("ViewStory")) == 10
         for path in STATIC_PATHS:
             status, body = app.fetch(path)

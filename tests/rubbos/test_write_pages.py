@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .application import Page, Running
+from tests.web import Page
+
+from .application import Running
 from .private_mariadb import PrivateMariaDB
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 
 WIRE = {"http": "http1", "ajp": "ajp13", "mysql": "mysql"}
-"""The dissectors' names of the servers' protocols."""
+"""The dissectors' names of the servers' protocols; of others, only the turns are told."""
 
 DATABASE_INTERVAL_NS = 100_000_000
 """A poll costs the server some 0.4 ms of CPU time."""
@@ -156,7 +156,7 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
                 "name": place.name,
                 "address": place.endpoint.address,
                 "port": place.endpoint.port,
-                "protocol": WIRE[place.endpoint.protocol],
+                "protocol": WIRE.get(place.endpoint.protocol, "tcp"),
                 "pass_through": place.pass_through,
             }
             for place in places

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from tierlab.servers.base import Server
 from tierlab.workloads.rubbos.workload import Rubbos
+from tierlab.workloads.rubis.workload import Rubis
 from tierlab.workloads.static.workload import Static
 from tierlab.workloads.workload import Workload
 
-WORKLOADS: Mapping[str, Workload] = {each.name: each for each in (Rubbos(), Static())}
+WORKLOADS: Mapping[str, Workload] = {each.name: each for each in (Rubbos(), Rubis(), Static())}
 
 
 def servers() -> Iterator[tuple[str, type[Server]]]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from tierlab.workloads.dialect.files import DataSet, Row, write
 from tierlab.workloads.rubbos.categories import CATEGORIES
-from tierlab.workloads.rubbos.dictionary import dictionary
 from tierlab.workloads.rubbos.population import COMMENTS_PER_STORY, STORIES_PER_DAY, Population
-from tierlab.workloads.rubbos.text import RunningText
+from tierlab.workloads.text.dictionary import dictionary
+from tierlab.workloads.text.running import RunningText
 
-MANIFEST = "data.json"
 _DAY_SECONDS = 86_400
 _MODERATOR_SHARE = 10
 """One user in so many has access, as published."""
@@ -25,41 +23,12 @@ _RATINGS = range(-1, 6)
 _RATING_SHARES = (0.05, 0.40, 0.25, 0.15, 0.08, 0.05, 0.02)
 
 Integers = npt.NDArray[np.int64]
-Row = tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """What a folder holds; stored in it as `data.json`."""
-
-    seed: int
-    scale: float
-    load_day: str
-    rows: dict[str, int]
-
-    @classmethod
-    def read(cls, folder: Path) -> DataSet:
-        """The data set in a folder that `generate` wrote to its end."""
-        return cls(**json.loads((folder / MANIFEST).read_text()))
 
 
 def generate(folder: Path, *, seed: int, scale: float, load_day: date) -> DataSet:
-    """Write `<table>.tsv` for every table, then `data.json`; dates are UTC, before `load_day`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the data set's files into a folder; dates are UTC, before `load_day`."""
     maker = _Maker(Population(scale, load_day), np.random.default_rng(seed))
-    rows = {table: _write(folder / f"{table}.tsv", made) for table, made in maker.tables()}
-    data = DataSet(seed, scale, load_day.isoformat(), rows)
-    (folder / MANIFEST).write_text(json.dumps(asdict(data), indent=2) + "\n")
-    return data
-
-
-def _write(file: Path, rows: Iterable[Row]) -> int:
-    count = 0
-    with file.open("w", encoding="ascii", newline="\n", buffering=1 << 20) as out:
-        for row in rows:
-            out.write("\t".join(map(str, row)) + "\n")
-            count += 1
-    return count
+    return write(folder, maker.tables(), seed=seed, scale=scale, load_day=load_day)
 
 
 class _Maker:

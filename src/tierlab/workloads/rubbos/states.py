@@ -16,8 +16,7 @@ from typing import Any
 from tierlab.servers.content import Fidelity
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.shape import CONTEXT, DYNAMIC_PREFIX
-
-State = dict[str, Any]
+from tierlab.workloads.sessions.description import State, login, state, values
 
 STORIES_PER_PAGE = "20"
 SUBJECT_CHARACTERS = 100
@@ -33,7 +32,7 @@ def states(fidelity: Fidelity, population: Population, today: date) -> list[Stat
     published = fidelity == "published"
     write = "GET" if published else "POST"
     back = "home" if published else "back"
-    comment = _values("comment_table", "storyId", "commentId", "filter", "display", kind="link")
+    comment = values("comment_table", "storyId", "commentId", "filter", "display", kind="link")
     first_weight = 2 if published else 1
     return [
         _page("StoriesOfTheDay", "StoriesOfTheDay"),
@@ -46,24 +45,24 @@ def states(fidelity: Fidelity, population: Population, today: date) -> list[Stat
         _page(
             "ViewStory",
             "ViewStory",
-            _values("storyId", kind="link"),
+            values("storyId", kind="link"),
             pick={"target": _story_links(published), "remember": "story"},
             missing="back",
         ),
         _page(
             "PostComment",
             "PostComment",
-            _values("comment_table", "storyId", "parent", kind="link"),
+            values("comment_table", "storyId", "parent", kind="link"),
             pick={"target": {"link": "PostComment"}},
             missing=back,
         ),
         _page(
             "StoreComment",
             "StoreComment",
-            _login()
-            | _values("storyId", "parent", kind="field")
+            login()
+            | values("storyId", "parent", kind="field")
             | {"subject": {"words": SUBJECT_CHARACTERS}, "body": {"words": BODY_CHARACTERS}}
-            | _values("comment_table", kind="field"),
+            | values("comment_table", kind="field"),
             method=write,
             missing=back,
         ),
@@ -77,17 +76,17 @@ def states(fidelity: Fidelity, population: Population, today: date) -> list[Stat
         _page(
             "ModerateComment",
             "ModerateComment",
-            _values("comment_table", "commentId", kind="link"),
+            values("comment_table", "commentId", kind="link"),
             pick={"target": {"link": "ModerateComment"}},
             missing="back",
         ),
         _page(
             "StoreModerateLog",
             "StoreModeratorLog",
-            _login()
-            | _values("commentId", kind="field")
+            login()
+            | values("commentId", kind="field")
             | {"rating": {"choice": ["-1", "0"] if published else ["-1", "0", "1"]}}
-            | _values("comment_table", kind="field"),
+            | values("comment_table", kind="field"),
             method=write,
             missing=back,
         ),
@@ -95,7 +94,7 @@ def states(fidelity: Fidelity, population: Population, today: date) -> list[Stat
         _page(
             "StoreStory",
             "StoreStory",
-            _login()
+            login()
             | {"title": {"words": SUBJECT_CHARACTERS}, "body": {"words": BODY_CHARACTERS}}
             | {"category": "any_option"},
             method=write,
@@ -114,13 +113,13 @@ def states(fidelity: Fidelity, population: Population, today: date) -> list[Stat
             "user{drawn}",
         ),
         _static("Author (login)", "author.html"),
-        _page("Author (task)", "Author", _login()),
+        _page("Author (task)", "Author", login()),
         _page("ReviewStories", "ReviewStories"),
         *(
             _page(
                 name,
                 name,
-                _values("storyId", kind="link"),
+                values("storyId", kind="link"),
                 pick={"target": {"link": name}},
                 method=write,
             )
@@ -136,17 +135,7 @@ def _static(name: str, file: str) -> State:
 def _page(
     name: str, servlet: str, parameters: Mapping[str, Any] | None = None, **rest: Any
 ) -> State:
-    listed = [{"name": key, "from": source} for key, source in (parameters or {}).items()]
-    return {"name": name, "path": DYNAMIC_PREFIX + servlet, "parameters": listed} | rest
-
-
-def _values(*names: str, kind: str) -> dict[str, Any]:
-    """Parameters that come from the followed link (`link`) or the page's form (`field`)."""
-    return {name: {kind: name} for name in names}
-
-
-def _login() -> dict[str, Any]:
-    return _values("nickname", "password", kind="identity")
+    return state(name, DYNAMIC_PREFIX + servlet, parameters, **rest)
 
 
 def _new(population: Population) -> dict[str, Any]:
@@ -181,7 +170,7 @@ def _category(published: bool) -> State:
     return _page(
         "BrowseStoriesInCategory",
         servlet,
-        _values("category", "categoryName", kind="link")
+        values("category", "categoryName", kind="link")
         | {"page": page, "nbOfStories": {"constant": STORIES_PER_PAGE}},
         pick={"target": target, "remember": "category"},
         missing="back",
@@ -196,7 +185,7 @@ def _older_stories(published: bool, population: Population, today: date) -> Stat
     return _page(
         "OlderStories",
         "OlderStories",
-        _values(*columns, kind="row")
+        values(*columns, kind="row")
         | {"page": page, "nbOfStories": {"constant": STORIES_PER_PAGE}},
         row={
             "columns": columns,

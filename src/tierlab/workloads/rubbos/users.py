@@ -7,23 +7,22 @@ that of `agent/crates/drive/src/workload.rs`.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
 from tierlab.errors import UserError
 from tierlab.servers.content import Fidelity
-from tierlab.workloads.rubbos.dictionary import dictionary
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.states import states
+from tierlab.workloads.sessions.description import FIDELITIES, rules
+from tierlab.workloads.sessions.transitions import described, transitions
+from tierlab.workloads.text.dictionary import dictionary
 
 HOME = "StoriesOfTheDay"
-FIDELITIES: tuple[Fidelity, ...] = ("published", "corrected")
-_PSEUDO_STATES = {"Back probability": "Back", "End of Session": "End"}
+_PACKAGE = "tierlab.workloads.rubbos"
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def users(
         "home": HOME,
         "states": states(fidelity, population, today or date.today()),
         "sessions": _sessions(chosen, fidelity, population),
-        "rules": _rules(fidelity),
+        "rules": rules(fidelity),
         "dictionary": list(dictionary().words),
     }
 
@@ -85,52 +84,10 @@ def _sessions(mix: Mix, fidelity: Fidelity, population: Population) -> list[dict
                 "numbers": [1, accounts],
                 "values": {"nickname": name + "{n}", "password": "password{n}"},
             },
-            "transitions": _transitions(table, normalised=fidelity == "corrected"),
+            "transitions": described(
+                transitions(_PACKAGE, table), normalised=fidelity == "corrected"
+            ),
         }
         for name, share, table, accounts in kinds
         if share > 0
     ]
-
-
-def _rules(fidelity: Fidelity) -> dict[str, Any]:
-    if fidelity == "corrected":
-        return {"back_if": "Sorry"}
-    return {
-        "start": "at_once",
-        "over_cap": "zero",
-        "think_after_failure": False,
-        "opens": 5,
-        "reopen_after_ns": 1_000_000_000,
-        "back_if": "Sorry",
-        "failed_if": "ERROR",
-        "keep_history": True,
-    }
-
-
-def transitions(table: str) -> dict[str, dict[str, float]]:
-    """A published table: for each state the probabilities of the next ones, in file order.
-
-    The file has a column for each state one leaves and a row for each state one enters; its last
-    row (menu probabilities) and last column (waiting times) are for people.
-    """
-    file = resources.files("tierlab.workloads.rubbos") / "mixes" / f"{table}.csv"
-    rows = list(csv.reader(file.read_text(encoding="utf-8").splitlines()))
-    origins = rows[0][1:-1]
-    columns: dict[str, dict[str, float]] = {origin: {} for origin in origins}
-    for row in rows[1:]:
-        if row[0] in origins or row[0] in _PSEUDO_STATES:
-            to = _PSEUDO_STATES.get(row[0], row[0])
-            for origin, probability in zip(origins, row[1:], strict=False):
-                columns[origin][to] = float(probability)
-    return columns
-
-
-def _transitions(table: str, *, normalised: bool) -> dict[str, list[tuple[str, float]]]:
-    return {
-        origin: [
-            (to, probability / (sum(column.values()) if normalised else 1.0))
-            for to, probability in column.items()
-            if probability > 0
-        ]
-        for origin, column in transitions(table).items()
-    }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierlab.workloads.rubbos.dictionary import dictionary
+from tierlab.workloads.text.dictionary import dictionary
 
 NAME = "static"
 PATH = "/page.html"

@@ -1,7 +1,8 @@
 """Titles and bodies, cut from one long running text.
 
-A body's length follows Zipf's law between 1 and 8 KiB (density proportional to length^-2), as the
-published data set's "Zipf-like towards short"; a title is as long as the published client's.
+Unless asked otherwise, a body's length follows Zipf's law between 1 and 8 KiB (density proportional
+to length^-2), as the published RUBBoS data's "Zipf-like towards short"; a title is as long as its
+published client's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from tierlab.workloads.rubbos.dictionary import Dictionary
+from tierlab.workloads.text.dictionary import Dictionary
 
 BODY_LEAST = 1_024
 BODY_MOST = 8_192
@@ -39,7 +40,11 @@ class RunningText:
         uniform = self._random.random(count)
         # Inverse of the distribution function of a density x^-2 on [least, most].
         lengths = 1.0 / (1.0 / BODY_LEAST - uniform * (1.0 / BODY_LEAST - 1.0 / BODY_MOST))
-        return self._cut(self._marked, self._marked_starts, lengths.astype(np.int64))
+        return self.texts(lengths.astype(np.int64))
+
+    def texts(self, lengths: Integers) -> Iterator[str]:
+        """Texts of whole words as long as asked, less at most a word; a word at least."""
+        return self._cut(self._marked, self._marked_starts, lengths)
 
     def titles(self, count: int) -> Iterator[str]:
         """Texts of one word to 99 characters."""

@@ -1,0 +1,30 @@
+<?php
+
+declare(strict_types=1);
+
+use Tierlab\Rubis\Data\Items;
+use Tierlab\Rubis\Exchange;
+use Tierlab\Rubis\Html;
+use Tierlab\Rubis\ItemList;
+use Tierlab\Rubis\Page;
+
+require __DIR__ . '/../../../library/application.php';
+
+Page::answer('Items of a region', static function (Exchange $exchange): string {
+    $parameters = $exchange->parameters;
+    $slice = $parameters->slice();
+    $asked = ['category' => $parameters->id('category'), 'region' => $parameters->id('region')];
+    if ($parameters->has('categoryName')) {
+        $asked['categoryName'] = $parameters->text('categoryName', 50);
+    }
+    $items = Items::ofRegion(
+        $exchange->sql(),
+        $exchange->settings,
+        $asked['category'],
+        $asked['region'],
+        $exchange->now(),
+        $slice,
+    );
+    return Html::markup("<h2>%s</h2>\n", $asked['categoryName'] ?? "Category {$asked['category']}")
+        . ItemList::show($items, $slice, $exchange->settings, 'SearchItemsByRegion', $asked);
+});

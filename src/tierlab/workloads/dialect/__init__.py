@@ -1,0 +1,1 @@
+"""Tables declared once, and loaded by each database server's own means."""

@@ -1,0 +1,1 @@
+"""RUBiS, the auction site: schema, seeded data, published mixes and deployment shape."""

@@ -1,0 +1,1 @@
+"""Parts that the users of several workloads are described with."""

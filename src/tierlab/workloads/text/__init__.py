@@ -1,0 +1,1 @@
+"""Words and running text of our own making, for every workload that writes and searches."""

@@ -1,0 +1,124 @@
+"""A private PostgreSQL in a folder of its own, for tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pg8000 import dbapi
+from pg8000.exceptions import Error
+from pg8000.native import Connection
+
+from tests.rubbos.private_mariadb import PATIENCE_SECONDS, free_port
+
+PROGRAMS = Path("/usr/lib/postgresql/15/bin")
+ACCOUNT: dict[str, Any] = (
+    {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
+)
+"""The server refuses to be root's."""
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "fsync": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "shared_buffers": "64MB",
+    "log_line_prefix": "%d ",
+}
+
+
+@dataclass(frozen=True)
+class PrivatePostgreSQL:
+    folder: Path
+    port: int
+    name: str
+    """The database of the application."""
+
+    @property
+    def socket(self) -> str:
+        return f"{self.folder}/.s.PGSQL.{self.port}"
+
+    def connect(self, database: str = "postgres") -> Connection:
+        return Connection("postgres", unix_sock=self.socket, database=database)
+
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """What the database says, past the application."""
+        connection = dbapi.connect("postgres", unix_sock=self.socket, database=self.name)
+        with closing(connection):
+            connection.autocommit = True
+            cursor = connection.cursor()
+            cursor.execute(sql, parameters)
+            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
+    def value(self, sql: str, *parameters: object) -> Any:
+        (row,) = self.rows(sql, *parameters)
+        return row[0]
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+
+@contextmanager
+def private_postgresql(name: str) -> Iterator[PrivatePostgreSQL]:
+    # pytest's own folders are closed to the account that the server runs as.
+    folder = Path(tempfile.mkdtemp(prefix="tierlab-pg-"))
+    try:
+        if ACCOUNT:
+            shutil.chown(folder, ACCOUNT["user"], ACCOUNT["group"])
+        server = PrivatePostgreSQL(folder, free_port(), name)
+        with _running(server):
+            yield server
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _running(server: PrivatePostgreSQL) -> Iterator[None]:
+    data = server.folder / "data"
+    subprocess.run(
+        [
+            *(PROGRAMS / "initdb", "-D", data, "-U", "postgres", "-A", "trust"),
+            *("--no-sync", "--encoding=UTF8", "--locale=C"),
+        ],
+        check=True,
+        capture_output=True,
+        cwd=server.folder,
+        **ACCOUNT,
+    )
+    settings = SETTINGS | {"port": str(server.port), "unix_socket_directories": str(server.folder)}
+    options = [f"-c{key}={value}" for key, value in settings.items()]
+    with server.log.open("wb") as log:
+        process = subprocess.Popen(
+            [PROGRAMS / "postgres", "-D", data, *options],
+            stdout=log,
+            stderr=log,
+            cwd=server.folder,
+            **ACCOUNT,
+        )
+    try:
+        _await(server, process)
+        yield
+    finally:
+        # SIGINT: "fast", which waits for no client.
+        process.send_signal(2)
+        process.wait(PATIENCE_SECONDS)
+
+
+def _await(server: PrivatePostgreSQL, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            server.connect().close()
+            return
+        except (Error, OSError):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
