@@ -43,16 +43,14 @@ def in_new_database(server: Server) -> Iterator[Connection]:
             yield connection
         return
     with server.connect() as administrator:
-        administrator.execute(f"DROP DATABASE IF EXISTS {name}".encode())
-        administrator.execute(f"DROP ROLE IF EXISTS {name}".encode())
-        administrator.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'".encode())
-        administrator.execute(f"CREATE DATABASE {name}".encode())
+        administrator.run(f"DROP DATABASE IF EXISTS {name}")
+        administrator.run(f"DROP ROLE IF EXISTS {name}")
+        administrator.run(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'")
+        administrator.run(f"CREATE DATABASE {name}")
     with server.connect(name) as connection:
         # What is made later belongs to the administrator, and is the application's to change.
         for objects in ("TABLES", "SEQUENCES"):
-            connection.execute(
-                f"ALTER DEFAULT PRIVILEGES GRANT ALL ON {objects} TO {name}".encode()
-            )
+            connection.run(f"ALTER DEFAULT PRIVILEGES GRANT ALL ON {objects} TO {name}")
         yield connection
 
 

@@ -31,8 +31,19 @@ START_SECONDS = 60.0
 STOP_SECONDS = 120.0
 PORT = 5432
 """Of the socket's name alone."""
-FORM = 1
+FORM = 2
 """Of the seed; goes up when the same data is kept in another way."""
+
+INSERT_LOCK = (
+    "CREATE SCHEMA pgpool_catalog AUTHORIZATION {role}",
+    "CREATE TABLE pgpool_catalog.insert_lock (reloid OID PRIMARY KEY)",
+    "INSERT INTO pgpool_catalog.insert_lock VALUES (0)",
+    "ALTER TABLE pgpool_catalog.insert_lock OWNER TO {role}",
+)
+"""What pgpool-II locks a row of, where it writes to several, so that numbers which a table gives
+itself are the same in all; without it, it locks the table, and two who write to it before they
+insert are in each other's way for good.
+"""
 
 
 class PostgreSQLSeed:
@@ -112,6 +123,8 @@ def _load(server: Process, domain: Domain, content: Content) -> None:
     connection = _connect(server, domain, database)
     try:
         connection.run("CREATE EXTENSION pg_stat_statements")
+        for statement in INSERT_LOCK:
+            connection.run(statement.format(role=role))
         connection.run(f"SET SESSION AUTHORIZATION {role}")
         loader.load(connection)
         connection.run("RESET SESSION AUTHORIZATION")
