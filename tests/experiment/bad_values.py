@@ -14,8 +14,8 @@ TABLES = "experiment, system, load, observe, factors, objective, disturb, change
 LOAD = "users, rate, arrivals, mix, think, start, connection, images, timeouts, phases"
 TOMCAT = "threads, accept_count, max_connections, pool, pool_timeout"
 MIXES = (
-    '"browse-only", "browse-only-no-search", "user", "user-no-search", "author", "read-write" '
-    'or "read-write-no-search"'
+    '"browse-only", "browse-only-no-search", "user", "user-no-search", "author", "read-write", '
+    '"read-write-no-search", "browsing" or "bidding"'
 )
 UNITS = "(units: ns, us, ms, s, m, h)"
 SIZES = "(units: B, kB, KiB, MB, MiB, GB, GiB, TB, TiB)"
@@ -147,10 +147,14 @@ CASES: list[tuple[str, Any, str]] = [
     ),
     (
         "system.workload",
-        "rubis",
-        'system.workload must be "rubbos" or "static", not "rubis" (did you mean rubbos?)',
+        "rubos",
+        'system.workload must be "rubbos", "rubis" or "static", not "rubos" (did you mean rubbos?)',
     ),
-    ("system.db.server", "mysql", 'system.db.server must be "mariadb", not "mysql"'),
+    (
+        "system.db.server",
+        "mysql",
+        'system.db.server must be "mariadb" or "postgresql", not "mysql"',
+    ),
     ("system.web.mpm", "worker", 'system.web.mpm must be "event" or "prefork", not "worker"'),
     (
         "observe.samplers",

@@ -35,7 +35,11 @@ SEEN_BY_THE_SCHEMA: list[tuple[Any, str]] = [
         "disturb[2].tak is not a known key (did you mean take?); "
         "allowed here: class, at, count, every, gap, on, duration, take, request, leave",
     ),
-    ([{"class": "gc", "on": "db.1"}], 'disturb[1].on must be "app.1", not "db.1"'),
+    (
+        [{"class": "gc", "on": "db.1"}],
+        'disturb[1].on must be "app.1", "app.2", "app.3", "app.4",'
+        ' "app.5", "app.6", "app.7" or "app.8", not "db.1"',
+    ),
     (
         [FREEZE | {"at": 3}],
         'disturb[1].at must be a duration from "0s" to "24h" '

@@ -204,15 +204,13 @@ class System:
 
     def _site(self, name: str, data: Path | None) -> Site:
         place, endpoints = self._places[name], {n: p.endpoint for n, p in self._places.items()}
-        callees = self.topology.callees(name)
         return Site(
             self._environment,
             self._domains[name],
             place.endpoint,
-            upstreams=tuple(endpoints[callee] for callee in callees),
+            upstreams=tuple(endpoints[callee] for callee in self.topology.callees(name)),
             tier=tuple(endpoints[other] for other in self.topology.servers(place.tier)),
             data=data,
-            folders={endpoints[name]: self._domains[name].folder for name in callees},
         )
 
     def _spec(self, name: str) -> DomainSpec:

@@ -159,11 +159,12 @@ def _problems(
 def tier_model(declared: TierDeclaration, software: type[Server]) -> type[Tier]:
     """The model of a tier whose servers are this software."""
     bases: Any = (software.own_options, Tier)
+    kinds = tuple(each.kind for each in declared.software)
     model: type[Tier] = create_model(
         software.kind,
         __base__=bases,
         __doc__=declared.meaning,
-        server=(Annotated[str, Word((software.kind,))], Field(software.kind, description=SERVER)),
+        server=(Annotated[str, Word(kinds)], Field(software.kind, description=SERVER)),
         count=(Annotated[int, Whole(1, declared.most)], Field(1, description=declared.instances)),
     )
     model.software = software

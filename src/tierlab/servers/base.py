@@ -12,7 +12,7 @@ import signal
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,6 +27,10 @@ from tierlab.values.section import Section
 
 CONSOLE = "logs/console.log"
 """In a server's folder: what its program says."""
+
+DOCUMENTS = "htdocs"
+"""Where a web server's folder has its pages. In a guest, what is read of the host's folder is asked
+of the host each time."""
 
 ANSWER_SECONDS = 10.0
 """How long one greeting may take."""
@@ -57,8 +61,6 @@ class Site:
     """All instances of its tier, itself among them."""
     data: Path | None = None
     """What `Server.make_data` has made for the tier."""
-    folders: Mapping[Endpoint, Path] = field(default_factory=dict)
-    """The upstreams' own folders, as their programs see them."""
 
     @property
     def subject(self) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from tierlab.servers.base import NotReadyError
 
@@ -18,12 +17,12 @@ REQUEST_ID = 1
 HEADER = struct.Struct("!BBHHBx")
 
 
-def fastcgi_get(connect: Callable[[], socket.socket], root: Path, path: str) -> None:
-    """Ask for a page below a document root; ready is any status but an error's."""
+def fastcgi_get(connect: Callable[[], socket.socket], script: str, path: str) -> None:
+    """Ask for a page, whose file is `script` with its path; ready is any status but an error's."""
     with connect() as link:
         link.sendall(
             _record(BEGIN_REQUEST, struct.pack("!HB5x", RESPONDER, 0))
-            + _record(PARAMS, _pairs(_parameters(root, path)))
+            + _record(PARAMS, _pairs(_parameters(script, path)))
             + _record(PARAMS, b"")
             + _record(STDIN, b"")
         )
@@ -37,11 +36,11 @@ def fastcgi_get(connect: Callable[[], socket.socket], root: Path, path: str) -> 
         raise NotReadyError(f"GET {path} answers {status}")
 
 
-def _parameters(root: Path, path: str) -> Mapping[str, str]:
+def _parameters(script: str, path: str) -> Mapping[str, str]:
     name, _, query = path.partition("?")
     return {
         "REQUEST_METHOD": "GET",
-        "SCRIPT_FILENAME": f"{root}{name}",
+        "SCRIPT_FILENAME": script.format(name),
         "SCRIPT_NAME": name,
         "REQUEST_URI": path,
         "QUERY_STRING": query,

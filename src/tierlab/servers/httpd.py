@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from tierlab.servers.base import Endpoint, Options
-from tierlab.servers.gateway import script_folder
+from tierlab.servers import php
+from tierlab.servers.base import Options
 from tierlab.servers.httpd_server import (
     BACKLOG,
     KEEP_ALIVE_TIMEOUT,
@@ -25,6 +25,9 @@ MOST_THREADS_PER_PROCESS = 64
 """Its own ThreadLimit, unless it is raised."""
 FEWEST_THREADS_PER_PROCESS = 8
 """With fewer, event's processes are so many that it is another process model."""
+
+
+BALANCER = ("proxy_balancer", "slotmem_shm", "lbmethod_bybusyness")
 
 
 class HttpdOptions(Options):
@@ -92,8 +95,10 @@ class Httpd(HttpdServer):
 
     def modules(self) -> tuple[str, ...]:
         """The processing model, and a proxy for the application servers' protocol."""
-        proxies = dict.fromkeys(f"proxy_{app.protocol}" for app in self.site.upstreams)
-        return (f"mpm_{self.options.mpm}", *(("proxy", *proxies) if proxies else ()))
+        apps = self.site.upstreams
+        proxies = dict.fromkeys(f"proxy_{app.protocol}" for app in apps)
+        names = ("proxy", *proxies, *(BALANCER if len(apps) > 1 else ())) if proxies else ()
+        return (f"mpm_{self.options.mpm}", *names)
 
     def processing(self) -> list[str]:
         """As many processes as it takes."""
@@ -110,19 +115,32 @@ class Httpd(HttpdServer):
         ]
 
     def dynamic(self) -> list[str]:
-        """To the application server."""
-        return [line for app in self.site.upstreams for line in self._gateway(app)]
-
-    def _gateway(self, app: Endpoint) -> list[str]:
+        """To the application server, or to the one of several that has the fewest requests."""
+        apps = self.site.upstreams
+        if not apps:
+            return []
         dynamic = self.content.dynamic.dynamic_prefix
-        # A script is asked for by its place on the application server's disk.
-        root = script_folder(self.site) if app.protocol == "fcgi" else ""
-        to = f"{app.protocol}://{app}{root}{dynamic}"
-        return [
+        # retry=0: a refused connection must not shut a server out for a minute.
+        settings = f"max={self.soft['pool']} retry=0"
+        lines = [
             # Tiers are told apart on the wire by their addresses.
             f"ProxySourceAddress {self.site.endpoint.address}",
-            # retry=0: a refused connection must not shut the app tier out for a minute.
-            f"ProxyPass {dynamic} {to} max={self.soft['pool']} retry=0",
+        ]
+        if apps[0].protocol == "fcgi":
+            path = php.SCRIPT.format("%{reqenv:SCRIPT_NAME}")
+            lines.append(f'ProxyFCGISetEnvIf "true" SCRIPT_FILENAME "{path}"')
+        if len(apps) == 1:
+            return [
+                *lines,
+                f"ProxyPass {dynamic} {apps[0].protocol}://{apps[0]}{dynamic} {settings}",
+            ]
+        return [
+            *lines,
+            "<Proxy balancer://application>",
+            *(f"    BalancerMember {app.protocol}://{app} {settings}" for app in apps),
+            "    ProxySet lbmethod=bybusyness",
+            "</Proxy>",
+            f"ProxyPass {dynamic} balancer://application{dynamic}",
         ]
 
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from tierlab.servers.base import CONSOLE, Server, Settings
-from tierlab.servers.gateway import DOCUMENTS
+from tierlab.servers.base import CONSOLE, DOCUMENTS, Server, Settings
 from tierlab.servers.greetings import http_get
 from tierlab.servers.soft import SoftResource, backlog
 from tierlab.values.kinds import Duration, Whole

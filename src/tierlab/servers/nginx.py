@@ -8,9 +8,9 @@ import signal
 from collections.abc import Mapping
 from typing import ClassVar
 
-from tierlab.servers.base import CONSOLE, Server
-from tierlab.servers.gateway import DOCUMENTS, script_folder
+from tierlab.servers.base import CONSOLE, DOCUMENTS, Server
 from tierlab.servers.greetings import http_get
+from tierlab.servers.php import SCRIPT
 from tierlab.servers.soft import SoftResource, backlog, declared
 from tierlab.values.kinds import Duration, Whole
 from tierlab.values.quantities import SECOND
@@ -128,8 +128,7 @@ class Nginx(Server):
         ]
 
     def _parameters(self) -> list[str]:
-        root = script_folder(self.site)
-        found = {**PARAMETERS, "SCRIPT_FILENAME": f"{root}$fastcgi_script_name"}
+        found = {**PARAMETERS, "SCRIPT_FILENAME": SCRIPT.format("$fastcgi_script_name")}
         return [f'fastcgi_param {name} "{value}";' for name, value in found.items()]
 
     def prepare(self) -> None:

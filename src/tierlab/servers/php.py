@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tierlab.servers.application import PhpApplication
 from tierlab.servers.base import Endpoint, Site
 from tierlab.servers.content import Content
@@ -12,6 +10,8 @@ VERSION = "8.2"
 """Debian 12's."""
 PUBLIC, LIBRARY = "public", "library"
 """Where a server's folder has the application's pages, and what they include."""
+SCRIPT = PUBLIC + "{}"
+"""A page's file by its path, from the server's folder: the same whichever server is asked."""
 DATABASES = {
     "mysql": ("mysqlnd", "pdo", "pdo_mysql"),
     "postgresql": ("pdo", "pdo_pgsql"),
@@ -73,8 +73,3 @@ def _dsn(database: Endpoint, name: str) -> str:
         return f"mysql:{where};charset=utf8mb4"
     # No TLS, so that the wire can be read.
     return f"pgsql:{where};sslmode=disable;gssencmode=disable"
-
-
-def script(folder: Path) -> Path:
-    """A server's document root, as its own program sees it."""
-    return folder / PUBLIC

@@ -70,6 +70,7 @@ class PhpFpm(Server):
             f"access.log = {folder}/logs/access.log",
             f'access.format = "{ACCESS_LOG_FORMAT}"',
             "catch_workers_output = yes",
+            f"chdir = {folder}",
             "clear_env = yes",
             *(f'env[{name}] = "{value}"' for name, value in told.items()),
         ]
@@ -87,5 +88,4 @@ class PhpFpm(Server):
 
     def greet(self) -> None:
         """A page that the database has a part in."""
-        root = php.script(self.site.folder)
-        fastcgi_get(self.site.connect, root, self.content.pages.ready_path)
+        fastcgi_get(self.site.connect, php.SCRIPT, self.content.pages.ready_path)

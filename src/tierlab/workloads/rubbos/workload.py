@@ -45,7 +45,7 @@ class Rubbos(Workload):
             ("app",),
         ),
         "app": TierDeclaration(
-            "The application server, with the workload's servlets.", (Tomcat,), ("lb",)
+            "The application servers, with the workload's servlets.", (Tomcat,), ("lb",), most=8
         ),
         "lb": TierDeclaration(
             "The load balancer between the application server and the databases.",

@@ -46,7 +46,7 @@ class Rubis(Workload):
             (Nginx, Httpd, HttpdPhp),
             ("app",),
         ),
-        "app": TierDeclaration("The application server.", (PhpFpm,), ("lb",)),
+        "app": TierDeclaration("The application servers.", (PhpFpm,), ("lb",), most=8),
         "lb": TierDeclaration(
             "What is between the application servers and several databases.",
             (Pgpool, HAProxy),
