@@ -65,6 +65,8 @@ def private_mariadb(folder: Path, name: str = "rubbos") -> Iterator[PrivateMaria
         f"datadir={folder}/data\nsocket={folder}/s\npid-file={folder}/pid\n"
         f"bind-address=127.0.0.1\nport={server.port}\nskip-name-resolve\n"
         "innodb_log_file_size=16M\ninnodb_flush_log_at_trx_commit=2\n"
+        # Nothing is kept beyond a test.
+        "innodb_doublewrite=OFF\ninnodb_flush_method=nosync\n"
     )
     defaults = f"--defaults-file={folder}/my.cnf"
     user = f"--user={getpass.getuser()}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,31 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="package", params=KINDS)
-def database(
-    request: pytest.FixtureRequest, data: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    """A database with the data set, of each kind in turn."""
-    with server(request.param, tmp_path_factory.mktemp("db"), "rubis") as started:
+@contextmanager
+def filled(kind: str, data: Path, folder: Path) -> Iterator[Server]:
+    with server(kind, folder, "rubis") as started:
         with in_new_database(started) as connection:
             load(connection, TABLES, data)
         yield started
+
+
+@pytest.fixture(scope="package")
+def mariadb(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with filled("mariadb", data, tmp_path_factory.mktemp("db")) as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def postgresql(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with filled("postgresql", data, tmp_path_factory.mktemp("db")) as started:
+        yield started
+
+
+@pytest.fixture(scope="package", params=KINDS)
+def database(request: pytest.FixtureRequest) -> Server:
+    """A database with the data set, of each kind in turn; each is started once."""
+    started: Server = request.getfixturevalue(request.param)
+    return started
 
 
 @pytest.fixture(scope="package")

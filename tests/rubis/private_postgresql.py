@@ -85,8 +85,9 @@ def _running(server: PrivatePostgreSQL) -> Iterator[None]:
     data = server.folder / "data"
     subprocess.run(
         [
-            *(PROGRAMS / "initdb", "-D", data, "-U", "postgres", "-A", "trust"),
-            *("--no-sync", "--encoding=UTF8", "--locale=C"),
+            *(PROGRAMS / "initdb", "-D", data, "-U", "postgres"),
+            *("--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"),
+            *("--encoding=UTF8", "--locale=C"),
         ],
         check=True,
         capture_output=True,

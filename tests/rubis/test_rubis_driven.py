@@ -11,6 +11,7 @@ import pytest
 
 from tests.drive.driving import Driver
 from tests.figures import figure
+from tests.pace import pace
 from tierlab.workloads.rubis.population import Population
 from tierlab.workloads.rubis.users import users
 from tierlab.workloads.sessions.description import Fidelity
@@ -35,13 +36,15 @@ CASES = (
     ("mariadb", "published", "bidding"),
 )
 POINT = 0.01
+SECONDS = 3
+LEAST_REQUESTS = 300
 
 
 def whole_sessions(requests: pd.DataFrame) -> pd.DataFrame:
     """The same number of first sessions of every user, whole: a sample that time cannot bias."""
     ended = requests[requests.session < requests.groupby("user").session.transform("max")]
     number = ended.session - ended.user.astype("int64") * 1_000_000
-    least = number.groupby(ended.user).max().min()
+    least = number.groupby(ended.user).max().reindex(requests.user.unique(), fill_value=0).min()
     return ended[number <= least]
 
 
@@ -49,16 +52,18 @@ def off(requests: pd.DataFrame, expected: Mapping[str, float]) -> dict[str, tupl
     """By how much each state's share is off, and its standard error.
 
     Pages of one session depend on each other: the ratio estimator over sessions (Cochran, Sampling
-    Techniques, section 6.4).
+    Techniques, section 6.4), at least the error of as many independent pages.
     """
     sessions = pd.crosstab(requests.session, requests.interaction)
     lengths = sessions.sum(axis=1)
+    total = lengths.sum()
     found = {}
     for state, share in expected.items():
         counts = sessions[state] if state in sessions else 0 * lengths
-        measured = counts.sum() / lengths.sum()
-        variance = (counts - measured * lengths).var(ddof=1) * len(lengths)
-        found[state] = (measured - share, math.sqrt(variance) / lengths.sum())
+        measured = counts.sum() / total
+        variance = (counts - measured * lengths).var(ddof=1) * len(lengths) / total
+        error = math.sqrt(max(variance, share * (1 - share)) / total)
+        found[state] = (measured - share, error)
     return found
 
 
@@ -82,7 +87,7 @@ def test_the_published_mix_arrives_and_what_users_write(
     driven = Driver(tmp_path / "drive")(
         app.port,
         described,
-        seconds=4,
+        seconds=SECONDS * pace(),
         think_ms=0,
         users=20,
         images=False,
@@ -98,7 +103,8 @@ def test_the_published_mix_arrives_and_what_users_write(
         # Here and there an auction ends, or a name is taken, while its user thinks.
         assert 0.97 * pages.get(page, 0) - 1 <= stored <= pages.get(page, 0), page
     whole = whole_sessions(requests)
-    expected = request_shares(described, 4_000) if fidelity == "corrected" else derived_shares(mix)
+    expected = request_shares(described, 40_000) if fidelity == "corrected" else derived_shares(mix)
+    assert len(whole) >= LEAST_REQUESTS
     found = off(whole, expected)
     state = max(expected, key=lambda state: abs(found[state][0]))
     figure(f"{len(whole)} requests, most off: {state} by {100 * found[state][0]:.2f} points")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from tierlab.errors import UserError
-from tierlab.workloads.dialect.files import table_file
+from tierlab.workloads.dialect.files import DataSet, table_file
 from tierlab.workloads.dialect.loader import DataLoader, load
 from tierlab.workloads.rubbos.load import RubbosLoader
 from tierlab.workloads.rubis.load import RubisLoader
 
-from .databases import KINDS, Server, in_new_database, server
+from .databases import Server, in_new_database
 
 pytestmark = pytest.mark.slow
 LOAD_DAY = date(2026, 11, 20)
@@ -22,12 +22,10 @@ LOADERS = (RubisLoader, RubbosLoader)
 SCALE = 0.0002
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def empty(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    with server(request.param, tmp_path_factory.mktemp("db"), "loaded") as started:
-        yield started
+@pytest.fixture
+def empty(database: Server) -> Server:
+    """Beside the other tests' database, on the same server."""
+    return replace(database, name="loaded")
 
 
 def test_equal_keys_mean_equal_data(tmp_path: Path) -> None:
@@ -44,14 +42,16 @@ def test_equal_keys_mean_equal_data(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", LOADERS)
 def test_every_row_arrives_and_numbering_goes_on(
-    kind: type[DataLoader], empty: Server, tmp_path: Path
+    kind: type[DataLoader], empty: Server, data: Path, tmp_path: Path
 ) -> None:
-    loader = kind(1, SCALE, LOAD_DAY, tmp_path / "scratch")
-    data = loader.generate(tmp_path)
+    folder = data if kind is RubisLoader else tmp_path
+    if kind is RubbosLoader:
+        kind(1, SCALE, LOAD_DAY, tmp_path / "scratch").generate(folder)
+    rows = DataSet.read(folder).rows
     with in_new_database(empty) as connection:
-        assert load(connection, loader.tables, tmp_path) == data
-    for table in loader.tables:
-        lines = table_file(tmp_path, table.name).read_text().splitlines()
+        load(connection, kind.tables, folder)
+    for table in kind.tables:
+        lines = table_file(folder, table.name).read_text().splitlines()
         loaded = empty.rows(f"SELECT * FROM {table.name} ORDER BY id")
         assert ["\t".join(map(str, row)) for row in loaded] == lines
         if table.numbers_itself and lines:
@@ -62,7 +62,7 @@ def test_every_row_arrives_and_numbering_goes_on(
                 "'new'" if column.name in unique else column.name for column in table.columns[1:]
             )
             empty.rows(f"{made} SELECT {taken} FROM {table.name} ORDER BY id LIMIT 1")
-            older = data.rows.get(table.numbered_after, 0)
+            older = rows.get(table.numbered_after, 0)
             highest = max(int(line.split("\t")[0]) for line in lines)
             newest = empty.value(f"SELECT MAX(id) FROM {table.name}")
             assert newest == max(highest, older) + 1
@@ -70,7 +70,7 @@ def test_every_row_arrives_and_numbering_goes_on(
 
 @pytest.mark.parametrize("damage", ["cut", "garbled"])
 def test_a_damaged_data_set_is_refused(empty: Server, tmp_path: Path, damage: str) -> None:
-    loader = RubisLoader(1, SCALE, LOAD_DAY, tmp_path / "scratch")
+    loader = RubbosLoader(1, SCALE, LOAD_DAY, tmp_path / "scratch")
     loader.generate(tmp_path)
     file = table_file(tmp_path, "users")
     lines = file.read_text().splitlines(keepends=True)
@@ -78,4 +78,12 @@ def test_a_damaged_data_set_is_refused(empty: Server, tmp_path: Path, damage: st
     with in_new_database(empty) as connection, pytest.raises(UserError) as refused:
         load(connection, loader.tables, tmp_path)
     assert "users.tsv: the database took" in str(refused.value)
-    assert "of its 200 rows" in str(refused.value)
+    assert "of its 151 rows" in str(refused.value)
+
+
+def test_a_loader_leaves_no_files_behind(empty: Server, tmp_path: Path) -> None:
+    loader = RubbosLoader(1, SCALE, LOAD_DAY, tmp_path / "scratch")
+    with in_new_database(empty) as connection:
+        loader.load(connection)
+    assert empty.value("SELECT COUNT(*) FROM users") == 151
+    assert not loader.scratch.exists()

@@ -69,6 +69,8 @@ def started(command: tuple[str, ...], folder: Path) -> Iterator[None]:
             stderr=log,
             cwd=folder,
             env=variables,
+            # httpd's prefork ends its whole process group.
+            start_new_session=True,
             **ACCOUNT,
         )
     try:
