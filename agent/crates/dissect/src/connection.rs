@@ -5,7 +5,7 @@ use crate::context::{Context, Place};
 use crate::frame::Segment;
 use crate::memory::of_box;
 use crate::pairing::Clue;
-use crate::parser::{Gap, Parser, parser};
+use crate::parser::{Gap, Parser};
 use crate::sink::{EventKind, Side};
 use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
 
@@ -233,7 +233,7 @@ impl Reading<'_> {
     fn hand_on(&mut self, piece: Piece<'_>, cx: &mut Context<'_>) {
         let from = self.from;
         let protocol = cx.shared.servers[cx.place.server].protocol;
-        let parser = self.parser.get_or_insert_with(|| parser(protocol, self.from_start));
+        let parser = self.parser.get_or_insert_with(|| protocol.parser(self.from_start));
         match piece {
             Piece::Bytes { at_ns, bytes } => {
                 *self.last_byte_ns = at_ns;

@@ -15,13 +15,13 @@
 #![forbid(unsafe_code)]
 
 mod ajp13;
-pub mod bulk;
 mod clock;
 mod closed;
 mod connection;
 mod context;
 mod dissector;
 mod exchange;
+pub mod filter;
 mod flow;
 mod frame;
 mod framed;
@@ -34,6 +34,7 @@ mod order;
 mod pairing;
 mod parser;
 mod path;
+mod protocol;
 mod query;
 mod salt;
 mod server;
@@ -48,6 +49,7 @@ pub use flow::flow_hash;
 pub use frame::LinkType;
 pub use memory::MEMORY_BYTES;
 pub use pairing::{Clue, Pairing};
+pub use protocol::Protocol;
 pub use salt::Salt;
-pub use server::{Protocol, Server};
+pub use server::Server;
 pub use sink::{Event, EventKind, Message, Side, Sink, Visit};

@@ -46,6 +46,10 @@ impl Turns {
 }
 
 impl Parser for Turns {
+    fn new(_from_start: bool) -> Self {
+        Self::default()
+    }
+
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         self.grew(from, at_ns, bytes.len() as u64, cx);
     }

@@ -1,10 +1,10 @@
 //! What the server sends: its greeting, then replies.
 
+use super::bulk;
 use super::command::Expected;
 use super::packets::Packet;
 use super::reply::Outcome;
 use super::{Mysql, Phase, login};
-use crate::bulk;
 use crate::context::{Context, Place};
 use crate::exchange::Exchange;
 use crate::pairing::Clue;

@@ -42,7 +42,7 @@ pub(crate) struct Data<'a> {
     pub bytes: &'a [u8],
     /// How much it was.
     pub length: u32,
-    /// The capture's filter saw a result's end in the part that it cut off.
+    /// The capture's filter saw a reply's end in the part that it cut off.
     pub ends: bool,
 }
 
