@@ -8,6 +8,7 @@ use crate::pairing::Clue;
 use crate::parser::{Gap, Parser};
 use crate::sink::{EventKind, Side};
 use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
+use crate::turns::Turns;
 
 /// Bytes that fill a hole later than this were sent again; sooner, they only took another way.
 /// (Wireshark's rule, without its estimate of the round trip.)
@@ -238,6 +239,12 @@ impl Reading<'_> {
             Piece::Bytes { at_ns, bytes } => {
                 *self.last_byte_ns = at_ns;
                 parser.bytes(from, at_ns, bytes, cx);
+                if let Some(reason) = parser.other() {
+                    parser.finish(cx);
+                    cx.event(at_ns, EventKind::Opaque { reason });
+                    *parser = Box::new(Turns::labelled(reason));
+                    parser.bytes(from, at_ns, bytes, cx);
+                }
             }
             Piece::Cut { at_ns, bytes, ends } => {
                 *self.last_byte_ns = at_ns;

@@ -34,6 +34,7 @@ mod order;
 mod pairing;
 mod parser;
 mod path;
+mod postgresql;
 mod protocol;
 mod query;
 mod salt;

@@ -19,6 +19,13 @@ pub(crate) trait Parser: Send {
     /// One side has sent its last byte; that was at `last_ns`.
     fn ended(&mut self, from: Side, last_ns: i64, cx: &mut Context<'_>);
 
+    /// Why the connection's bytes turned out to be none of this protocol's, once they did. The parser
+    /// is asked for nothing more then, and the connection is read as one in which two sides take
+    /// turns ([`crate::turns`]).
+    fn other(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The connection is gone, or nothing more of it will be seen.
     fn finish(&mut self, cx: &mut Context<'_>);
 

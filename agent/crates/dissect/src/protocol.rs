@@ -5,6 +5,7 @@ use crate::filter::Bulk;
 use crate::http1::{self, Http1};
 use crate::mysql::{self, Mysql};
 use crate::parser::Parser;
+use crate::postgresql::Postgresql;
 use crate::turns::Turns;
 use serde::Deserialize;
 
@@ -43,6 +44,8 @@ protocols! {
     Ajp13 = "ajp13": About::read_by::<Ajp13>().cut(ajp13::BULK);
     /// The MySQL and MariaDB client/server protocol.
     Mysql = "mysql": About::read_by::<Mysql>().cut(mysql::BULK).lent();
+    /// PostgreSQL's frontend/backend protocol, version 3.
+    Postgresql = "postgresql": About::read_by::<Postgresql>().lent();
     /// Anything in which the two sides take turns.
     Tcp = "tcp": About::read_by::<Turns>();
 }
