@@ -1,6 +1,7 @@
 //! The protocols: one folder each, and one line in the table below.
 
 use crate::ajp13::{self, Ajp13};
+use crate::fastcgi::{self, Fastcgi};
 use crate::filter::Bulk;
 use crate::http1::{self, Http1};
 use crate::mysql::{self, Mysql};
@@ -46,6 +47,8 @@ protocols! {
     Mysql = "mysql": About::read_by::<Mysql>().cut(mysql::BULK).lent();
     /// PostgreSQL's frontend/backend protocol, version 3.
     Postgresql = "postgresql": About::read_by::<Postgresql>().lent();
+    /// FastCGI 1.0.
+    Fastcgi = "fastcgi": About::read_by::<Fastcgi>().cut(fastcgi::BULK);
     /// Anything in which the two sides take turns.
     Tcp = "tcp": About::read_by::<Turns>();
 }

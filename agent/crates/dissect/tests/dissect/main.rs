@@ -2,6 +2,7 @@
 
 mod ajp13;
 mod extended;
+mod fastcgi;
 mod hostile;
 mod http1;
 mod mysql;

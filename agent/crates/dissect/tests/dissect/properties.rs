@@ -5,8 +5,11 @@
 //! looks for new ones. To try others here: `PROPTEST_RNG_SEED=7 PROPTEST_CASES=200000 cargo test -p
 //! tierlab-dissect --test dissect properties`.
 
-use crate::mysql_bytes::{DEPRECATE_EOF, eof, ok, packet, query, result_set};
+use crate::mysql_bytes::{
+    BASIC, DEPRECATE_EOF, eof, greeting, login, ok, packet, packets, query, result_set,
+};
 use crate::support::{Conversation, Results, STEP_NS, dissect_as_captured, server};
+use crate::{fastcgi, postgresql_bytes};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use std::collections::HashMap;
@@ -90,7 +93,13 @@ fn apart(mut conversations: Vec<Spoken>) -> Vec<Spoken> {
 }
 
 fn plan(fates: &'static [(u32, Fate)]) -> impl Strategy<Value = Plan> {
-    let protocol = prop_oneof![Just(Protocol::Http1), Just(Protocol::Ajp13), Just(Protocol::Mysql)];
+    let protocol = prop::sample::select(vec![
+        Protocol::Http1,
+        Protocol::Ajp13,
+        Protocol::Mysql,
+        Protocol::Postgresql,
+        Protocol::Fastcgi,
+    ]);
     let fate = prop::sample::select(
         fates.iter().flat_map(|&(share, fate)| vec![fate; share as usize]).collect::<Vec<_>>(),
     );
@@ -133,9 +142,8 @@ fn play(plan: &Plan) -> Played {
             it.next[1] = it.next[1].wrapping_add(1);
             it.ack(Client);
         }
-        let from_start = spoken.opens && plan.protocol == Protocol::Mysql;
-        if from_start {
-            log_in(&mut it);
+        if spoken.opens {
+            log_in(plan.protocol, &mut it);
         }
         played.frames.append(&mut it.frames);
         for (turn_number, turn) in spoken.turns.iter().enumerate() {
@@ -204,18 +212,24 @@ fn send(
     (times, is_whole)
 }
 
-fn log_in(it: &mut Conversation) {
-    it.say(
-        ServerSide,
-        &crate::mysql_bytes::greeting(b"abcdefghijklmnopqrst", crate::mysql_bytes::BASIC),
-    );
-    it.say(Client, &crate::mysql_bytes::login(crate::mysql_bytes::BASIC & !DEPRECATE_EOF));
-    it.say(ServerSide, &packet(2, &ok(0, 0)));
+fn log_in(protocol: Protocol, it: &mut Conversation) {
+    match protocol {
+        Protocol::Mysql => {
+            it.say(ServerSide, &greeting(b"abcdefghijklmnopqrst", BASIC));
+            it.say(Client, &login(BASIC & !DEPRECATE_EOF));
+            it.say(ServerSide, &packet(2, &ok(0, 0)));
+        }
+        Protocol::Postgresql => {
+            it.say(Client, &postgresql_bytes::login());
+            it.say(ServerSide, &postgresql_bytes::logged_in(b"keys"));
+        }
+        _ => {}
+    }
 }
 
 fn label(protocol: Protocol, name: &str) -> String {
     match protocol {
-        Protocol::Mysql => format!("SELECT {name} FROM t WHERE a = ?"),
+        Protocol::Mysql | Protocol::Postgresql => format!("SELECT {name} FROM t WHERE a = ?"),
         _ => format!("GET /{name}"),
     }
 }
@@ -244,6 +258,22 @@ fn messages(protocol: Protocol, turn: &Turn, name: &str) -> (Vec<u8>, Vec<u8>) {
             let filling = "f".repeat(turn.request);
             (crate::ajp13::get(&format!("/{name}"), &filling), crate::ajp13::reply(turn.reply))
         }
+        Protocol::Fastcgi => {
+            let filling = "f".repeat(turn.request);
+            (fastcgi::get(1, &format!("/{name}"), &filling), fastcgi::reply(1, turn.reply))
+        }
+        Protocol::Postgresql => {
+            let (filling, rows) = ("f".repeat(turn.request), turn.reply / 50);
+            // `chunked` tells one way of two to say the same.
+            if turn.chunked {
+                let statement = format!("SELECT {name} FROM t WHERE a = $1");
+                let reply = postgresql_bytes::result(rows, &[b'r'; 43]);
+                let answered = [postgresql_bytes::PARSED, postgresql_bytes::BOUND, &reply].concat();
+                return (postgresql_bytes::extended(&statement, &[&filling]), answered);
+            }
+            let statement = format!("SELECT {name} FROM t WHERE a = '{filling}'");
+            (postgresql_bytes::query(&statement), postgresql_bytes::result(rows, &[b'r'; 43]))
+        }
         _ => {
             let filling = "f".repeat(turn.request);
             let statement = format!("SELECT {name} FROM t WHERE a = '{filling}'");
@@ -252,7 +282,7 @@ fn messages(protocol: Protocol, turn: &Turn, name: &str) -> (Vec<u8>, Vec<u8>) {
             let mut payloads = result_set(rows, &row, false, 0);
             let last = payloads.len() - 1;
             payloads[last] = eof(0);
-            (query(&statement), crate::mysql_bytes::packets(1, &payloads))
+            (query(&statement), packets(1, &payloads))
         }
     }
 }
