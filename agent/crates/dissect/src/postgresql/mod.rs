@@ -13,18 +13,18 @@ mod requests;
 mod sqlstate;
 mod startup;
 mod statements;
+mod talk;
 mod values;
 
 use crate::context::Context;
-use crate::exchange::{Exchange, Exchanges};
+use crate::exchange::Exchange;
 use crate::framed::{self, Frames};
-use crate::label::Label;
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
 use message::HEADER;
 use startup::{Encryption, Startup};
-use statements::Statements;
+use talk::{Asked, Kind, Talk};
 
 type Message<'a> = framed::Frame<'a, HEADER>;
 
@@ -44,45 +44,6 @@ enum Phase {
     Messages,
 }
 
-/// What a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Login,
-    /// Something with a ReadyForQuery of its own: a Query or a FunctionCall.
-    Query,
-    Execute,
-    /// What comes before an Execute; more of it may follow.
-    Steps(First),
-    /// The same once a Flush or a Sync ended it, or a Sync alone.
-    Ended,
-}
-
-/// The message that an extended query begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum First {
-    Parse(Label),
-    Bind,
-    Describe,
-    Close,
-}
-
-/// What the protocol must know to read a reply.
-struct Asked {
-    kind: Kind,
-    /// So many of Parse, Bind, Describe and Close are not answered.
-    due: u32,
-    /// A ReadyForQuery ends the reply.
-    syncs: bool,
-    /// The client asked for the reply with a Flush.
-    is_flushed: bool,
-    /// An Execute was completed then, but has neither a Sync yet nor a Flush: its reply may go on.
-    completed_ns: Option<i64>,
-    /// The server ignores this request's Sync, because it copies in; the client sends another.
-    syncs_again: bool,
-    /// A hash of everything that was asked.
-    content: u64,
-}
-
 /// A connection that speaks PostgreSQL's protocol.
 pub(crate) struct Postgresql {
     phase: Phase,
@@ -91,28 +52,6 @@ pub(crate) struct Postgresql {
     talk: Talk,
     /// Why the bytes cannot be read.
     other: Option<&'static str>,
-}
-
-/// What is asked and answered.
-#[derive(Default)]
-struct Talk {
-    exchanges: Exchanges<Asked>,
-    statements: Statements,
-    /// How many of the exchanges waited when replies were lost, so that theirs may be among the lost.
-    uncertain: usize,
-    /// It is not known whose replies come, until the server waits and the client asks.
-    adrift: bool,
-    /// Requests were lost: some of the exchanges may be parts of one, until then, too.
-    in_doubt: bool,
-    /// The server's last message said that it waits.
-    is_ready: bool,
-    /// An error made the server skip what comes before the next Sync; its status.
-    skipped: Option<Skipped>,
-}
-
-#[derive(Clone, Copy)]
-struct Skipped {
-    status: Option<i32>,
 }
 
 impl Parser for Postgresql {
@@ -273,48 +212,5 @@ fn started(wish: Startup, message: &Message<'_>, talk: &mut Talk, cx: &mut Conte
         let label = cx.shared.labels.number("LOGIN");
         let asked = Asked { syncs: true, ..Asked::of(Kind::Login) };
         talk.exchanges.push(Exchange::new(times.0, times.1, message.size(), label, asked), cx);
-    }
-}
-
-impl Asked {
-    fn of(kind: Kind) -> Self {
-        Self {
-            kind,
-            due: 0,
-            syncs: false,
-            is_flushed: false,
-            completed_ns: None,
-            syncs_again: false,
-            content: 0,
-        }
-    }
-}
-
-impl Talk {
-    /// Replies were lost: those of the exchanges that wait may be among them.
-    fn lost_replies(&mut self) {
-        self.uncertain = self.exchanges.len();
-        self.is_ready = false;
-        self.skipped = None;
-    }
-
-    /// Requests were lost, and with them the end of an extended query and its Sync.
-    fn lost_requests(&mut self, cx: &mut Context<'_>) {
-        self.in_doubt = true;
-        self.statements.lost();
-        if let Some(exchange) = self.exchanges.last()
-            && let Kind::Steps(_) = exchange.detail.kind
-        {
-            exchange.detail.kind = Kind::Ended;
-            exchange.detail.syncs = true;
-            exchange.label = cx.shared.labels.number("(incomplete)");
-        }
-    }
-
-    /// The replies that may have been lost were lost.
-    fn abandon_uncertain(&mut self, cx: &mut Context<'_>) {
-        for _ in 0..std::mem::take(&mut self.uncertain) {
-            self.exchanges.replied(None, cx);
-        }
     }
 }

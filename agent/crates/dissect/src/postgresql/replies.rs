@@ -1,7 +1,8 @@
 //! What the server answers.
 
 use super::message::reply_name;
-use super::{Asked, Kind, Message, Skipped, Talk, sqlstate};
+use super::talk::{Asked, Kind, Skipped, Talk};
+use super::{Message, sqlstate};
 use crate::context::{Context, Place};
 use crate::exchange::Exchange;
 use crate::pairing::Clue;

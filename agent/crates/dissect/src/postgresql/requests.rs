@@ -1,7 +1,8 @@
 //! What the client asks.
 
+use super::Message;
 use super::message::{Fields, request_name};
-use super::{Asked, First, Kind, Message, Talk};
+use super::talk::{Asked, First, Kind, Talk};
 use crate::context::{Context, Place};
 use crate::exchange::Exchange;
 use crate::label::Label;
