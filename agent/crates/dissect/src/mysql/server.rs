@@ -34,9 +34,12 @@ impl Mysql {
                 continue;
             }
             if self.phase == Phase::Greeting {
-                self.capabilities = greeted(&packet, cx);
                 self.phase = Phase::Login;
-                continue;
+                // What comes first has the first number, or it was lost before the stream was known.
+                if packet.sequence == 0 {
+                    self.capabilities = greeted(&packet, cx);
+                    continue;
+                }
             }
             let Some(exchange) = self.exchanges.first() else {
                 unasked(&packet, cx);
