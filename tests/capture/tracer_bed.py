@@ -5,10 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,10 +51,15 @@ def messages(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "messages.jsonl").read_text().splitlines()]
 
 
-def dissect(capture: Path, out: Path, threads: int = 1) -> dict[str, Any]:
+def dissect(
+    capture: Path,
+    out: Path,
+    threads: int = 1,
+    servers: Sequence[Mapping[str, Any]] = SERVERS,
+) -> dict[str, Any]:
     """Dissect a capture file into ``out``; returns the agent's summary."""
     out.mkdir()
-    plan = {"file": str(capture), "servers": SERVERS, "messages": True, "threads": threads}
+    plan = {"file": str(capture), "servers": servers, "messages": True, "threads": threads}
     (out / "plan.json").write_text(json.dumps(plan))
     command = [binary(), "dissect", "--plan", str(out / "plan.json"), "--out", str(out)]
     said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -100,27 +104,6 @@ class Bed(FourTiers):
         with self.capturing(name, messages=True, threads=threads) as summary:
             yield Traced(self.folder / name, summary)
             time.sleep(0.3)
-
-    @contextmanager
-    def dumped(self, name: str) -> Iterator[Path]:
-        """Run tcpdump on the servers' ports while the block runs."""
-        path = self.folder / f"{name}.pcap"
-        wanted = "tcp port 8080 or tcp port 8009 or tcp port 3306"
-        command = ["tcpdump", "-i", "lo", "-Q", "in", "-s", "0", "-B", "524288", "-Z", "root"]
-        command += ["--time-stamp-precision=nano", "-w", str(path), wanted]
-        # Its own: in that of an earlier one, all that is waited and looked for would be there.
-        log = self.folder / f"{name}.log"
-        process = self.spawn(command, log)
-        deadline = time.monotonic() + 20
-        while not log.exists() or "listening" not in log.read_text():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        try:
-            yield path
-            time.sleep(1.5)  # libpcap hands packets over once a second
-        finally:
-            process.stop(10, signal.SIGINT)
-        assert "0 packets dropped by kernel" in log.read_text()
 
     def browse(self, requests: Sequence[tuple[str, str, str | None]], close: bool = False) -> None:
         """Send requests (method, target, form) on one connection, or each on its own."""

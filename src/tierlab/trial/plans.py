@@ -15,7 +15,13 @@ from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 
-WIRE = {"http": "http1", "ajp": "ajp13", "mysql": "mysql"}
+WIRE = {
+    "http": "http1",
+    "ajp": "ajp13",
+    "fcgi": "fastcgi",
+    "mysql": "mysql",
+    "postgresql": "postgresql",
+}
 """The dissectors' names of the servers' protocols; of others, only the turns are told."""
 
 DATABASE_INTERVAL_NS = 100_000_000

@@ -3,7 +3,6 @@
 
 mod fanout;
 mod file;
-mod filter;
 mod live;
 mod memory;
 mod messages;

@@ -1,6 +1,5 @@
 //! Capture from an interface until told to stop.
 
-use crate::filter;
 use crate::memory;
 use crate::plan::LivePlan;
 use crate::ring::{HANDED_OVER, Ring};
@@ -10,7 +9,7 @@ use crate::{fanout, rings};
 use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
-use tierlab_dissect::{Dissector, LinkType, Server};
+use tierlab_dissect::{Dissector, LinkType, Server, filter};
 use tierlab_record::clock::{Moment, monotonic_ns};
 use tierlab_record::{Stop, priority};
 

@@ -5,9 +5,10 @@ use crate::context::{Context, Place};
 use crate::frame::Segment;
 use crate::memory::of_box;
 use crate::pairing::Clue;
-use crate::parser::{Gap, Parser, parser};
+use crate::parser::{Gap, Parser};
 use crate::sink::{EventKind, Side};
 use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
+use crate::turns::Turns;
 
 /// Bytes that fill a hole later than this were sent again; sooner, they only took another way.
 /// (Wireshark's rule, without its estimate of the round trip.)
@@ -233,11 +234,17 @@ impl Reading<'_> {
     fn hand_on(&mut self, piece: Piece<'_>, cx: &mut Context<'_>) {
         let from = self.from;
         let protocol = cx.shared.servers[cx.place.server].protocol;
-        let parser = self.parser.get_or_insert_with(|| parser(protocol, self.from_start));
+        let parser = self.parser.get_or_insert_with(|| protocol.parser(self.from_start));
         match piece {
             Piece::Bytes { at_ns, bytes } => {
                 *self.last_byte_ns = at_ns;
                 parser.bytes(from, at_ns, bytes, cx);
+                if let Some(reason) = parser.other() {
+                    parser.finish(cx);
+                    cx.event(at_ns, EventKind::Opaque { reason });
+                    *parser = Box::new(Turns::labelled(reason));
+                    parser.bytes(from, at_ns, bytes, cx);
+                }
             }
             Piece::Cut { at_ns, bytes, ends } => {
                 *self.last_byte_ns = at_ns;

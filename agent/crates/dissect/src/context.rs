@@ -5,7 +5,7 @@ use crate::label::Labels;
 use crate::memory::Memory;
 use crate::pairing::Clue;
 use crate::sink::{Event, EventKind, Message, Peer, Side, Sink, Visit};
-use crate::sql::Recents;
+use crate::sql::{self, Dialect, Recent, Recents};
 use crate::{Salt, Server};
 use std::sync::Arc;
 
@@ -30,6 +30,33 @@ impl Shared {
         let (labels, recents) = (Labels::new(memory.part(8)), Recents::new());
         let (scratch, text) = (Vec::new(), String::new());
         Self { servers, salt, labels, passes, recents, memory, scratch, text }
+    }
+
+    /// A whole statement's label and what it carried.
+    pub(crate) fn statement(&mut self, sql: &[u8], dialect: Dialect) -> Recent {
+        let key = self.recents.key(sql, dialect);
+        if let Some(known) = self.recents.get(key) {
+            return known;
+        }
+        let recent = self.digest("", sql, true, dialect);
+        self.recents.put(key, recent);
+        recent
+    }
+
+    /// The same behind a word of the protocol's. A statement of which the end was lost has a digest
+    /// of its own that would be wrong.
+    pub(crate) fn digest(
+        &mut self,
+        before: &str,
+        sql: &[u8],
+        whole: bool,
+        dialect: Dialect,
+    ) -> Recent {
+        self.text.clear();
+        self.text.push_str(before);
+        let digest = sql::digest(sql, dialect, &self.salt, &mut self.scratch, &mut self.text);
+        let text = if whole { &self.text } else { "(incomplete)" };
+        Recent { label: self.labels.number(text), digest }
     }
 
     /// What is remembered of no connection in particular.

@@ -68,7 +68,7 @@ impl Dissector {
         }
     }
 
-    /// Takes frames that a filter has cut as [`crate::bulk`] says.
+    /// Takes frames that a filter has cut as [`crate::filter`] says.
     pub fn behind_filter(self) -> Self {
         Self { filtered: true, ..self }
     }
@@ -90,8 +90,8 @@ impl Dissector {
     pub fn frame_at(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
         self.number += 1;
         let Some(segment) = Segment::parse(link, frame) else { return };
-        let segment = if self.filtered { segment.filtered() } else { segment };
         let Some((flow, from)) = self.flow(&segment) else { return };
+        let segment = if self.filtered { self.told_by_filter(segment, flow) } else { segment };
         if self.known(flow, from, at_ns, &segment, sink) {
             return;
         }
@@ -131,6 +131,15 @@ impl Dissector {
         }
         let &server = self.listeners.get(&source)?;
         Some((Flow { server, client: destination }, Side::Server))
+    }
+
+    /// The segment, and whether our filter told that a reply ends in what it cut off.
+    fn told_by_filter<'a>(&self, segment: Segment<'a>, flow: Flow) -> Segment<'a> {
+        let is_cut = (segment.payload.len() as u64) < u64::from(segment.length);
+        let protocol = self.shared.servers[flow.server as usize].protocol;
+        let kept_of_last = || protocol.bulk().and_then(|bulk| bulk.kept_of_last);
+        let tells_end = is_cut && kept_of_last() == Some(segment.payload.len());
+        Segment { tells_end, ..segment }
     }
 
     fn open(&mut self, flow: Flow, first: &Segment<'_>, sink: &mut dyn Sink) {

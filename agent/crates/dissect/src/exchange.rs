@@ -88,6 +88,11 @@ impl<T> Exchanges<T> {
         self.0.front_mut()
     }
 
+    /// Every one, the oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Exchange<T>> {
+        self.0.iter()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

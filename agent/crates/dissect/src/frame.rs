@@ -1,7 +1,6 @@
 //! From a captured frame to a TCP segment: link layer, IPv4 or IPv6 (RFC 791, RFC 8200), TCP
 //! (RFC 9293). Checksums are not looked at: the kernel leaves them unfilled on local packets.
 
-use crate::bulk::LAST_ROWS;
 use crate::sink::Peer;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use std::net::IpAddr;
@@ -68,7 +67,7 @@ pub(crate) struct Segment<'a> {
     /// How long the payload was on the wire; more than was captured if frames were cut short.
     pub length: u32,
     /// The capture's filter cut the payload and tells that a reply ends with it (see
-    /// [`crate::bulk`]).
+    /// [`crate::filter`]).
     pub tells_end: bool,
 }
 
@@ -110,12 +109,6 @@ impl<'a> Segment<'a> {
             length: (stated - headers) as u32,
             tells_end: false,
         })
-    }
-
-    /// This segment as our filter left it.
-    pub(crate) fn filtered(self) -> Self {
-        let is_cut = (self.payload.len() as u64) < u64::from(self.length);
-        Self { tells_end: is_cut && self.payload.len() == LAST_ROWS as usize, ..self }
     }
 }
 

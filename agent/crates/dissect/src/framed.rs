@@ -1,13 +1,10 @@
-//! Messages that begin with a header of four bytes which tells their length: AJP's and MySQL's.
+//! Messages that begin with a header of so many bytes, which tells their length.
 
 use crate::memory::of_vec;
 
-/// The header's size.
-pub(crate) const HEADER: usize = 4;
-
 /// A frame, or as much of it as was captured.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct Frame<'a, const HEADER: usize> {
     pub start_ns: i64,
     pub end_ns: i64,
     pub header: [u8; HEADER],
@@ -19,7 +16,7 @@ pub(crate) struct Frame<'a> {
     pub whole: bool,
 }
 
-impl Frame<'_> {
+impl<const HEADER: usize> Frame<'_, HEADER> {
     /// Bytes on the wire.
     pub(crate) fn size(&self) -> u64 {
         (HEADER + self.length) as u64
@@ -27,11 +24,11 @@ impl Frame<'_> {
 }
 
 /// The length of the payload behind a header; none if it is no header.
-pub(crate) type Measure = fn([u8; HEADER]) -> Option<usize>;
+pub(crate) type Measure<const HEADER: usize> = fn([u8; HEADER]) -> Option<usize>;
 
 /// One direction, cut into frames.
-pub(crate) struct Frames {
-    measure: Measure,
+pub(crate) struct Frames<const HEADER: usize> {
+    pub measure: Measure<HEADER>,
     /// How much of a payload is kept, if a packet's end cuts it or it is longer.
     pub keep: usize,
     header: [u8; HEADER],
@@ -48,9 +45,9 @@ pub(crate) struct Frames {
     lost: bool,
 }
 
-impl Frames {
+impl<const HEADER: usize> Frames<HEADER> {
     /// A stream that begins with a header, or that may begin anywhere.
-    pub(crate) fn new(measure: Measure, keep: usize, from_start: bool) -> Self {
+    pub(crate) fn new(measure: Measure<HEADER>, keep: usize, from_start: bool) -> Self {
         Self {
             measure,
             keep,
@@ -89,7 +86,7 @@ impl Frames {
         &'f mut self,
         at_ns: i64,
         bytes: &mut &'b [u8],
-    ) -> Option<Frame<'f>> {
+    ) -> Option<Frame<'f, HEADER>> {
         if self.begun == 0 {
             match self.whole(at_ns, bytes) {
                 Some(frame) => return Some(frame),
@@ -134,7 +131,7 @@ impl Frames {
     }
 
     /// A frame that one packet holds whole, read where it lies.
-    fn whole<'b>(&self, at_ns: i64, bytes: &mut &'b [u8]) -> Option<Frame<'b>> {
+    fn whole<'b>(&self, at_ns: i64, bytes: &mut &'b [u8]) -> Option<Frame<'b, HEADER>> {
         if self.lost {
             return None;
         }
@@ -194,7 +191,7 @@ impl Frames {
 mod tests {
     use super::*;
 
-    fn frames() -> Frames {
+    fn frames() -> Frames<4> {
         Frames::new(|header| (header[3] == 7).then_some(usize::from(header[0])), 8, true)
     }
 

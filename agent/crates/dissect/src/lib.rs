@@ -15,17 +15,19 @@
 #![forbid(unsafe_code)]
 
 mod ajp13;
-pub mod bulk;
 mod clock;
 mod closed;
 mod connection;
 mod context;
 mod dissector;
 mod exchange;
+mod fastcgi;
+pub mod filter;
 mod flow;
 mod frame;
 mod framed;
 mod http1;
+mod keyed;
 mod label;
 mod literal;
 mod memory;
@@ -34,6 +36,8 @@ mod order;
 mod pairing;
 mod parser;
 mod path;
+mod postgresql;
+mod protocol;
 mod query;
 mod salt;
 mod server;
@@ -48,6 +52,7 @@ pub use flow::flow_hash;
 pub use frame::LinkType;
 pub use memory::MEMORY_BYTES;
 pub use pairing::{Clue, Pairing};
+pub use protocol::Protocol;
 pub use salt::Salt;
-pub use server::{Protocol, Server};
+pub use server::Server;
 pub use sink::{Event, EventKind, Message, Side, Sink, Visit};

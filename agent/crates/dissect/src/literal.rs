@@ -21,6 +21,13 @@ impl Literals {
         }
     }
 
+    /// Adds those of another message, as far as there is room.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let count = other.count.min(MOST - self.count);
+        self.hashes[self.count..self.count + count].copy_from_slice(&other.hashes[..count]);
+        self.count += count;
+    }
+
     pub(crate) fn hashes(&self) -> &[u64] {
         &self.hashes[..self.count]
     }
@@ -46,5 +53,10 @@ mod tests {
         assert!(literals.is_full());
         assert_eq!(literals.hashes().len(), MOST);
         assert_eq!(literals.hashes()[3], salt.hash(b"3"));
+        let mut others = Literals::default();
+        others.add(&salt, b"other");
+        others.append(&literals);
+        assert_eq!(others.hashes().len(), MOST);
+        assert_eq!(others.hashes()[..2], [salt.hash(b"other"), salt.hash(b"0")]);
     }
 }

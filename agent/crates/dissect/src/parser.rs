@@ -1,15 +1,15 @@
 //! What every protocol's parser does.
 
-use crate::Protocol;
-use crate::ajp13::Ajp13;
 use crate::context::Context;
-use crate::http1::Http1;
-use crate::mysql::Mysql;
 use crate::sink::Side;
-use crate::turns::Turns;
 
 /// Reads the two byte streams of one connection.
 pub(crate) trait Parser: Send {
+    /// For a connection that is seen from its start, or from somewhere.
+    fn new(from_start: bool) -> Self
+    where
+        Self: Sized;
+
     /// The next bytes of one side.
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>);
 
@@ -18,6 +18,13 @@ pub(crate) trait Parser: Send {
 
     /// One side has sent its last byte; that was at `last_ns`.
     fn ended(&mut self, from: Side, last_ns: i64, cx: &mut Context<'_>);
+
+    /// Why the connection's bytes turned out to be none of this protocol's, once they did. The parser
+    /// is asked for nothing more then, and the connection is read as one in which two sides take
+    /// turns ([`crate::turns`]).
+    fn other(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The connection is gone, or nothing more of it will be seen.
     fn finish(&mut self, cx: &mut Context<'_>);
@@ -32,16 +39,6 @@ pub(crate) struct Gap {
     /// When they were sent, which is known if a snap length cut them off.
     pub at_ns: Option<i64>,
     pub bytes: u64,
-    /// The capture's filter saw that they end a result (see [`crate::bulk`]).
+    /// The capture's filter saw that they end a reply (see [`crate::filter`]).
     pub ends: bool,
-}
-
-/// A parser for a connection that is seen from its start, or from somewhere.
-pub(crate) fn parser(protocol: Protocol, from_start: bool) -> Box<dyn Parser> {
-    match protocol {
-        Protocol::Http1 => Box::new(Http1::new(from_start)),
-        Protocol::Ajp13 => Box::new(Ajp13::new(from_start)),
-        Protocol::Mysql => Box::new(Mysql::new(from_start)),
-        Protocol::Tcp => Box::new(Turns::default()),
-    }
 }

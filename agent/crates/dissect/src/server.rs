@@ -1,33 +1,8 @@
 //! The servers whose messages are looked for.
 
+use crate::Protocol;
 use serde::Deserialize;
 use std::net::IpAddr;
-
-/// What a server speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// HTTP/1.0 and HTTP/1.1 (RFC 9112).
-    Http1,
-    /// Apache JServ Protocol 1.3.
-    Ajp13,
-    /// The MySQL and MariaDB client/server protocol.
-    Mysql,
-    /// Anything in which the two sides take turns.
-    Tcp,
-}
-
-impl Protocol {
-    /// The name in plans and tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Http1 => "http1",
-            Self::Ajp13 => "ajp13",
-            Self::Mysql => "mysql",
-            Self::Tcp => "tcp",
-        }
-    }
-}
 
 /// One listening server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

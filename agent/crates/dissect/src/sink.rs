@@ -117,7 +117,7 @@ pub enum EventKind {
     Forgotten,
     /// From here on the connection's bytes cannot be told apart.
     Opaque {
-        /// Why: `tls`, `http2`, `compression`, `upgrade`, `replication`.
+        /// Why: `tls`, `gssapi`, `http2`, `compression`, `upgrade`, `replication`, `unknown`.
         reason: &'static str,
     },
 }

@@ -8,20 +8,25 @@ use crate::parser::{Gap, Parser};
 use crate::sink::Side;
 
 /// The exchange in progress and the last byte of its reply.
-#[derive(Default)]
 pub(crate) struct Turns {
+    label: &'static str,
     exchanges: Exchanges<()>,
     reply_end_ns: Option<i64>,
 }
 
 impl Turns {
+    /// Turns whose visits have this label.
+    pub(crate) fn labelled(label: &'static str) -> Self {
+        Self { label, exchanges: Exchanges::default(), reply_end_ns: None }
+    }
+
     fn grew(&mut self, from: Side, at_ns: i64, bytes: u64, cx: &mut Context<'_>) {
         if from == Side::Client {
             self.answered(cx);
         }
         match (from, self.exchanges.first()) {
             (Side::Client, None) => {
-                let label = cx.shared.labels.number("TCP");
+                let label = cx.shared.labels.number(self.label);
                 self.exchanges.push(Exchange::new(at_ns, at_ns, bytes, label, ()), cx);
             }
             (Side::Client, Some(exchange)) => exchange.request_grew(at_ns, bytes as usize),
@@ -46,6 +51,10 @@ impl Turns {
 }
 
 impl Parser for Turns {
+    fn new(_from_start: bool) -> Self {
+        Self::labelled("TCP")
+    }
+
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         self.grew(from, at_ns, bytes.len() as u64, cx);
     }

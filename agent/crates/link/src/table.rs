@@ -11,11 +11,9 @@ use arrow_schema::{ArrowError, SchemaRef};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use tierlab_dissect::Protocol;
 use tierlab_record::tables::{RawVisits, VisitRow, Visits};
 use tierlab_record::{Rows, Table};
-
-/// The wire protocols whose connections are lent to one request at a time for many messages.
-const LENT: [&str; 2] = ["mysql", "postgresql"];
 
 /// Why raw visits cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +55,8 @@ impl Words {
     pub fn new(topology: &Topology) -> Self {
         let mut names = Names::default();
         let mut servers = Names::default();
-        let lent = LENT.iter().map(|protocol| names.number(protocol)).collect();
+        let lent = Protocol::ALL.iter().filter(|it| it.is_lent());
+        let lent = lent.map(|it| names.number(it.name())).collect();
         for name in topology.names() {
             servers.number(name);
         }

@@ -1,8 +1,8 @@
 //! FORWARD_REQUEST: the request as the web server passes it on.
 
+use super::Frame;
 use crate::context::Context;
 use crate::exchange::Exchange;
-use crate::framed::Frame;
 use crate::{path, query};
 
 /// Method codes, from 1.

@@ -1,15 +1,21 @@
 //! Apache JServ Protocol 1.3, as the Tomcat connectors' documentation describes it
 //! (<https://tomcat.apache.org/connectors-doc/ajp/ajpv13a.html>). One request at a time.
 
+mod bulk;
 mod forward;
 
 use crate::context::Context;
 use crate::exchange::{Exchange, Exchanges};
-use crate::framed::{Frame, Frames};
+use crate::framed::{self, Frames};
 use crate::memory::{of_box, of_vec};
 use crate::parser::{Gap, Parser};
 use crate::query;
 use crate::sink::Side;
+pub(crate) use bulk::BULK;
+
+/// Two bytes of magic, two of length.
+const HEADER: usize = 4;
+type Frame<'a> = framed::Frame<'a, HEADER>;
 
 const FORWARD_REQUEST: u8 = 2;
 const SEND_BODY_CHUNK: u8 = 3;
@@ -23,8 +29,8 @@ const CPING: u8 = 10;
 
 /// A connection that speaks AJP.
 pub(crate) struct Ajp13 {
-    requests: Frames,
-    replies: Frames,
+    requests: Frames<HEADER>,
+    replies: Frames<HEADER>,
     exchanges: Exchanges<()>,
     /// The form that the current request carries.
     form: Option<Vec<u8>>,
@@ -45,15 +51,6 @@ fn length(header: [u8; 4]) -> usize {
 }
 
 impl Ajp13 {
-    pub(crate) fn new(from_start: bool) -> Self {
-        Self {
-            requests: Frames::new(measure_request, usize::from(u16::MAX), from_start),
-            replies: Frames::new(measure_reply, 3, from_start),
-            exchanges: Exchanges::default(),
-            form: None,
-        }
-    }
-
     /// Takes up a lost stream where a packet begins with a message.
     fn resume(&mut self, from: Side, bytes: &[u8], cx: &mut Context<'_>) {
         match (from, bytes) {
@@ -81,6 +78,15 @@ impl Ajp13 {
 }
 
 impl Parser for Ajp13 {
+    fn new(from_start: bool) -> Self {
+        Self {
+            requests: Frames::new(measure_request, usize::from(u16::MAX), from_start),
+            replies: Frames::new(measure_reply, 3, from_start),
+            exchanges: Exchanges::default(),
+            form: None,
+        }
+    }
+
     fn bytes(&mut self, from: Side, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
         self.resume(from, bytes, cx);
         match from {

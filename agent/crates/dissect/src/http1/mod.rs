@@ -1,6 +1,7 @@
 //! HTTP/1.0 and HTTP/1.1 (RFC 9112).
 
 mod body;
+mod bulk;
 mod head;
 mod reader;
 mod replies;
@@ -11,6 +12,7 @@ use crate::exchange::Exchanges;
 use crate::memory::{of_box, of_vec};
 use crate::parser::{Gap, Parser};
 use crate::sink::{EventKind, Side};
+pub(crate) use bulk::BULK;
 use reader::Reader;
 
 /// What the reply's framing depends on (RFC 9112 section 6.3).
@@ -44,7 +46,15 @@ pub(crate) struct Http1 {
 }
 
 impl Http1 {
-    pub(crate) fn new(from_start: bool) -> Self {
+    fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
+        self.opaque = true;
+        self.exchanges.abandon(cx);
+        cx.event(at_ns, EventKind::Opaque { reason });
+    }
+}
+
+impl Parser for Http1 {
+    fn new(from_start: bool) -> Self {
         Self {
             requests: Reader::new(from_start),
             replies: Reader::new(from_start),
@@ -56,14 +66,6 @@ impl Http1 {
         }
     }
 
-    fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
-        self.opaque = true;
-        self.exchanges.abandon(cx);
-        cx.event(at_ns, EventKind::Opaque { reason });
-    }
-}
-
-impl Parser for Http1 {
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         if self.opaque {
             return;

@@ -3,9 +3,9 @@
 //! last bytes of a packet that was kept, or by the next command. (A client waits for its rows before
 //! it asks again; only commands without rows are sent in advance.)
 
+use super::bulk::{self, END};
 use super::server::answered;
 use super::{Asked, Mysql};
-use crate::bulk::{self, END};
 use crate::context::Context;
 use crate::exchange::Exchanges;
 

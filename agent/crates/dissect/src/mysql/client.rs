@@ -12,7 +12,7 @@ use crate::label::Label;
 use crate::pairing::Clue;
 use crate::parser::Gap;
 use crate::sink::Side;
-use crate::sql::{self, Recent};
+use crate::sql::Dialect;
 
 impl Mysql {
     pub(super) fn client_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
@@ -163,19 +163,11 @@ fn statement(
     exchange: &mut Exchange<Asked>,
     cx: &mut Context<'_>,
 ) -> Label {
-    let shared = &mut *cx.shared;
-    let key = (before.is_empty() && !cut).then(|| shared.recents.key(sql));
-    let known = key.and_then(|key| shared.recents.get(key));
-    let recent = known.unwrap_or_else(|| {
-        shared.text.clear();
-        shared.text.push_str(before);
-        let digest = sql::digest(sql, &shared.salt, &mut shared.scratch, &mut shared.text);
-        let text = if cut { "(incomplete)" } else { &shared.text };
-        Recent { label: shared.labels.number(text), digest }
-    });
-    if let Some(key) = key {
-        shared.recents.put(key, recent);
-    }
+    let recent = if before.is_empty() && !cut {
+        cx.shared.statement(sql, Dialect::Mysql)
+    } else {
+        cx.shared.digest(before, sql, !cut, Dialect::Mysql)
+    };
     exchange.id_hash = recent.digest.id_hash;
     exchange.literals = recent.digest.literals;
     recent.label

@@ -3,6 +3,7 @@
 //! <https://mariadb.com/kb/en/clientserver-protocol/>).
 
 mod adrift;
+mod bulk;
 mod client;
 mod command;
 mod fields;
@@ -18,6 +19,7 @@ use crate::exchange::Exchanges;
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::{EventKind, Side};
+pub(crate) use bulk::BULK;
 use command::Expected;
 use packets::Packets;
 use reply::Reply;
@@ -69,7 +71,15 @@ pub(crate) struct Mysql {
 }
 
 impl Mysql {
-    pub(crate) fn new(from_start: bool) -> Self {
+    fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
+        self.phase = Phase::Opaque;
+        self.exchanges.abandon(cx);
+        cx.event(at_ns, EventKind::Opaque { reason });
+    }
+}
+
+impl Parser for Mysql {
+    fn new(from_start: bool) -> Self {
         Self {
             phase: if from_start { Phase::Greeting } else { Phase::Commands },
             requests: Packets::new(LONGEST_STATEMENT, from_start),
@@ -85,14 +95,6 @@ impl Mysql {
         }
     }
 
-    fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
-        self.phase = Phase::Opaque;
-        self.exchanges.abandon(cx);
-        cx.event(at_ns, EventKind::Opaque { reason });
-    }
-}
-
-impl Parser for Mysql {
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         match from {
             _ if self.phase == Phase::Opaque => {}

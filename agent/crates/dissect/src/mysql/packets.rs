@@ -4,6 +4,9 @@
 use crate::framed::Frames;
 use crate::memory::of_vec;
 
+/// The header's size.
+const HEADER: usize = 4;
+
 /// The longest payload of one packet.
 pub(super) const FULL: usize = 0xff_ffff;
 
@@ -36,7 +39,7 @@ impl Packet<'_> {
 
 /// One direction, cut into payloads.
 pub(super) struct Packets {
-    pub frames: Frames,
+    pub frames: Frames<HEADER>,
     /// In the middle of a payload of several packets.
     joining: bool,
     joined: Joined,
@@ -51,7 +54,7 @@ struct Joined {
     prefix: Vec<u8>,
 }
 
-fn measure(header: [u8; 4]) -> Option<usize> {
+fn measure(header: [u8; HEADER]) -> Option<usize> {
     Some(u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize)
 }
 

@@ -1,10 +1,10 @@
 //! What the server sends: its greeting, then replies.
 
+use super::bulk;
 use super::command::Expected;
 use super::packets::Packet;
 use super::reply::Outcome;
 use super::{Mysql, Phase, login};
-use crate::bulk;
 use crate::context::{Context, Place};
 use crate::exchange::Exchange;
 use crate::pairing::Clue;
@@ -34,9 +34,12 @@ impl Mysql {
                 continue;
             }
             if self.phase == Phase::Greeting {
-                self.capabilities = greeted(&packet, cx);
                 self.phase = Phase::Login;
-                continue;
+                // What comes first has the first number, or it was lost before the stream was known.
+                if packet.sequence == 0 {
+                    self.capabilities = greeted(&packet, cx);
+                    continue;
+                }
             }
             let Some(exchange) = self.exchanges.first() else {
                 unasked(&packet, cx);

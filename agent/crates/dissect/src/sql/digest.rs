@@ -1,6 +1,7 @@
 //! The digest itself: literals become `?`, a list of them `(?+)`, a list of such lists one of them.
 
-use super::tokens::{Token, Tokens};
+use super::Dialect;
+use super::tokens::{Escapes, Token, Tokens};
 use crate::Salt;
 use crate::literal::Literals;
 
@@ -20,10 +21,16 @@ pub(crate) struct Digest {
 }
 
 /// Writes the digest of `sql` to `label`.
-pub(crate) fn digest(sql: &[u8], salt: &Salt, scratch: &mut Vec<u8>, label: &mut String) -> Digest {
+pub(crate) fn digest(
+    sql: &[u8],
+    dialect: Dialect,
+    salt: &Salt,
+    scratch: &mut Vec<u8>,
+    label: &mut String,
+) -> Digest {
     let mut found = Digest::default();
     let mut writer = Writer { label, space: false, list: None };
-    for token in Tokens(sql) {
+    for token in (Tokens { rest: sql, dialect }) {
         match token {
             Token::Space => writer.space = true,
             Token::Comment(inside) => {
@@ -36,9 +43,9 @@ pub(crate) fn digest(sql: &[u8], salt: &Salt, scratch: &mut Vec<u8>, label: &mut
                 found.literals.add(salt, digits);
                 writer.literal();
             }
-            Token::Text(inside, quote) => {
+            Token::Text(inside, escapes) => {
                 if !found.literals.is_full() {
-                    unescape(inside, quote, scratch);
+                    unescape(inside, escapes, scratch);
                     // A pattern stands for what was searched for.
                     while scratch.last() == Some(&b'%') {
                         scratch.pop();
@@ -47,6 +54,11 @@ pub(crate) fn digest(sql: &[u8], salt: &Salt, scratch: &mut Vec<u8>, label: &mut
                 }
                 writer.literal();
             }
+            Token::Verbatim(inside) => {
+                found.literals.add(salt, inside);
+                writer.literal();
+            }
+            Token::Parameter => writer.literal(),
             Token::Word(word) => writer.word(word),
             Token::Sign(sign) => writer.sign(sign),
         }
@@ -65,14 +77,14 @@ fn request_id(comment: &[u8]) -> Option<&[u8]> {
     (!id.is_empty()).then_some(id)
 }
 
-/// Undoes backslashes and doubled quotes (MariaDB: String Literals).
-fn unescape(inside: &[u8], quote: u8, value: &mut Vec<u8>) {
+/// Undoes backslashes and doubled quotes (MariaDB: String Literals; PostgreSQL section 4.1.2).
+fn unescape(inside: &[u8], Escapes { quote, backslashes }: Escapes, value: &mut Vec<u8>) {
     value.clear();
     let mut rest = inside;
     while let [first, tail @ ..] = rest {
         rest = tail;
         match (*first, tail) {
-            (b'\\', [escaped, after @ ..]) => {
+            (b'\\', [escaped, after @ ..]) if backslashes => {
                 rest = after;
                 value.push(match escaped {
                     b'0' => 0,
@@ -182,8 +194,12 @@ mod tests {
     use super::*;
 
     fn of(sql: &str) -> (String, Digest) {
-        let mut label = String::new();
-        let found = digest(sql.as_bytes(), &Salt::new([9; 16]), &mut Vec::new(), &mut label);
+        of_dialect(sql, Dialect::Mysql)
+    }
+
+    fn of_dialect(sql: &str, dialect: Dialect) -> (String, Digest) {
+        let (mut label, salt) = (String::new(), Salt::new([9; 16]));
+        let found = digest(sql.as_bytes(), dialect, &salt, &mut Vec::new(), &mut label);
         (label, found)
     }
 
@@ -215,6 +231,23 @@ mod tests {
         let expected: Vec<u64> =
             ["it's", "a\nb", "42", "ab"].iter().map(|value| salt.hash(value.as_bytes())).collect();
         assert_eq!(found.literals.hashes(), expected);
+    }
+
+    #[test]
+    fn bound_and_written_values_have_one_digest_in_postgresql() {
+        let salt = Salt::new([9; 16]);
+        for sql in [
+            r"/*rid=1*/SELECT a FROM t WHERE b = $1::int AND c IN ($2,$3) AND d = E'\'' -- why",
+            r"SELECT a FROM t WHERE b = 1::int AND c IN ('x', 'it''s') AND d = $$'$$",
+        ] {
+            let (label, found) = of_dialect(sql, Dialect::Postgresql);
+            assert_eq!(label, "SELECT a FROM t WHERE b = ?::int AND c IN (?+) AND d = ?");
+            assert_eq!(found.literals.hashes().last(), Some(&salt.hash(b"'")));
+        }
+        let (label, found) =
+            of_dialect(r#"SELECT "a b" FROM t WHERE c = 'x\'"#, Dialect::Postgresql);
+        assert_eq!(label, r#"SELECT "a b" FROM t WHERE c = ?"#);
+        assert_eq!(found.literals.hashes(), [salt.hash(br"x\")]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Statements seen a moment ago. Behind a pass-through server every statement is seen twice, word
 //! for word; the second time its digest is known.
 
+use super::Dialect;
 use super::digest::Digest;
 use crate::label::Label;
 use crate::memory::of_vec;
@@ -34,8 +35,8 @@ impl Recents {
     }
 
     /// A statement's key.
-    pub(crate) fn key(&self, sql: &[u8]) -> u64 {
-        self.hasher.hash_one(sql)
+    pub(crate) fn key(&self, sql: &[u8], dialect: Dialect) -> u64 {
+        self.hasher.hash_one((sql, dialect))
     }
 
     pub(crate) fn get(&self, key: u64) -> Option<Recent> {
@@ -55,7 +56,7 @@ mod tests {
     fn a_statement_is_known_until_another_takes_its_slot() {
         let mut recents = Recents::new();
         let recent = Recent { label: Label::default(), digest: Digest::default() };
-        let key = recents.key(b"SELECT 1");
+        let key = recents.key(b"SELECT 1", Dialect::Mysql);
         assert!(recents.get(key).is_none());
         recents.put(key, recent);
         assert!(recents.get(key).is_some());

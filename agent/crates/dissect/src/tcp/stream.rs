@@ -5,11 +5,7 @@
 //! waits behind it (so acknowledgments are not captured). Where the sender goes on elsewhere, the
 //! stream does too: what lies between was not captured.
 
-use crate::memory::{ALLOCATION, of_vec};
-
-/// Wait for no more than this many bytes or segments behind a hole.
-const MOST_WAITING_BYTES: usize = 4 << 20;
-const MOST_WAITING: usize = 1024;
+use super::waiting::Waiting;
 
 /// No more than this is under way between two hosts (Linux lets a receiver's buffer grow to 6 MiB):
 /// what lies farther off is no hole and nothing that was sent again.
@@ -42,7 +38,7 @@ pub(crate) struct Data<'a> {
     pub bytes: &'a [u8],
     /// How much it was.
     pub length: u32,
-    /// The capture's filter saw a result's end in the part that it cut off.
+    /// The capture's filter saw a reply's end in the part that it cut off.
     pub ends: bool,
 }
 
@@ -80,29 +76,12 @@ pub(crate) enum Placed {
     Far,
 }
 
-struct Waiting {
-    sequence: u32,
-    at_ns: i64,
-    bytes: Vec<u8>,
-    length: u32,
-    ends: bool,
-}
-
-impl Waiting {
-    fn data(&self) -> Data<'_> {
-        let Self { at_ns, length, ends, .. } = *self;
-        Data { at_ns, bytes: &self.bytes, length, ends }
-    }
-}
-
 /// One direction of a connection.
 #[derive(Default)]
 pub(crate) struct Stream {
     /// The sequence number of the next byte; none until one is known.
     next: Option<u32>,
-    /// Sorted by distance from `next`.
-    waiting: Vec<Waiting>,
-    waiting_bytes: usize,
+    waiting: Waiting,
     hole_since_ns: i64,
     last_ns: i64,
     end: Option<u32>,
@@ -170,9 +149,11 @@ impl Stream {
         }
         let behind = next.wrapping_sub(sequence);
         if ahead <= NEAR {
-            self.wait(sequence, data);
-            let room = room.min(MOST_WAITING_BYTES);
-            while self.waiting.len() > MOST_WAITING || self.waiting_bytes > room {
+            if self.waiting.is_empty() {
+                self.hole_since_ns = data.at_ns;
+            }
+            self.waiting.add(next, sequence, data);
+            while self.waiting.is_too_much(room) {
                 self.give_up_hole(data.at_ns, on);
             }
             return Arrival::Early;
@@ -186,10 +167,7 @@ impl Stream {
 
     /// What is remembered, beside the stream itself.
     pub(crate) fn held_bytes(&self) -> usize {
-        if self.waiting.capacity() == 0 {
-            return 0;
-        }
-        of_vec(&self.waiting) + self.waiting_bytes + ALLOCATION * self.waiting.len()
+        self.waiting.held_bytes()
     }
 
     /// The stream goes on elsewhere.
@@ -298,29 +276,11 @@ impl Stream {
                 self.hole_since_ns = at_ns;
                 return;
             }
-            let segment = self.waiting.remove(0);
-            self.waiting_bytes -= segment.bytes.len();
-            if behind < segment.length {
+            if let Some(segment) = self.waiting.take_first()
+                && behind < segment.length
+            {
                 self.hand_on(segment.data().from(behind), on);
             }
-        }
-    }
-
-    fn wait(&mut self, sequence: u32, data: Data<'_>) {
-        let Some(next) = self.next else { return };
-        let Data { at_ns, length, ends, .. } = data;
-        if self.waiting.is_empty() {
-            self.hole_since_ns = at_ns;
-        }
-        let distance = sequence.wrapping_sub(next);
-        let place = self.waiting.partition_point(|it| it.sequence.wrapping_sub(next) <= distance);
-        let known = place > 0
-            && self.waiting[place - 1].sequence == sequence
-            && self.waiting[place - 1].length >= length;
-        if !known {
-            let bytes = data.bytes.to_vec();
-            self.waiting_bytes += bytes.len();
-            self.waiting.insert(place, Waiting { sequence, at_ns, bytes, length, ends });
         }
     }
 }

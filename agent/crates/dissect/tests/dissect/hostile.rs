@@ -1,7 +1,7 @@
 //! Any bytes are legal input: conversations that are damaged at random, and noise.
 
 use crate::support::{Conversation, Frame, Results, dissect, server};
-use crate::{ajp13, mysql};
+use crate::{ajp13, fastcgi, mysql, postgresql};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 use tierlab_dissect::{Protocol, Server};
 
@@ -44,7 +44,7 @@ fn servers() -> Vec<Server> {
     let web = server("web.1", Protocol::Http1, 1, false);
     let lb = server("lb.1", Protocol::Mysql, 3, true);
     let other = server("other.1", Protocol::Tcp, 5, false);
-    vec![web, ajp13::app(), lb, mysql::db(), other]
+    vec![web, ajp13::app(), lb, mysql::db(), other, postgresql::db(), fastcgi::php()]
 }
 
 /// Whatever came in, what comes out must make sense.
@@ -91,8 +91,14 @@ fn damage(frames: &mut Vec<Frame>, random: &mut Random) {
 #[test]
 fn damaged_conversations_make_sense_as_far_as_they_go() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    let examples = [http_example(), ajp13::example(), mysql::example()];
-    for round in 0..6_000 {
+    let examples = [
+        http_example(),
+        ajp13::example(),
+        mysql::example(),
+        postgresql::example(),
+        fastcgi::example(),
+    ];
+    for round in 0..10_000 {
         let mut frames = examples[round % examples.len()].clone();
         damage(&mut frames, &mut random);
         check(&dissect(&servers(), &frames), frames.len());
@@ -102,8 +108,9 @@ fn damaged_conversations_make_sense_as_far_as_they_go() {
 #[test]
 fn noise_is_read_without_harm() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for round in 0..600 {
-        let server = &servers()[round % 5];
+    let servers = servers();
+    for round in 0..840 {
+        let server = &servers[round % servers.len()];
         let mut it = if round % 2 == 0 {
             Conversation::open(server, 50_000, 0)
         } else {
@@ -119,7 +126,7 @@ fn noise_is_read_without_harm() {
                 it.say(from, &noise);
             }
         }
-        check(&dissect(&servers(), &it.frames), it.frames.len());
+        check(&dissect(&servers, &it.frames), it.frames.len());
     }
 }
 
@@ -127,13 +134,20 @@ fn noise_is_read_without_harm() {
 #[test]
 fn noise_behind_good_beginnings_is_read_without_harm() {
     let mut random = Random(0xd1b5_4a32_d192_ed03);
-    let beginnings: [(usize, &[u8], &[u8]); 4] = [
+    let beginnings: [(usize, &[u8], &[u8]); 7] = [
         (0, b"GET / HTTP/1.1\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
         (1, b"\x12\x34\0\x40\x02\x02\0\x01a\0", b"AB\0\x08\x04\0\xc8"),
         (3, b"\x20\0\0\0\x17\x07\0\0\0", b"\x01\0\0\x01\x02"),
         (3, b"\x08\0\0\0\x16SELECT ", b"\x0c\0\0\x01\0\x07\0\0\0\x02\0\x01\0\0\0\0"),
+        (5, b"Q\0\0\0\x0cSELECT \0", b"T\0\0\0\x06\0\0D\0\0\0\x20\0\x01"),
+        (5, b"P\0\0\0\x08\0a\0\0B\0\0\0\x40\0\0", b"1\0\0\0\x042\0\0\0\x04"),
+        (
+            6,
+            b"\x01\x01\0\x01\0\x08\0\0\0\x01\0\0\0\0\0\0\x01\x04\0\x01\0\x40\0\0",
+            b"\x01\x06\0\x01",
+        ),
     ];
-    for round in 0..2_000 {
+    for round in 0..3_500 {
         let (server, request, reply) = beginnings[round % beginnings.len()];
         let mut it = Conversation::silent(&servers()[server], 50_000, 0);
         for _ in 0..random.below(6) {

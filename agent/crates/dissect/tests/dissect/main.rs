@@ -1,14 +1,21 @@
 //! Whole conversations through the dissector, packet by packet.
 
 mod ajp13;
+mod extended;
+mod fastcgi;
 mod hostile;
 mod http1;
 mod mysql;
 mod mysql_bytes;
 mod pass_through;
+mod played;
+mod postgresql;
+mod postgresql_bytes;
+mod postgresql_startup;
 mod prepared;
 mod properties;
 mod reassembly;
 mod rows;
+mod said;
 mod support;
 mod tcp;

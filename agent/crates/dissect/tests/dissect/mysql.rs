@@ -67,6 +67,20 @@ fn logins_may_take_several_turns() {
     assert!(answered(&results));
 }
 
+/// Neither the server's SYN nor its greeting was captured: where its stream began nobody knows.
+#[test]
+fn an_answer_to_a_login_is_no_refusal_where_the_greeting_was_lost() {
+    let mut it = Conversation::silent(&db(), 50_000, 0);
+    it.syn();
+    it.next[1] = it.next[1].wrapping_add(1);
+    it.lose(ServerSide, &greeting(b"abcdefghijklmnopqrst", BASIC));
+    it.say(Client, &login(BASIC));
+    let end = it.say(ServerSide, &packet(2, &ok(0, 2)));
+    let results = results(&it);
+    assert_eq!(results.kinds(ServerSide), ["reply"]);
+    assert_eq!(results.visits[0].departure_ns, Some(end));
+}
+
 #[test]
 fn a_refused_login_has_its_code() {
     let mut it = Conversation::open(&db(), 50_000, 0);

@@ -4,7 +4,7 @@ use crate::mysql::{db, logged_in};
 use crate::mysql_bytes::{packet, packets, query, result_set};
 use crate::support::{Conversation, Frame, Results, dissect, salt};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
-use tierlab_dissect::{Dissector, LinkType, bulk};
+use tierlab_dissect::{Dissector, LinkType};
 
 const HEADERS: usize = 40;
 
@@ -14,12 +14,21 @@ fn filtered(frames: &[Frame]) -> Vec<Frame> {
     let cut = |(at_ns, frame): &Frame| {
         let mut frame = frame.clone();
         if frame[20..22] == server_port && frame.len() >= HEADERS + 1_024 {
-            let ends = bulk::ends_reply(&frame[HEADERS..]);
-            frame.truncate(HEADERS + if ends { bulk::LAST_ROWS } else { bulk::ROWS } as usize);
+            frame.truncate(HEADERS + if ends_reply(&frame[HEADERS..]) { 65 } else { 64 });
         }
         (*at_ns, frame)
     };
     frames.iter().map(cut).collect()
+}
+
+/// An EOF packet, or the OK packet in its place, behind which no other result follows.
+fn ends_reply(bytes: &[u8]) -> bool {
+    match bytes {
+        [.., 5, 0, 0, _, 0xfe, _, _, status, _] | [.., 7, 0, 0, _, 0xfe, _, _, status, _, _, _] => {
+            status & 8 == 0
+        }
+        _ => false,
+    }
 }
 
 fn behind_filter(it: &Conversation) -> Results {

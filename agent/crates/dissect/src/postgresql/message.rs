@@ -1,0 +1,230 @@
+//! Messages: a byte of type, four of length, which count themselves.
+
+/// The header's size.
+pub(super) const HEADER: usize = 5;
+
+/// The length's own bytes.
+const OWN: usize = 4;
+
+/// A longer message does not exist (MaxAllocSize).
+const LONGEST: usize = 1 << 30;
+
+/// In the middle of a stream a message is not believed to be longer than this.
+const LONGEST_LIKELY: usize = 16 << 20;
+
+/// A result has no more columns than this (MaxTupleAttributeNumber).
+const MOST_COLUMNS: u16 = 1664;
+
+/// The name of a client's message of this type.
+pub(super) fn request_name(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        b'B' => "Bind",
+        b'C' => "Close",
+        b'D' => "Describe",
+        b'E' => "Execute",
+        b'F' => "FunctionCall",
+        b'H' => "Flush",
+        b'P' => "Parse",
+        b'Q' => "Query",
+        b'S' => "Sync",
+        b'X' => "Terminate",
+        b'c' => "CopyDone",
+        b'd' => "CopyData",
+        b'f' => "CopyFail",
+        b'p' => "AuthenticationResponse",
+        _ => return None,
+    })
+}
+
+/// The name of a server's message of this type.
+pub(super) fn reply_name(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        b'1' => "ParseComplete",
+        b'2' => "BindComplete",
+        b'3' => "CloseComplete",
+        b'A' => "NotificationResponse",
+        b'C' => "CommandComplete",
+        b'D' => "DataRow",
+        b'E' => "ErrorResponse",
+        b'G' => "CopyInResponse",
+        b'H' => "CopyOutResponse",
+        b'I' => "EmptyQueryResponse",
+        b'K' => "BackendKeyData",
+        b'N' => "NoticeResponse",
+        b'R' => "Authentication",
+        b'S' => "ParameterStatus",
+        b'T' => "RowDescription",
+        b'V' => "FunctionCallResponse",
+        b'W' => "CopyBothResponse",
+        b'Z' => "ReadyForQuery",
+        b'c' => "CopyDone",
+        b'd' => "CopyData",
+        b'n' => "NoData",
+        b's' => "PortalSuspended",
+        b't' => "ParameterDescription",
+        b'v' => "NegotiateProtocolVersion",
+        _ => return None,
+    })
+}
+
+pub(super) fn measure_request(header: [u8; HEADER]) -> Option<usize> {
+    request_name(header[0]).and_then(|_| payload_length(header))
+}
+
+pub(super) fn measure_reply(header: [u8; HEADER]) -> Option<usize> {
+    reply_name(header[0]).and_then(|_| payload_length(header))
+}
+
+fn payload_length([_, a, b, c, d]: [u8; HEADER]) -> Option<usize> {
+    let length = u32::from_be_bytes([a, b, c, d]) as usize;
+    (OWN..=LONGEST).contains(&length).then(|| length - OWN)
+}
+
+/// True if a client's bytes in the middle of a stream are messages: one after the other to their end,
+/// or one that goes on behind it and begins as only itself does.
+pub(super) fn looks_like_requests(bytes: &[u8]) -> bool {
+    are_messages(bytes, measure_request, |kind, payload, length| match kind {
+        b'H' | b'S' | b'X' | b'c' => length == 0,
+        b'Q' => is_text(payload, length),
+        b'P' => {
+            let Some(end) = memchr::memchr(0, payload) else { return false };
+            let (name, text) = (&payload[..end], &payload[end + 1..]);
+            is_text(name, length)
+                && is_text(text.split(|&it| it == 0).next().unwrap_or(text), length)
+        }
+        b'D' | b'C' => matches!(payload, [b'S' | b'P', ..] | []) && length >= 2,
+        b'E' => length > OWN,
+        b'B' => length >= 8,
+        _ => payload.len() == length,
+    })
+}
+
+/// The same of a server's bytes.
+pub(super) fn looks_like_replies(bytes: &[u8]) -> bool {
+    are_messages(bytes, measure_reply, |kind, payload, length| match (kind, payload) {
+        (b'1' | b'2' | b'3' | b'I' | b'n' | b's' | b'c', _) => length == 0,
+        (b'Z', [status, ..]) => length == 1 && matches!(status, b'I' | b'T' | b'E'),
+        (b'C', [first, ..]) => first.is_ascii_uppercase() && length <= 64,
+        (b'E' | b'N', [first, ..]) => *first == b'S',
+        (b'T', [high, low, ..]) => u16::from_be_bytes([*high, *low]) <= MOST_COLUMNS && length >= 2,
+        (b'D', [high, low, ..]) => {
+            let columns = u16::from_be_bytes([*high, *low]);
+            columns <= MOST_COLUMNS && length >= 2 + 4 * usize::from(columns)
+        }
+        (b'G' | b'H' | b'W', [format, ..]) => *format <= 1 && length >= 3,
+        _ => payload.len() == length,
+    })
+}
+
+/// Walks over messages; `may_be` judges a type, as much of the payload as is there, and its length.
+fn are_messages(
+    mut bytes: &[u8],
+    measure: fn([u8; HEADER]) -> Option<usize>,
+    may_be: impl Fn(u8, &[u8], usize) -> bool,
+) -> bool {
+    let mut count = 0;
+    loop {
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
+            // The rest of a header is in the next packet.
+            return count > 0;
+        };
+        let Some(length) = measure(*header).filter(|&it| it <= LONGEST_LIKELY) else {
+            return false;
+        };
+        // So little of a message tells nothing of it.
+        if rest.len() < length.min(2) {
+            return count > 0;
+        }
+        if !may_be(header[0], &rest[..length.min(rest.len())], length) {
+            return false;
+        }
+        count += 1;
+        match rest.get(length..) {
+            None => return true,
+            Some([]) => return true,
+            Some(next) => bytes = next,
+        }
+    }
+}
+
+/// True if text of at most this length may begin so: no zero but the last byte, no control character.
+fn is_text(bytes: &[u8], length: usize) -> bool {
+    let text =
+        if bytes.len() == length { bytes.strip_suffix(&[0]).unwrap_or(bytes) } else { bytes };
+    text.iter().all(|&it| it >= b' ' || it.is_ascii_whitespace())
+}
+
+/// A payload's fields, one after the other; none once they are used up.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub(super) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        self.bytes(1).map(|it| it[0])
+    }
+
+    pub(super) fn short(&mut self) -> Option<u16> {
+        let (&short, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u16::from_be_bytes(short))
+    }
+
+    pub(super) fn long(&mut self) -> Option<u32> {
+        let (&long, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_be_bytes(long))
+    }
+
+    /// A string that ends with a zero.
+    pub(super) fn text(&mut self) -> Option<&'a [u8]> {
+        let end = memchr::memchr(0, self.0)?;
+        let text = &self.0[..end];
+        self.0 = &self.0[end + 1..];
+        Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: &[u8] = b"D\0\0\0\x0d\0\x01\0\0\0\x03abc";
+
+    #[test]
+    fn replies_are_told_from_what_they_carry() {
+        let end = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+        assert!(looks_like_replies(&[ROW, end].concat()));
+        for cut in 0..end.len() {
+            assert!(looks_like_replies(&[ROW, &end[..cut]].concat()), "cut at {cut}");
+        }
+        assert!(looks_like_replies(&ROW[..9]), "a row that goes on");
+        assert!(!looks_like_replies(&[ROW, b"more of a row"].concat()));
+        assert!(!looks_like_replies(b"Z\0\0\0\x05x"));
+        assert!(!looks_like_replies(b"Default text"));
+        assert!(!looks_like_replies(b"D\0\0"));
+    }
+
+    #[test]
+    fn requests_are_told_from_what_they_carry() {
+        assert!(looks_like_requests(b"Q\0\0\0\x0dSELECT 1\0"));
+        assert!(looks_like_requests(b"Q\0\0\x02\0SELECT 1, "));
+        assert!(looks_like_requests(b"P\0\0\0\x11s\0SELECT 1\0\0\0S\0\0\0\x04"));
+        assert!(!looks_like_requests(b"Q\0\0\x02\0SEL\0ECT 1, "));
+        assert!(!looks_like_requests(b"SELECT 1 FROM t"));
+        assert!(!looks_like_requests(b"S\0\0\0\x05x"));
+    }
+
+    #[test]
+    fn lengths_count_themselves() {
+        assert_eq!(measure_request(*b"Q\0\0\0\x04"), Some(0));
+        assert_eq!(measure_request(*b"Q\0\0\0\x03"), None);
+        assert_eq!(measure_request(*b"Q\xff\0\0\0"), None);
+        assert_eq!(measure_reply(*b"Q\0\0\0\x04"), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! PostgreSQL's frontend/backend protocol, version 3
+//! (<https://www.postgresql.org/docs/current/protocol.html>).
+//!
+//! A visit is a Query, a FunctionCall, a login, or an Execute with the Parse, Bind, Describe and Close
+//! before it. Where a Flush or a Sync ends these without an Execute they are a visit of their own: a
+//! `PREPARE` if a Parse is among them. A reply ends with the ReadyForQuery if the request has the Sync,
+//! otherwise with what completes it. What the server skipped after an error ends with the
+//! ReadyForQuery behind it, and has the error's status. A CancelRequest has no reply and is no visit.
+
+mod message;
+mod replies;
+mod requests;
+mod sqlstate;
+mod startup;
+mod statements;
+mod talk;
+mod values;
+
+use crate::context::Context;
+use crate::exchange::Exchange;
+use crate::framed::{self, Frames};
+use crate::memory::of_box;
+use crate::parser::{Gap, Parser};
+use crate::sink::Side;
+use message::HEADER;
+use startup::{Encryption, Startup};
+use talk::{Asked, Kind, Talk};
+
+type Message<'a> = framed::Frame<'a, HEADER>;
+
+/// Statements are read up to this length.
+const LONGEST_STATEMENT: usize = 64 << 10;
+/// Of a server's message no more is read: an error's code.
+const LONGEST_PREFIX: usize = 512;
+
+/// How far the connection got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The client has yet to say what it wants.
+    Startup,
+    /// The server has yet to say whether what follows is encrypted.
+    Encryption(Encryption),
+    /// Messages have a type.
+    Messages,
+}
+
+/// A connection that speaks PostgreSQL's protocol.
+pub(crate) struct Postgresql {
+    phase: Phase,
+    requests: Frames<HEADER>,
+    replies: Frames<HEADER>,
+    talk: Talk,
+    /// Why the bytes cannot be read.
+    other: Option<&'static str>,
+}
+
+impl Parser for Postgresql {
+    fn new(from_start: bool) -> Self {
+        let (phase, measure): (_, framed::Measure<HEADER>) = if from_start {
+            (Phase::Startup, startup::measure)
+        } else {
+            (Phase::Messages, message::measure_request)
+        };
+        Self {
+            phase,
+            requests: Frames::new(measure, LONGEST_STATEMENT, from_start),
+            replies: Frames::new(message::measure_reply, LONGEST_PREFIX, from_start),
+            talk: Talk::default(),
+            other: None,
+        }
+    }
+
+    fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
+        match from {
+            Side::Client => self.client_bytes(at_ns, bytes, cx),
+            Side::Server => self.server_bytes(at_ns, bytes, cx),
+        }
+    }
+
+    fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
+        match from {
+            Side::Client => self.client_lost(gap, cx),
+            Side::Server => self.server_lost(gap, cx),
+        }
+    }
+
+    fn ended(&mut self, _from: Side, _last_ns: i64, _cx: &mut Context<'_>) {}
+
+    fn finish(&mut self, cx: &mut Context<'_>) {
+        self.talk.exchanges.abandon(cx);
+    }
+
+    fn other(&self) -> Option<&'static str> {
+        self.other
+    }
+
+    fn held_bytes(&self) -> usize {
+        let messages = self.requests.held_bytes() + self.replies.held_bytes();
+        let talk = self.talk.exchanges.held_bytes() + self.talk.statements.held_bytes();
+        of_box::<Self>() + messages + talk
+    }
+}
+
+impl Postgresql {
+    fn client_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        if self.requests.is_lost() {
+            if message::looks_like_requests(bytes) {
+                self.requests.resume();
+            } else if startup::is_tls(bytes) {
+                self.other = Some("tls");
+            }
+        }
+        let begun = bytes;
+        while let Some(message) = self.requests.next(at_ns, &mut bytes) {
+            if self.phase == Phase::Messages {
+                self.talk.request(&message, cx);
+                continue;
+            }
+            match startup::read(&message) {
+                None => return self.other = Some("unknown"),
+                Some(wish) => {
+                    started(wish, &message, &mut self.talk, cx);
+                    self.after(wish);
+                }
+            }
+        }
+        if !self.requests.is_lost() {
+            return;
+        }
+        self.talk.lost_requests(cx);
+        if self.phase != Phase::Messages {
+            self.other = Some(if startup::is_tls(begun) { "tls" } else { "unknown" });
+        }
+    }
+
+    fn after(&mut self, wish: Startup) {
+        match wish {
+            Startup::Encryption(it) => self.phase = Phase::Encryption(it),
+            Startup::Cancel | Startup::Login => {
+                self.phase = Phase::Messages;
+                self.requests.measure = message::measure_request;
+            }
+        }
+    }
+
+    fn server_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        if let (Phase::Encryption(asked), Some(&answer)) = (self.phase, bytes.first()) {
+            self.phase = Phase::Startup;
+            if answer == asked.agreed() {
+                return self.other = Some(asked.name());
+            }
+            if answer == b'N' {
+                cx.message(Side::Server, (at_ns, at_ns), 1, "refusal");
+                bytes = &bytes[1..];
+            }
+        }
+        if self.replies.is_lost() {
+            if !message::looks_like_replies(bytes) {
+                return;
+            }
+            self.replies.resume();
+            if self.requests.is_lost() {
+                // The reply to a request that was lost too, or to one of those that wait.
+                self.talk.abandon_uncertain(cx);
+            }
+        }
+        while let Some(message) = self.replies.next(at_ns, &mut bytes) {
+            self.talk.reply(&message, cx);
+        }
+        if self.replies.is_lost() {
+            self.talk.lost_replies();
+        }
+    }
+
+    /// A request whose end was lost is one all the same: it ends for us where it was seen last.
+    fn client_lost(&mut self, gap: Gap, cx: &mut Context<'_>) {
+        if self.phase != Phase::Messages {
+            self.after(Startup::Login);
+            return self.requests.lose();
+        }
+        let at_ns = gap.at_ns.unwrap_or(self.requests.last_ns);
+        if self.requests.skip(Some(at_ns), gap.bytes) {
+            self.client_bytes(at_ns, &[], cx);
+        } else {
+            self.talk.lost_requests(cx);
+        }
+    }
+
+    fn server_lost(&mut self, gap: Gap, cx: &mut Context<'_>) {
+        if let Phase::Encryption(_) = self.phase {
+            self.phase = Phase::Startup;
+        }
+        match (self.replies.skip(gap.at_ns, gap.bytes), gap.at_ns) {
+            (true, Some(at_ns)) => self.server_bytes(at_ns, &[], cx),
+            (true, None) => {}
+            (false, _) => self.talk.lost_replies(),
+        }
+    }
+}
+
+/// Takes what a client sends first.
+fn started(wish: Startup, message: &Message<'_>, talk: &mut Talk, cx: &mut Context<'_>) {
+    let times = (message.start_ns, message.end_ns);
+    let name = match wish {
+        Startup::Encryption(Encryption::Tls) => "SSLRequest",
+        Startup::Encryption(Encryption::Gssapi) => "GSSENCRequest",
+        Startup::Cancel => "CancelRequest",
+        Startup::Login => "StartupMessage",
+    };
+    cx.message(Side::Client, times, message.size(), name);
+    if wish == Startup::Login {
+        let label = cx.shared.labels.number("LOGIN");
+        let asked = Asked { syncs: true, ..Asked::of(Kind::Login) };
+        talk.exchanges.push(Exchange::new(times.0, times.1, message.size(), label, asked), cx);
+    }
+}

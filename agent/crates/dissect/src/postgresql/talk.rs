@@ -1,0 +1,110 @@
+//! What is asked and answered on a connection, and whose replies come.
+
+use super::statements::Statements;
+use crate::context::Context;
+use crate::exchange::Exchanges;
+use crate::label::Label;
+
+/// What a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Login,
+    /// Something with a ReadyForQuery of its own: a Query or a FunctionCall.
+    Query,
+    Execute,
+    /// What comes before an Execute; more of it may follow.
+    Steps(First),
+    /// The same once a Flush or a Sync ended it, or a Sync alone.
+    Ended,
+}
+
+/// The message that an extended query begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    Parse(Label),
+    Bind,
+    Describe,
+    Close,
+}
+
+/// What the protocol must know to read a reply.
+pub(super) struct Asked {
+    pub kind: Kind,
+    /// So many of Parse, Bind, Describe and Close are not answered.
+    pub due: u32,
+    /// A ReadyForQuery ends the reply.
+    pub syncs: bool,
+    /// The client asked for the reply with a Flush.
+    pub is_flushed: bool,
+    /// An Execute was completed then, but has neither a Sync yet nor a Flush: its reply may go on.
+    pub completed_ns: Option<i64>,
+    /// The server ignores this request's Sync, because it copies in; the client sends another.
+    pub syncs_again: bool,
+    /// A hash of everything that was asked.
+    pub content: u64,
+}
+
+/// What is asked and answered.
+#[derive(Default)]
+pub(super) struct Talk {
+    pub exchanges: Exchanges<Asked>,
+    pub statements: Statements,
+    /// How many of the exchanges waited when replies were lost, so that theirs may be among the lost.
+    pub uncertain: usize,
+    /// It is not known whose replies come, until the server waits and the client asks.
+    pub adrift: bool,
+    /// Requests were lost: some of the exchanges may be parts of one, until then, too.
+    pub in_doubt: bool,
+    /// The server's last message said that it waits.
+    pub is_ready: bool,
+    /// An error made the server skip what comes before the next Sync; its status.
+    pub skipped: Option<Skipped>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Skipped {
+    pub status: Option<i32>,
+}
+
+impl Asked {
+    pub(super) fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            due: 0,
+            syncs: false,
+            is_flushed: false,
+            completed_ns: None,
+            syncs_again: false,
+            content: 0,
+        }
+    }
+}
+
+impl Talk {
+    /// Replies were lost: those of the exchanges that wait may be among them.
+    pub(super) fn lost_replies(&mut self) {
+        self.uncertain = self.exchanges.len();
+        self.is_ready = false;
+        self.skipped = None;
+    }
+
+    /// Requests were lost, and with them the end of an extended query and its Sync.
+    pub(super) fn lost_requests(&mut self, cx: &mut Context<'_>) {
+        self.in_doubt = true;
+        self.statements.lost();
+        if let Some(exchange) = self.exchanges.last()
+            && let Kind::Steps(_) = exchange.detail.kind
+        {
+            exchange.detail.kind = Kind::Ended;
+            exchange.detail.syncs = true;
+            exchange.label = cx.shared.labels.number("(incomplete)");
+        }
+    }
+
+    /// The replies that may have been lost were lost.
+    pub(super) fn abandon_uncertain(&mut self, cx: &mut Context<'_>) {
+        for _ in 0..std::mem::take(&mut self.uncertain) {
+            self.exchanges.replied(None, cx);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The protocols: one folder each, and one line in the table below.
+
+use crate::ajp13::{self, Ajp13};
+use crate::fastcgi::{self, Fastcgi};
+use crate::filter::Bulk;
+use crate::http1::{self, Http1};
+use crate::mysql::{self, Mysql};
+use crate::parser::Parser;
+use crate::postgresql::Postgresql;
+use crate::turns::Turns;
+use serde::Deserialize;
+
+macro_rules! protocols {
+    ($($(#[$doc:meta])* $protocol:ident = $name:literal: $about:expr;)*) => {
+        /// What a server speaks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        pub enum Protocol {
+            $($(#[$doc])* #[serde(rename = $name)] $protocol,)*
+        }
+
+        impl Protocol {
+            /// Every one.
+            pub const ALL: &[Self] = &[$(Self::$protocol),*];
+
+            /// The name in plans and tables.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$protocol => $name,)*
+                }
+            }
+
+            fn about(self) -> About {
+                match self {
+                    $(Self::$protocol => $about,)*
+                }
+            }
+        }
+    };
+}
+
+protocols! {
+    /// HTTP/1.0 and HTTP/1.1 (RFC 9112).
+    Http1 = "http1": About::read_by::<Http1>().cut(http1::BULK);
+    /// Apache JServ Protocol 1.3.
+    Ajp13 = "ajp13": About::read_by::<Ajp13>().cut(ajp13::BULK);
+    /// The MySQL and MariaDB client/server protocol.
+    Mysql = "mysql": About::read_by::<Mysql>().cut(mysql::BULK).lent();
+    /// PostgreSQL's frontend/backend protocol, version 3.
+    Postgresql = "postgresql": About::read_by::<Postgresql>().lent();
+    /// FastCGI 1.0.
+    Fastcgi = "fastcgi": About::read_by::<Fastcgi>().cut(fastcgi::BULK);
+    /// Anything in which the two sides take turns.
+    Tcp = "tcp": About::read_by::<Turns>();
+}
+
+/// What is to be known of a protocol.
+struct About {
+    parser: fn(bool) -> Box<dyn Parser>,
+    bulk: Option<Bulk>,
+    is_lent: bool,
+}
+
+impl About {
+    fn read_by<P: Parser + 'static>() -> Self {
+        let parser = |from_start| Box::new(P::new(from_start)) as Box<dyn Parser>;
+        Self { parser, bulk: None, is_lent: false }
+    }
+
+    /// A capture's filter may cut some of its packets.
+    fn cut(self, bulk: Bulk) -> Self {
+        Self { bulk: Some(bulk), ..self }
+    }
+
+    /// See [`Protocol::is_lent`].
+    fn lent(self) -> Self {
+        Self { is_lent: true, ..self }
+    }
+}
+
+impl Protocol {
+    /// True if a connection is lent to one request at a time for as many messages as that needs, as
+    /// a database's is.
+    pub fn is_lent(self) -> bool {
+        self.about().is_lent
+    }
+
+    /// A parser for a connection that is seen from its start, or from somewhere.
+    pub(crate) fn parser(self, from_start: bool) -> Box<dyn Parser> {
+        (self.about().parser)(from_start)
+    }
+
+    /// What of it a capture's filter may cut.
+    pub(crate) fn bulk(self) -> Option<Bulk> {
+        self.about().bulk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_protocol_is_known_by_its_name() {
+        for &protocol in Protocol::ALL {
+            let name =
+                serde::de::value::StrDeserializer::<serde::de::value::Error>::new(protocol.name());
+            assert_eq!(Protocol::deserialize(name), Ok(protocol));
+        }
+    }
+}

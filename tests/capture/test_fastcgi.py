@@ -1,0 +1,136 @@
+"""FastCGI's dissector: against Wireshark's, and against PHP-FPM's own access log."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+from fastcgi_bed import PAGES, PHP, FastcgiBed
+from own_folder import folder_of_nobody
+from tracer_bed import dissect, messages, table
+from tshark import Connection, frames, retransmissions, without_some
+from wire import Said, ends, invented, marks, seen, told
+
+from tests.figures import figure
+
+pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+
+TYPES = {
+    "1": "BEGIN_REQUEST",
+    "2": "ABORT_REQUEST",
+    "3": "END_REQUEST",
+    "4": "PARAMS",
+    "5": "STDIN",
+    "6": "STDOUT",
+    "7": "STDERR",
+    "8": "DATA",
+    "9": "GET_VALUES",
+    "10": "GET_VALUES_RESULT",
+    "11": "UNKNOWN_TYPE",
+}
+SPOKEN = {"BEGIN_REQUEST", "PARAMS", "STDIN", "STDOUT", "STDERR", "END_REQUEST"}
+"""What clients and server must have said, or less is checked than it seems."""
+UNKNOWN = ("cut", "unknown")
+
+MOST_MISSED = 1e-4
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[FastcgiBed]:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    with folder_of_nobody() as folder:
+        made = FastcgiBed(folder)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+
+
+@pytest.fixture(scope="module")
+def capture(bed: FastcgiBed) -> Path:
+    """Pages of all kinds over kept connections and others, and some by another client."""
+    with bed.dumped("spoken") as path:
+        bed.browse(PAGES * 5)
+        bed.ask_directly()
+    return path
+
+
+def of_agent(capture: Path, out: Path) -> dict[Connection, list[Said]]:
+    dissect(capture, out, servers=(PHP,))
+    return told(messages(out), PHP, UNKNOWN)
+
+
+def of_wireshark(capture: Path) -> dict[Connection, list[Said]]:
+    found = frames(capture, {int(str(PHP["port"])): "fcgi"}, "fcgi", ["fcgi.type"])
+    return seen(found, lambda _sender, value: TYPES.get(value))
+
+
+def test_records_end_where_wireshark_sees_them_end(capture: Path, tmp_path: Path) -> None:
+    mine, oracle = of_agent(capture, tmp_path / "out"), of_wireshark(capture)
+    assert {kind for said in mine.values() for _, _, kind in said} >= SPOKEN
+    assert mine.keys() == oracle.keys()
+    for connection, said in oracle.items():
+        assert mine[connection] == said, connection
+    figure(f"{sum(map(len, mine.values()))} records of {len(mine)} connections")
+
+
+def test_visits_have_the_pages_path_and_status(capture: Path, tmp_path: Path) -> None:
+    dissect(capture, tmp_path / "out", servers=(PHP,))
+    visits = table(tmp_path / "out" / "raw_visits.arrows").to_pylist()
+    expected = Counter(
+        (f"{method} {target.partition('?')[0].replace('/17', '/{id}').replace('/18', '/{id}')}")
+        for method, target, _ in PAGES * 5
+    )
+    expected["GET /direct"] += 1
+    assert Counter(visit["label"] for visit in visits) == expected
+    statuses = {"/missing": 404, "/failed": 500, "/moved": 302}
+    for visit in visits:
+        wanted = next((it for end, it in statuses.items() if visit["label"].endswith(end)), 200)
+        assert visit["status"] == wanted, visit
+        assert visit["departure_ns"] is not None
+        assert visit["label"] == "GET /direct" or visit["id_hash"] is not None
+
+
+@pytest.mark.parametrize(("share", "seed"), [(0.002, 1), (0.01, 2), (0.05, 3)])
+def test_with_packets_lost_nothing_is_invented(
+    capture: Path, tmp_path: Path, share: float, seed: int
+) -> None:
+    """Every record in the lossy capture is one of the whole capture, with the same end."""
+    lossy = without_some(capture, share, seed, tmp_path / "lossy.pcap")
+    whole = marks(of_agent(capture, tmp_path / "whole"))
+    found = marks(of_agent(lossy, tmp_path / "lossy"))
+    again = retransmissions(capture)
+    made_up = {mark for mark in found - whole if mark[2] not in again}
+    assert not made_up, sorted(made_up)[:5]
+    true, mine = ends(tmp_path / "whole"), ends(tmp_path / "lossy")
+    wrong = {end for end in invented(mine, true) if end[1] not in again}
+    assert not wrong, sorted(wrong)[:5]
+    oracle = marks(of_wireshark(lossy)) & whole
+    figure(
+        f"{len(found)} of {len(whole)} records with {share:.1%} lost, "
+        f"{len(oracle)} for Wireshark, {len(oracle - found)} of them others; "
+        f"{len(mine)} of {len(true)} visits have their end"
+    )
+    assert len(found) >= (1 - 6 * share) * len(whole)
+
+
+def test_visits_are_as_many_as_the_access_log_has(bed: FastcgiBed) -> None:
+    before = len(bed.logged())
+    with bed.capturing("counted") as summary:
+        for path in ("/kept/item?size=20000", "/item"):
+            bed.load(path, 2)
+    written = bed.logged()[before:]
+    visits = table(bed.folder / "counted" / "raw_visits.arrows")
+    figure(f"{visits.num_rows} visits, {len(written)} lines, {summary}")
+    assert summary["drops"] == 0
+    assert len(written) > 2_000
+    # wrk leaves as it is over: what nginx then asked for in vain ends with the connection.
+    assert visits["departure_ns"].null_count <= 8
+    assert pc.unique(visits["status"].drop_null()).to_pylist() == [200]
+    assert abs(visits.num_rows - len(written)) <= max(1, MOST_MISSED * len(written))
