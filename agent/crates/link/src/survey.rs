@@ -6,7 +6,7 @@ use crate::linker::{Linker, Way};
 use crate::summary::SelfCheck;
 use crate::topology::Topology;
 use crate::visit::Visit;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A part of a capture: its beginning, where few requests are under way, and a stretch from its
 /// middle. Both in the order of departure.
@@ -76,7 +76,7 @@ impl Survey {
         };
         if share(|visit| visit.upstream.is_some()) {
             Mark::Connection
-        } else if share(|visit| visit.id.is_some()) {
+        } else if share(|visit| visit.id.is_some()) || lends_ids(&visits) {
             Mark::Id
         } else {
             Mark::None
@@ -87,6 +87,16 @@ impl Survey {
         let (parents, children) = (self.at(depth - 1, topology), self.at(depth, topology));
         Way::Inferred(Box::new(Inference::learn(&parents, &children, topology)))
     }
+}
+
+/// True if most visits are on lent connections on which ids came too: where a statement takes several
+/// messages, few carry one, and the others borrow it.
+fn lends_ids(visits: &[&Visit]) -> bool {
+    let connection = |visit: &Visit| (visit.server, visit.connection);
+    let with_ids: FxHashSet<_> =
+        visits.iter().filter(|it| it.lent && it.id.is_some()).map(|it| connection(it)).collect();
+    let lent = visits.iter().filter(|it| with_ids.contains(&connection(it))).count();
+    lent > 0 && 2 * lent >= visits.len()
 }
 
 /// Links a stretch by itself.
@@ -101,4 +111,41 @@ fn parents(
     linker.finish();
     let decided = linker.decided();
     decided.into_iter().map(|(visit, link)| (visit.visit, link.map(|link| link.parent))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::visit;
+    use std::collections::BTreeMap;
+
+    const APP: u16 = 0;
+    const DB: u16 = 1;
+
+    fn ways(beginning: Vec<Visit>) -> Vec<Way> {
+        let calls = BTreeMap::from([("app".to_owned(), vec!["db".to_owned()])]);
+        let topology = Topology::new(&calls).unwrap();
+        Survey { beginning, middle: Vec::new() }.ways(&topology, false)
+    }
+
+    #[test]
+    fn one_message_with_an_id_in_four_is_enough_on_lent_connections() {
+        let statement = |first: i64, connection| {
+            (0..4).map(move |at| {
+                let it = visit(first + at).at(DB).on(connection).during(first + at, first + at + 1);
+                if at == 0 { it.lent().id(0xa).build() } else { it.lent().build() }
+            })
+        };
+        let request = visit(100).at(APP).during(0, 50).id(0xa).build();
+        let visits = [request].into_iter().chain(statement(1, 7)).chain(statement(11, 8));
+        assert!(matches!(ways(visits.collect())[..], [Way::ByIds]));
+    }
+
+    #[test]
+    fn connections_without_ids_are_inferred() {
+        let statement = |at: i64| visit(at).at(DB).on(at).during(at, at + 1).lent().build();
+        let with_id = visit(9).at(DB).on(9).during(9, 10).lent().id(0xa).build();
+        let visits = (1..8).map(statement).chain([with_id]);
+        assert!(matches!(ways(visits.collect())[..], [Way::Inferred(_)]));
+    }
 }
