@@ -11,7 +11,8 @@ final class UserDetails
     public static function show(array $user): string
     {
         return Html::markup(
-            "<h2>%s</h2>\n<ul>\n<li>Name: %s %s</li>\n<li>Email: %s</li>\n<li>Rating: %s</li>\n<li>Registered: %s</li>\n</ul>\n",
+            "<h2>%s</h2>\n<ul>\n<li>Name: %s %s</li>\n<li>Email: %s</li>\n"
+            . "<li>Rating: %s</li>\n<li>Registered: %s</li>\n</ul>\n",
             $user['nickname'],
             $user['firstname'],
             $user['lastname'],

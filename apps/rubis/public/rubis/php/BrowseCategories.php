@@ -17,13 +17,14 @@ Page::answer('Categories', static function (Exchange $exchange): string {
     $region = $parameters->has('region') ? Places::region($sql, $parameters->text('region', 25)) : null;
     $list = "<ul>\n";
     foreach (Places::categories($sql) as ['id' => $id, 'name' => $name]) {
-        $named = ['category' => (int) $id, 'categoryName' => $name];
-        $link = match (true) {
-            $user !== null => Html::link('SellItemForm', ['category' => (int) $id, 'user' => $user], Html::escape($name)),
-            $region !== null => Html::link('SearchItemsByRegion', $named + ['region' => $region], Html::escape($name)),
-            default => Html::link('SearchItemsByCategory', $named, Html::escape($name)),
+        $category = ['category' => (int) $id];
+        $named = $category + ['categoryName' => $name];
+        [$page, $asked] = match (true) {
+            $user !== null => ['SellItemForm', $category + ['user' => $user]],
+            $region !== null => ['SearchItemsByRegion', $named + ['region' => $region]],
+            default => ['SearchItemsByCategory', $named],
         };
-        $list .= "<li>$link</li>\n";
+        $list .= '<li>' . Html::link($page, $asked, Html::escape($name)) . "</li>\n";
     }
     return "$list</ul>\n";
 });

@@ -22,8 +22,11 @@ Page::answer('Buy now', static function (Exchange $exchange): string {
     if ($quantity === 0) {
         throw new Sorry('this item is sold out.');
     }
-    $price = Money::cents((string) $item['buy_now']);
-    $price = $price > 0 ? $price : max(Money::cents((string) $item['max_bid']), Money::cents((string) $item['initial_price']));
+    [$price, $bid, $initial] = array_map(
+        static fn (string $column): int => Money::cents((string) $item[$column]),
+        ['buy_now', 'max_bid', 'initial_price'],
+    );
+    $price = $price > 0 ? $price : max($bid, $initial);
     $seller = Users::nickname($sql, (int) $item['seller']);
     $choices = range(1, $quantity);
     return Html::markup("<h2>%s</h2>\n<p>%s each, of %s</p>\n", $item['name'], Money::text($price), $seller)

@@ -29,7 +29,8 @@ Page::answer('Bid stored', static function (Exchange $exchange): string {
     $sql = $exchange->sql();
     $now = $exchange->now();
     $sql->transaction(static function () use ($sql, $id, $user, $quantity, $bid, $most, $now): void {
-        if (Items::locked($sql, $id)['end_date'] < $now) {
+        $item = Items::locked($sql, $id);
+        if ($item['end_date'] < $now || (int) $item['quantity'] === 0) {
             throw new Sorry('the auction is over.');
         }
         Bids::insert($sql, $user, $id, $quantity, Money::text($bid), Money::text($most), $now);
