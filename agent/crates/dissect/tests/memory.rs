@@ -181,3 +181,45 @@ fn statements_that_are_prepared_for_ever_fit() {
     }
     it.holds(0.3);
 }
+
+#[test]
+fn statements_and_portals_that_are_named_for_ever_fit() {
+    let mut it = Attacked::new(SMALL, Protocol::Postgresql);
+    let message = |kind: u8, content: &[u8]| {
+        [&[kind], &(content.len() as u32 + 4).to_be_bytes()[..], content].concat()
+    };
+    for client in 0..40 {
+        let mut asked = 1_u32;
+        for number in 0..100_u32 {
+            let mut all = Vec::new();
+            for name in number * 100..(number + 1) * 100 {
+                let parse = format!("{name}\0SELECT {name} FROM t{client} WHERE a = $1\0\0\0");
+                all.extend(message(b'P', parse.as_bytes()));
+                let bind = format!("{name}\0{name}\0\0\0\0\0\0\0");
+                all.extend(message(b'B', bind.as_bytes()));
+            }
+            it.segment(client, true, asked, false, &all);
+            asked = asked.wrapping_add(all.len() as u32);
+        }
+    }
+    it.holds(0.3);
+}
+
+#[test]
+fn parameters_without_end_fit() {
+    let mut it = Attacked::new(SMALL, Protocol::Fastcgi);
+    let record = |kind: u8, id: u16, content: &[u8]| {
+        let (id, length) = (id.to_be_bytes(), (content.len() as u16).to_be_bytes());
+        [&[1, kind], &id[..], &length, &[0, 0], content].concat()
+    };
+    for client in 0..40 {
+        let mut asked = 1_u32;
+        for id in 1..300 {
+            let begin = record(1, id, &[0, 1, 1, 0, 0, 0, 0, 0]);
+            let all = [begin, record(4, id, &[b'x'; 50_000])].concat();
+            it.segment(client, true, asked, false, &all);
+            asked = asked.wrapping_add(all.len() as u32);
+        }
+    }
+    it.holds(0.3);
+}

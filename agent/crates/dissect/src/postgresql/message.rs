@@ -12,6 +12,9 @@ const LONGEST: usize = 1 << 30;
 /// In the middle of a stream a message is not believed to be longer than this.
 const LONGEST_LIKELY: usize = 16 << 20;
 
+/// So much of a statement tells that it is one.
+const SHORTEST_TEXT: usize = 6;
+
 /// A result has no more columns than this (MaxTupleAttributeNumber).
 const MOST_COLUMNS: u16 = 1664;
 
@@ -81,77 +84,96 @@ fn payload_length([_, a, b, c, d]: [u8; HEADER]) -> Option<usize> {
 }
 
 /// True if a client's bytes in the middle of a stream are messages: one after the other to their end,
-/// or one that goes on behind it and begins as only itself does.
+/// or a statement that goes on behind it.
 pub(super) fn looks_like_requests(bytes: &[u8]) -> bool {
-    are_messages(bytes, measure_request, |kind, payload, length| match kind {
-        b'H' | b'S' | b'X' | b'c' => length == 0,
-        b'Q' => is_text(payload, length),
-        b'P' => {
-            let Some(end) = memchr::memchr(0, payload) else { return false };
-            let (name, text) = (&payload[..end], &payload[end + 1..]);
-            is_text(name, length)
-                && is_text(text.split(|&it| it == 0).next().unwrap_or(text), length)
+    are_messages(bytes, measure_request, |kind, payload, length, is_first| {
+        let is_whole = payload.len() == length;
+        match kind {
+            b'H' | b'S' | b'X' | b'c' => length == 0,
+            b'Q' => may_be_text(payload, length),
+            b'P' => may_be_parse(payload, length),
+            b'D' | b'C' => matches!(payload, [b'S' | b'P', ..]) && (is_whole || !is_first),
+            _ => is_whole || !is_first,
         }
-        b'D' | b'C' => matches!(payload, [b'S' | b'P', ..] | []) && length >= 2,
-        b'E' => length > OWN,
-        b'B' => length >= 8,
-        _ => payload.len() == length,
     })
 }
 
-/// The same of a server's bytes.
+/// The same of a server's bytes; a row, or what begins a reply, may go on behind them.
 pub(super) fn looks_like_replies(bytes: &[u8]) -> bool {
-    are_messages(bytes, measure_reply, |kind, payload, length| match (kind, payload) {
+    are_messages(bytes, measure_reply, |kind, payload, length, is_first| match (kind, payload) {
         (b'1' | b'2' | b'3' | b'I' | b'n' | b's' | b'c', _) => length == 0,
         (b'Z', [status, ..]) => length == 1 && matches!(status, b'I' | b'T' | b'E'),
         (b'C', [first, ..]) => first.is_ascii_uppercase() && length <= 64,
         (b'E' | b'N', [first, ..]) => *first == b'S',
         (b'T', [high, low, ..]) => u16::from_be_bytes([*high, *low]) <= MOST_COLUMNS && length >= 2,
-        (b'D', [high, low, ..]) => {
-            let columns = u16::from_be_bytes([*high, *low]);
-            columns <= MOST_COLUMNS && length >= 2 + 4 * usize::from(columns)
-        }
+        (b'D', [high, low, ..]) => may_be_row(u16::from_be_bytes([*high, *low]), payload, length),
         (b'G' | b'H' | b'W', [format, ..]) => *format <= 1 && length >= 3,
-        _ => payload.len() == length,
+        _ => payload.len() == length || !is_first,
     })
 }
 
-/// Walks over messages; `may_be` judges a type, as much of the payload as is there, and its length.
+/// True if a Parse may begin so: a name, a text, and the types of so many parameters.
+fn may_be_parse(payload: &[u8], length: usize) -> bool {
+    let mut fields = Fields(payload);
+    let Some(name) = fields.text() else { return false };
+    let left = length - name.len() - 1;
+    let Some(text) = fields.text() else {
+        return is_text(name) && may_be_text(fields.0, left);
+    };
+    let types = left.checked_sub(text.len() + 1 + 2);
+    let count = fields.short().map(usize::from).or(types.map(|it| it / 4));
+    is_text(name) && is_text(text) && types.is_some() && types == count.map(|it| 4 * it)
+}
+
+/// True if a row of so many columns may begin so.
+fn may_be_row(columns: u16, payload: &[u8], length: usize) -> bool {
+    let room = length.checked_sub(2 + 4 * usize::from(columns));
+    let first = payload.get(2..).and_then(|it| it.first_chunk::<4>());
+    let first = first.map(|&it| u32::from_be_bytes(it)).filter(|&it| columns > 0 && it < u32::MAX);
+    columns <= MOST_COLUMNS && room.is_some_and(|room| first.unwrap_or(0) as usize <= room)
+}
+
+/// Walks over messages; `may_be` judges a type, as much of the payload as is there, its length, and
+/// whether it is the first.
 fn are_messages(
     mut bytes: &[u8],
     measure: fn([u8; HEADER]) -> Option<usize>,
-    may_be: impl Fn(u8, &[u8], usize) -> bool,
+    may_be: impl Fn(u8, &[u8], usize, bool) -> bool,
 ) -> bool {
-    let mut count = 0;
+    let mut is_first = true;
     loop {
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
             // The rest of a header is in the next packet.
-            return count > 0;
+            return !is_first;
         };
         let Some(length) = measure(*header).filter(|&it| it <= LONGEST_LIKELY) else {
             return false;
         };
         // So little of a message tells nothing of it.
         if rest.len() < length.min(2) {
-            return count > 0;
+            return !is_first;
         }
-        if !may_be(header[0], &rest[..length.min(rest.len())], length) {
+        if !may_be(header[0], &rest[..length.min(rest.len())], length, is_first) {
             return false;
         }
-        count += 1;
+        is_first = false;
         match rest.get(length..) {
-            None => return true,
-            Some([]) => return true,
+            None | Some([]) => return true,
             Some(next) => bytes = next,
         }
     }
 }
 
-/// True if text of at most this length may begin so: no zero but the last byte, no control character.
-fn is_text(bytes: &[u8], length: usize) -> bool {
-    let text =
-        if bytes.len() == length { bytes.strip_suffix(&[0]).unwrap_or(bytes) } else { bytes };
-    text.iter().all(|&it| it >= b' ' || it.is_ascii_whitespace())
+/// True if bytes are text, or the beginning of one of this length that ends with a zero. A beginning
+/// is no shorter than a keyword.
+fn may_be_text(bytes: &[u8], length: usize) -> bool {
+    let is_whole = bytes.len() >= length;
+    let text = if is_whole { bytes.strip_suffix(&[0]).unwrap_or(bytes) } else { bytes };
+    (is_whole || bytes.len() >= SHORTEST_TEXT) && is_text(text)
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&it| it >= b' ' || it.is_ascii_whitespace())
 }
 
 /// A payload's fields, one after the other; none once they are used up.
@@ -218,6 +240,8 @@ mod tests {
         assert!(!looks_like_requests(b"Q\0\0\x02\0SEL\0ECT 1, "));
         assert!(!looks_like_requests(b"SELECT 1 FROM t"));
         assert!(!looks_like_requests(b"S\0\0\0\x05x"));
+        // The end of a Describe, and what follows: it reads as a long Parse.
+        assert!(!looks_like_requests(b"P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"));
     }
 
     #[test]

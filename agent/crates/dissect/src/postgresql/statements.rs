@@ -50,7 +50,10 @@ impl Statements {
     /// A Bind makes a portal of a statement and values. One whose end was lost has fewer of them.
     pub(super) fn bound(&mut self, payload: &[u8], salt: &Salt, scratch: &mut Vec<u8>) {
         let mut fields = Fields(payload);
-        let (Some(portal), Some(statement)) = (fields.text(), fields.text()) else { return };
+        let (Some(portal), Some(statement)) = (fields.text(), fields.text()) else {
+            // It may be any portal that is another now.
+            return self.portals.clear();
+        };
         let portal = self.hasher.hash_one(portal);
         let Some(statement) = self.known.get_mut(&self.hasher.hash_one(statement)) else {
             // Its Parse went by unseen: so did what an older portal of this name stood for.

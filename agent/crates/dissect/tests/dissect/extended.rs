@@ -136,6 +136,37 @@ fn a_portal_is_fetched_in_parts() {
 }
 
 #[test]
+fn a_bind_that_lost_its_names_binds_nothing() {
+    let mut it = logged_in_conversation();
+    it.say(Client, &extended("SELECT a FROM t", &[]));
+    it.say(ServerSide, &[answer("SELECT 1"), ready(b'I')].concat());
+    let asked = [bind("", "s", &["a long value"]), execute(""), sync()].concat();
+    it.send(Client, &asked[..5]);
+    it.lose(Client, &asked[5..20]);
+    it.say(Client, &asked[20..]);
+    let end = it.say(ServerSide, &[BOUND, &complete("SELECT 0"), &ready(b'I')].concat());
+    let results = results(&it);
+    assert_eq!(results.labels()[1..], ["SELECT a FROM t", "EXECUTE"]);
+    assert_eq!(results.visits[2].departure_ns, Some(end));
+}
+
+/// The last bytes of a Describe, with what follows, read as the beginning of a Parse of some megabytes.
+#[test]
+fn after_a_loss_the_end_of_a_message_begins_none() {
+    let mut it = logged_in_conversation();
+    let asked = extended("SELECT a FROM t", &[]);
+    let middle = asked.len() - 17;
+    it.lose(Client, &asked[..middle]);
+    it.say(Client, &asked[middle..]);
+    it.say(ServerSide, &[answer("SELECT 1"), ready(b'I')].concat());
+    it.say(Client, &query("SELECT b FROM t"));
+    let end = it.say(ServerSide, &result(1, b"1"));
+    let results = results(&it);
+    assert_eq!(results.labels()[1..], ["SELECT b FROM t"]);
+    assert_eq!(ends(&results), [Some(end)]);
+}
+
+#[test]
 fn a_sync_alone_is_a_visit() {
     let mut it = logged_in_conversation();
     it.say(Client, &sync());
