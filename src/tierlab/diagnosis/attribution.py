@@ -30,17 +30,24 @@ class Attribution:
         Where no root's is known, the first of the other stalls whose cause is: the order of onsets
         can be misread. Where none of these is either, the roots that stand out, without a cause.
         """
-        roots = [self._attribute(root) for root in incident.roots]
-        others = [self._attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
-        known = [each for each in roots if each.verdict.winner is not None]
-        known = known or [each for each in others if each.verdict.winner is not None][:1]
+        roots = [self.attribute(root) for root in incident.roots]
+        others = [self.attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
+        known = [each for each in roots if _is_known(each)]
+        known = known or [each for each in others if _is_known(each)][:1]
         if not known:
-            return [each for each in roots if stands_out(each.stall)]
+            nameless = (each for each in roots if each.verdict.winner is None)
+            return [each for each in nameless if stands_out(each.stall)]
         return known + [each for each in others if _is_second(each, known)]
 
-    def _attribute(self, stall: Stall) -> Occurrence:
+    def attribute(self, stall: Stall) -> Occurrence:
+        """Return the stall with its verdict."""
         contexts = self.run.contexts(stall, anywhere=self.anywhere)
         return Occurrence(stall, judge(contexts, self.coverage))
+
+
+def _is_known(occurrence: Occurrence) -> bool:
+    winner = occurrence.verdict.winner
+    return winner is not None and (not winner.cause.lasting or stands_out(occurrence.stall))
 
 
 def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
