@@ -31,7 +31,7 @@ def diagnose(observed: Observed) -> Diagnosis:
     if span is None or not (run.has("requests") or run.has("visits")):
         return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
     stalls, saturations = run_stalls(observed, span), saturated(observed, span)
-    run_context = RunContext(observed, [*stalls, *saturations])
+    run_context = RunContext(observed, [*stalls, *(each.stall for each in saturations)])
     coverage = 1 - len(missing) / len(SCHEMAS)
     attribution = Attribution(run_context, coverage, anywhere=not run.has("visits"))
     long = lasting(saturations, run_context, attribution)

@@ -9,7 +9,7 @@ from tierlab.diagnosis.evidence import CORES
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.merge import UNKNOWN, Occurrence
 from tierlab.diagnosis.run_context import RunContext
-from tierlab.diagnosis.stalls import Stall
+from tierlab.diagnosis.saturated import Saturated
 
 MOSTLY = 0.5
 """A stall belongs to a lasting one that it shares so much of its time with."""
@@ -20,22 +20,25 @@ told better by the whole of it than by any moment in it.
 """
 
 
-def lasting(stalls: Sequence[Stall], run: RunContext, attribution: Attribution) -> list[Occurrence]:
-    """Judge lasting saturations, each at the server that used most CPU time in it; return those
-    whose cause is known.
+def lasting(
+    found: Sequence[Saturated], run: RunContext, attribution: Attribution
+) -> list[Occurrence]:
+    """Judge lasting saturations, each at the server that used most CPU time in it of those that may
+    run there; return those whose cause is known.
     """
     judged = [
-        attribution.attribute(replace(each, server=_busiest(each.window, run))) for each in stalls
+        attribution.attribute(replace(each.stall, server=_busiest(each, run))) for each in found
     ]
     return [each for each in judged if each.verdict.winner is not None]
 
 
-def _busiest(window: Window, run: RunContext) -> str:
+def _busiest(found: Saturated, run: RunContext) -> str:
     def used(server: str) -> float:
         signal = run.signals.get("domain", CORES, server)
-        return 0.0 if signal is None else signal.mean(window) or 0.0
+        return 0.0 if signal is None else signal.mean(found.stall.window) or 0.0
 
-    return max(run.servers, key=used)
+    there = [name for name in run.servers if run.cores(name) == found.cores]
+    return max(there, key=used, default=run.entry)
 
 
 def without_echoes(

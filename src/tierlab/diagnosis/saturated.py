@@ -5,6 +5,7 @@ capacity for most of a run, long is what is usual, and nothing stalls. So lastin
 looked for by itself, and judged by the same causes.
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -32,23 +33,29 @@ LATE = 3.0
 exceed in the run."""
 
 
-def saturated(observed: Observed, span: Span) -> list[Stall]:
-    """Return, for each set of CPUs that servers may run on, the stretches of two seconds and more
-    in which all were busy and the users' requests late: stalls of the users.
-    """
+@dataclass(frozen=True)
+class Saturated:
+    """A stretch in which all of these CPUs were busy and requests late: a stall of the users."""
+
+    cores: tuple[str, ...]
+    stall: Stall
+
+
+def saturated(observed: Observed, span: Span) -> list[Saturated]:
+    """Return the stretches of two seconds and more, for each set of CPUs that servers may run on."""
     if not observed.run.has("requests"):
         return []
     manifest = observed.run.manifest
     shares = utilisations(observed.db, manifest, span)
     sampled = [name.removesuffix(BUSY) for name in shares if name.endswith(BUSY)]
     sets = dict.fromkeys(cores(manifest, name, sampled) for name in manifest.servers)
-    windows = [
-        window
+    return [
+        Saturated(names, _stall(observed, part))
         for names in sets
         if names
         for window in _stretches(np.mean([shares[name + BUSY] for name in names], axis=0), span)
+        for part in _late(observed, window)
     ]
-    return [_stall(observed, part) for each in windows for part in _late(observed, each)]
 
 
 BUSY = " busy"
