@@ -3,7 +3,8 @@
 import numpy as np
 
 from tierlab.diagnosis.case import Case, against
-from tierlab.diagnosis.evidence import wanting
+from tierlab.diagnosis.evidence import CORES, wanting
+from tierlab.diagnosis.neighbour import within
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
@@ -21,6 +22,19 @@ def busy_share(context: StallContext) -> float | None:
     means = [None if each is None else each.mean(context.window) for each in signals]
     known = [each for each in means if each is not None]
     return float(np.mean(known)) if known and len(known) == len(means) else None
+
+
+def served_share(context: StallContext) -> float | None:
+    """Return the share of what was used of those CPUs that went to servers which may run there,
+    less what others used in their domains.
+    """
+    busy, total = busy_share(context), 0.0
+    for each in (context, *context.peers):
+        used = each.mean("domain", CORES)
+        if used is None:
+            return None
+        total += used - max(0.0, within(each) or 0.0)
+    return total / (busy * len(context.cores)) if busy else None
 
 
 def full(context: StallContext) -> float | None:

@@ -42,7 +42,7 @@ class Saturated:
 
 
 def saturated(observed: Observed, span: Span) -> list[Saturated]:
-    """Return the stretches of two seconds and more, for each set of CPUs that servers may run on."""
+    """Return the stretches of two seconds and more for each set of CPUs that servers may run on."""
     if not observed.run.has("requests"):
         return []
     manifest = observed.run.manifest

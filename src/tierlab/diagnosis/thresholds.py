@@ -70,6 +70,13 @@ THRESHOLDS: dict[str, Threshold] = {
         "visits",
         "a fifth of a core is what the laboratory and a collector may add to the usual",
     ),
+    "served": Threshold(
+        "the servers' share of what was used of their CPUs",
+        0.55,
+        0.75,
+        "physics",
+        "the driver, the capture and the kernel take a quarter beside servers at work",
+    ),
     "throttled": Threshold(
         "share of time held back by a CPU limit",
         0.1,

@@ -2,7 +2,7 @@
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause
-from tierlab.diagnosis.cpu_share import busy_share, full, no_limit, outweighed
+from tierlab.diagnosis.cpu_share import busy_share, full, no_limit, outweighed, served_share
 from tierlab.diagnosis.evidence import CORES, faulting, no_pause, pressure, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.neighbour import foreign
@@ -24,8 +24,11 @@ def judge(context: StallContext) -> Suspect:
     waited = pressure(context, "cpu")
     often = "" if waited is None else f" {waited:.0%} of the time"
     case.direct("pressure", wanting(context), f"its threads were ready and got no CPU{often}")
+    served = served_share(context)
+    much = "" if served is None else f": {served:.0%}"
+    case.direct("domain", support("served", served), f"most of that was the servers'{much}")
     others = against(support("foreign cores", foreign(context)))
-    case.beside("domain", others, "CPU time went to those who served requests")
+    case.beside("domain", others, "no more than usual went to others")
     case.beside("visits", against(support("surge", surge(context))), "no surge of users")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     no_pause(case, context)
