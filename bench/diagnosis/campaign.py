@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-CAPACITY = 4500
-"""Users that two cores serve at most, once all is warm."""
+from systems import RUBBOS, System
 
 LOADS = {"low": 0.1, "middle": 0.5, "high": 0.8}
 """Load levels, as shares of the capacity."""
@@ -16,10 +15,6 @@ LOADS = {"low": 0.1, "middle": 0.5, "high": 0.8}
 RAMP_UP_S = {"low": 12, "middle": 20, "high": 40}
 """A cold start is an overload of its own: the more users, the more slowly they come."""
 
-CLASSES = (
-    *("burst", "cpu", "disk", "freeze", "gc", "lock", "memory", "network", "pool", "quota"),
-    "weight",
-)
 SELDOM_FELT = ("cpu", "quota", "weight")
 """Drawn twice: many of these delay nobody, as CPUs are idle for most of the time."""
 
@@ -38,7 +33,7 @@ class Size:
     overloads: int = 0
     each: int = 14
     gap_s: float = 3.5
-    capacity: int = CAPACITY
+    system: System = RUBBOS
 
 
 FULL = Size(singles=30, pairs=3, control_s=630, overloads=25)
@@ -58,7 +53,7 @@ class Planned:
 def planned(size: Size, seed: int) -> Iterator[Planned]:
     """Return the trials, load levels in turn; every trial's seed follows from ``seed``."""
     levels = list(LOADS)
-    drawn = len(CLASSES) + len(SELDOM_FELT)
+    drawn = len(size.system.classes) + len(SELDOM_FELT)
     for index in range(size.singles):
         load = levels[index % len(levels)]
         runtime = int(drawn * (size.gap_s + 1.2)) + 6
@@ -68,7 +63,7 @@ def planned(size: Size, seed: int) -> Iterator[Planned]:
         load = levels[index % len(levels)]
         number = 10_000 + seed + index
         text = _file(f"pair-{index}", load, number, 6 * size.each, size)
-        yield Planned(f"pair-{index}", "pair", load, text + _pairs(size.each, number))
+        yield Planned(f"pair-{index}", "pair", load, text + _pairs(size, number))
     for index in range(size.overloads):
         name = f"overload-{index}"
         yield Planned(name, "overload", "beyond", _overload(name, 30_000 + seed + index, size))
@@ -78,21 +73,24 @@ def planned(size: Size, seed: int) -> Iterator[Planned]:
 
 
 def _file(name: str, load: str, seed: int, runtime_s: int, size: Size) -> str:
-    users = round(LOADS[load] * size.capacity)
-    return _experiment(name, seed, users, RAMP_UP_S[load], runtime_s)
+    users = round(LOADS[load] * size.system.capacity)
+    return _experiment(name, seed, size.system, users=users, seconds=(RAMP_UP_S[load], runtime_s))
 
 
-def _experiment(name: str, seed: int, users: int, ramp_up_s: int, runtime_s: int) -> str:
+def _experiment(
+    name: str, seed: int, system: System, *, users: int, seconds: tuple[int, int]
+) -> str:
+    ramp_up_s, runtime_s = seconds
     return f"""[experiment]
 name = "{name}"
 seed = {seed}
 
 [system]
-workload = "rubbos"
+workload = "{system.workload}"
 
 [load]
 users = {users}
-mix = "read-write"
+mix = "{system.mix}"
 phases = {{ ramp_up = "{ramp_up_s}s", runtime = "{runtime_s}s", ramp_down = "2s" }}
 """
 
@@ -101,10 +99,11 @@ def _overload(name: str, seed: int, size: Size) -> str:
     """Return a trial of more users than can be served, or of as many that come all at once."""
     draw = random.Random(seed)
     if draw.random() < 0.5:
-        users, ramp_up_s = size.capacity * draw.uniform(1.2, 1.8), draw.randint(10, 30)
+        times, ramp_up_s = draw.uniform(1.2, 1.8), draw.randint(10, 30)
     else:
-        users, ramp_up_s = size.capacity * draw.uniform(0.9, 1.1), draw.randint(8, 15)
-    return _experiment(name, seed, round(users), ramp_up_s, 40)
+        times, ramp_up_s = draw.uniform(0.9, 1.1), draw.randint(8, 15)
+    users = round(times * size.system.capacity)
+    return _experiment(name, seed, size.system, users=users, seconds=(ramp_up_s, 40))
 
 
 def _random(size: Size) -> str:
@@ -115,26 +114,19 @@ class = "random"
 classes = ["{kind}"]
 gap = "{round(size.gap_s * 1000)}ms"
 """
-        for kind in (*CLASSES, *SELDOM_FELT)
+        for kind in (*size.system.classes, *SELDOM_FELT)
     )
 
 
-def _pairs(count: int, seed: int) -> str:
+def _pairs(size: Size, seed: int) -> str:
     """Return pairs of different classes at different servers that begin 100 ms apart.
 
     A pool comes first: behind a database that stands still nobody would give its connections.
     """
     draw = random.Random(seed)
-    kinds = {
-        "freeze": ["web.1", "app.1", "lb.1", "db.1"],
-        "gc": ["app.1"],
-        "lock": ["db.1"],
-        "memory": ["db.1"],
-        "pool": ["app.1"],
-        "cpu": ["web.1", "app.1", "db.1"],
-    }
+    kinds = size.system.paired
     tables = []
-    for index in range(count):
+    for index in range(size.each):
         while True:
             one, other = sorted(draw.sample(sorted(kinds), 2), key=lambda kind: kind != "pool")
             here, there = draw.choice(kinds[one]), draw.choice(kinds[other])

@@ -27,6 +27,7 @@ import truth
 from campaign import FULL, QUICK, Planned, planned
 from conduct import Conducted, conduct
 from score import Score, add_founded, add_overload, add_pairs, add_single, found_in
+from systems import SYSTEMS
 from table import holds, markdown
 
 from tierlab.analysis.observed import observe
@@ -69,7 +70,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one trial of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=Path, help="keep the run folders here")
-    parser.add_argument("--capacity", type=int, default=FULL.capacity, help="users at most")
+    parser.add_argument("--workload", choices=SYSTEMS, default="rubbos")
+    parser.add_argument("--capacity", type=int, help="how many users are served at most")
     parser.add_argument("--thresholds", action="store_true", help="halve and double each level")
     parser.add_argument("--unknown", action="store_true", help="leave out each cause in turn")
     asked = parser.parse_args()
@@ -77,7 +79,9 @@ def main() -> int:
         folder = asked.runs or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tierlab-diagnosis-"))
         )
-        size = replace(QUICK if asked.quick else FULL, capacity=asked.capacity)
+        system = SYSTEMS[asked.workload]
+        system = replace(system, capacity=asked.capacity or system.capacity)
+        size = replace(QUICK if asked.quick else FULL, system=system)
         conducted = conduct(planned(size, asked.seed), folder)
         print(f"Disturbances drawn from seed {asked.seed}.\n")
         proven = report(conducted)

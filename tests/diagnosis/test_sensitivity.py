@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import run
 import sensitivity
 import truth
-from campaign import CLASSES, FULL, Planned, planned
+from campaign import FULL, SELDOM_FELT, Planned, planned
 from score import Score
+from systems import RUBBOS, SYSTEMS
 
+from tierlab import experiment
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.thresholds import THRESHOLDS
 from tierlab.experiment.disturb import CLASSES as KINDS
@@ -22,16 +25,35 @@ from .made_stall import STALL
 from .test_causes import SIGNATURES
 
 
-def test_a_full_proof_has_25_cases_of_each_class_and_more_where_few_are_felt():
+@pytest.mark.parametrize("workload", SYSTEMS)
+def test_a_full_proof_has_25_cases_of_each_class_and_more_where_few_are_felt(workload):
+    system = SYSTEMS[workload]
     drawn: Counter[str] = Counter()
-    for trial in planned(FULL, 7):
-        tables = tomllib.loads(trial.text).get("disturb", [])
-        drawn.update(name for table in tables for name in table.get("classes", []))
+    for trial in planned(replace(FULL, system=system), 7):
+        asked = tomllib.loads(trial.text)
+        assert asked["system"]["workload"] == workload
+        drawn.update(
+            name for table in asked.get("disturb", []) for name in table.get("classes", [])
+        )
         drawn[trial.kind] += 1
-    assert set(CLASSES) == set(KINDS)
-    assert all(drawn[name] >= 30 for name in CLASSES)
-    assert drawn["cpu"] >= 60
+    assert all(drawn[name] >= 30 for name in system.classes)
+    assert all(drawn[name] >= 60 for name in SELDOM_FELT)
     assert drawn["overload"] >= 25
+
+
+@pytest.mark.parametrize("workload", SYSTEMS)
+def test_a_trial_of_each_kind_can_be_run(tmp_path, workload):
+    """A class that the system cannot have would fail every trial of a night."""
+    small = replace(FULL, singles=1, overloads=1, pairs=1, system=SYSTEMS[workload])
+    for trial in planned(small, 7):
+        file = tmp_path / f"{trial.name}.toml"
+        file.write_text(trial.text)
+        (plan,) = experiment.load(file).trials()
+        assert len(plan.disturb) == trial.text.count("[[disturb]]")
+
+
+def test_every_class_that_can_be_injected_is_drawn():
+    assert set(RUBBOS.classes) == set(KINDS)
 
 
 def test_each_threshold_is_halved_and_doubled_in_turn():

@@ -2,10 +2,11 @@
 
 from tierlab.diagnosis.case import UNSEEN, Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.cpu_share import exceeded
+from tierlab.diagnosis.cpu_share import exceeded, no_limit
 from tierlab.diagnosis.evidence import no_pause, queued, stopped, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
 
 NAME = "pool"
@@ -29,6 +30,8 @@ def judge(context: StallContext) -> Suspect:
         case.beside("pressure", against(wanting(context)), "it did not wait for a CPU")
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
     no_pause(case, context)
+    no_limit(case, context)
+    case.beside("visits", against(support("surge", surge(context))), "no surge of users")
     return case.suspect()
 
 
