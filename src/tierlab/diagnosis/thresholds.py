@@ -50,7 +50,7 @@ THRESHOLDS: dict[str, Threshold] = {
         "share of time a task was ready and got no CPU", 0.3, 0.6, "quiet", _DISTURBED
     ),
     "cpu want": Threshold(
-        "the same share, of all time",
+        "share of all time a task was ready and got no CPU",
         0.3,
         0.6,
         "physics",
@@ -107,7 +107,11 @@ THRESHOLDS: dict[str, Threshold] = {
         "an undisturbed server waits for none",
     ),
     "memory wait with refaults": Threshold(
-        "the same share, where pages came back", 0.2, 0.6, "quiet", _DISTURBED
+        "share of time a task waited for memory, where pages came back",
+        0.2,
+        0.6,
+        "quiet",
+        _DISTURBED,
     ),
     "faults": Threshold(
         "major page faults a second",
@@ -120,17 +124,17 @@ THRESHOLDS: dict[str, Threshold] = {
         "pages read back a second", 500.0, 2500.0, "quiet", "an undisturbed server reads none back"
     ),
     "refaults with memory wait": Threshold(
-        "the same, where tasks waited for memory", 50.0, 250.0, "quiet", _DISTURBED
+        "pages read back a second, where tasks waited for memory", 50.0, 250.0, "quiet", _DISTURBED
     ),
     "idle": Threshold(
-        "cores used",
+        "cores used by a server that may be stopped",
         0.004,
         0.03,
         "physics",
         "a stopped server uses none; a tick's edge may have some",
     ),
     "waited otherwise": Threshold(
-        "share of time a task waited for CPU, memory or disk, at most",
+        "largest share of time a task can have waited for CPU, memory or disk",
         0.3,
         0.6,
         "physics",
@@ -151,17 +155,31 @@ THRESHOLDS: dict[str, Threshold] = {
         "a stall lasts longer than the pause that made it, by what piled up",
     ),
     "paused otherwise": Threshold(
-        "the same share, where it rules others out", 0.3, 0.6, "physics", "as the former"
+        "share of the window in which its runtime held all threads, ruling others out",
+        0.3,
+        0.6,
+        "physics",
+        "as the former",
     ),
-    "collecting": Threshold("cores used meanwhile", 0.0, 0.1, "physics", "a collector computes"),
+    "collecting": Threshold(
+        "cores used in a collection", 0.0, 0.1, "physics", "a collector computes"
+    ),
     "lock waiters": Threshold(
         "statements that waited for a lock at once", 0.0, 1.0, "quiet", "one is enough"
     ),
     "lock waiters otherwise": Threshold(
-        "the same, where it rules others out", 0.0, 2.0, "quiet", "one may be there by chance"
+        "statements that waited for a lock at once, ruling others out",
+        0.0,
+        2.0,
+        "quiet",
+        "one may be there by chance",
     ),
     "locked out": Threshold(
-        "share of time a task waited for CPU or memory", 0.5, 0.9, "quiet", _DISTURBED
+        "share of time a task waited for CPU or memory, ruling a lock out",
+        0.5,
+        0.9,
+        "quiet",
+        _DISTURBED,
     ),
     "gauge": Threshold(
         "a soft resource's use over its limit",
@@ -170,7 +188,9 @@ THRESHOLDS: dict[str, Threshold] = {
         "physics",
         "full is full; a polled gauge misses the last few",
     ),
-    "gauge's waiters": Threshold("requests waiting for it", 0.0, 1.0, "physics", "one is enough"),
+    "gauge's waiters": Threshold(
+        "requests waiting for a soft resource", 0.0, 1.0, "physics", "one is enough"
+    ),
     "working": Threshold(
         "share of the connections in use that have a call under way",
         0.5,
