@@ -36,6 +36,8 @@ class RunContext:
         self._pauses = self._read_pauses()
         self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
+        self._cores = cache(self._read_cores)
+        self._peers = cache(self._read_peers)
         self._usual = cache(self._read_usual)
         self._usual_quiet = cache(self._read_usual_quiet)
 
@@ -103,10 +105,13 @@ class RunContext:
 
     def cores(self, server: str) -> tuple[str, ...]:
         """Return the CPUs that a server may run on."""
+        return self._cores(server)
+
+    def _read_cores(self, server: str) -> tuple[str, ...]:
         sampled = self.signals.subjects("cpu", "busy")
         return cores(self._observed.run.manifest, server, sampled)
 
-    def _peers(self, server: str) -> list[str]:
+    def _read_peers(self, server: str) -> list[str]:
         mine = set(self.cores(server))
         return [name for name in self.servers if name != server and mine & {*self.cores(name)}]
 
