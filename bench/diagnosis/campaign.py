@@ -1,4 +1,4 @@
-"""The trials of a proof: random disturbances, pairs at once, and undisturbed controls."""
+"""The trials of a proof: random disturbances, pairs at once, too much load, and controls."""
 
 from __future__ import annotations
 
@@ -7,27 +7,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-LOADS = {"low": 300, "middle": 700, "high": 1100}
-"""Users by load level: some 6, 15 and 25 % of what the machine serves at most."""
+from systems import RUBBOS, System
 
-Kind = Literal["single", "pair", "control"]
+LOADS = {"low": 0.1, "middle": 0.5, "high": 0.8}
+"""Load levels, as shares of the capacity."""
 
-RAMP_UP_S = 12
+RAMP_UP_S = {"low": 12, "middle": 20, "high": 40}
+"""A cold start is an overload of its own: the more users, the more slowly they come."""
+
+SELDOM_FELT = ("cpu", "quota", "weight")
+"""Drawn twice: many of these delay nobody, as CPUs are idle for most of the time."""
+
+Kind = Literal["single", "pair", "overload", "control"]
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run. ``each`` disturbances a trial; controls have no disturbance at all."""
+    """How much is run. ``singles`` have each class once and those seldom felt twice; ``pairs`` so
+    many pairs ``each``; ``overloads`` are trials of too many users; controls have no disturbance.
+    """
 
     singles: int
     pairs: int
     control_s: int
+    overloads: int = 0
     each: int = 14
     gap_s: float = 3.5
+    system: System = RUBBOS
 
 
-FULL = Size(singles=15, pairs=3, control_s=630)
-QUICK = Size(singles=1, pairs=1, control_s=60, each=9)
+FULL = Size(singles=30, pairs=3, control_s=630, overloads=25)
+QUICK = Size(singles=1, pairs=1, control_s=60, overloads=1, each=9)
 
 
 @dataclass(frozen=True)
@@ -43,61 +53,80 @@ class Planned:
 def planned(size: Size, seed: int) -> Iterator[Planned]:
     """Return the trials, load levels in turn; every trial's seed follows from ``seed``."""
     levels = list(LOADS)
+    drawn = len(size.system.classes) + len(SELDOM_FELT)
     for index in range(size.singles):
         load = levels[index % len(levels)]
-        runtime = int(size.each * (size.gap_s + 1.2)) + 6
-        text = _file(f"single-{index}", load, seed + index, runtime) + _random(size)
+        runtime = int(drawn * (size.gap_s + 1.2)) + 6
+        text = _file(f"single-{index}", load, seed + index, runtime, size) + _random(size)
         yield Planned(f"single-{index}", "single", load, text)
     for index in range(size.pairs):
         load = levels[index % len(levels)]
         number = 10_000 + seed + index
-        text = _file(f"pair-{index}", load, number, 6 * size.each) + _pairs(size.each, number)
-        yield Planned(f"pair-{index}", "pair", load, text)
+        text = _file(f"pair-{index}", load, number, 6 * size.each, size)
+        yield Planned(f"pair-{index}", "pair", load, text + _pairs(size, number))
+    for index in range(size.overloads):
+        name = f"overload-{index}"
+        yield Planned(name, "overload", "beyond", _overload(name, 30_000 + seed + index, size))
     for index, load in enumerate(levels):
-        text = _file(f"control-{index}", load, 20_000 + seed + index, size.control_s)
+        text = _file(f"control-{index}", load, 20_000 + seed + index, size.control_s, size)
         yield Planned(f"control-{index}", "control", load, text)
 
 
-def _file(name: str, load: str, seed: int, runtime_s: int) -> str:
+def _file(name: str, load: str, seed: int, runtime_s: int, size: Size) -> str:
+    users = round(LOADS[load] * size.system.capacity)
+    return _experiment(name, seed, size.system, users=users, seconds=(RAMP_UP_S[load], runtime_s))
+
+
+def _experiment(
+    name: str, seed: int, system: System, *, users: int, seconds: tuple[int, int]
+) -> str:
+    ramp_up_s, runtime_s = seconds
     return f"""[experiment]
 name = "{name}"
 seed = {seed}
 
 [system]
-workload = "rubbos"
+workload = "{system.workload}"
 
 [load]
-users = {LOADS[load]}
-mix = "read-write"
-phases = {{ ramp_up = "{RAMP_UP_S}s", runtime = "{runtime_s}s", ramp_down = "2s" }}
+users = {users}
+mix = "{system.mix}"
+phases = {{ ramp_up = "{ramp_up_s}s", runtime = "{runtime_s}s", ramp_down = "2s" }}
 """
+
+
+def _overload(name: str, seed: int, size: Size) -> str:
+    """Return a trial of more users than can be served, or of as many that come all at once."""
+    draw = random.Random(seed)
+    if draw.random() < 0.5:
+        times, ramp_up_s = draw.uniform(1.2, 1.8), draw.randint(10, 30)
+    else:
+        times, ramp_up_s = draw.uniform(0.9, 1.1), draw.randint(8, 15)
+    users = round(times * size.system.capacity)
+    return _experiment(name, seed, size.system, users=users, seconds=(ramp_up_s, 40))
 
 
 def _random(size: Size) -> str:
-    return f"""
+    return "".join(
+        f"""
 [[disturb]]
 class = "random"
-count = {size.each}
+classes = ["{kind}"]
 gap = "{round(size.gap_s * 1000)}ms"
 """
+        for kind in (*size.system.classes, *SELDOM_FELT)
+    )
 
 
-def _pairs(count: int, seed: int) -> str:
+def _pairs(size: Size, seed: int) -> str:
     """Return pairs of different classes at different servers that begin 100 ms apart.
 
     A pool comes first: behind a database that stands still nobody would give its connections.
     """
     draw = random.Random(seed)
-    kinds = {
-        "freeze": ["web.1", "app.1", "lb.1", "db.1"],
-        "gc": ["app.1"],
-        "lock": ["db.1"],
-        "memory": ["db.1"],
-        "pool": ["app.1"],
-        "cpu": ["web.1", "app.1", "db.1"],
-    }
+    kinds = size.system.paired
     tables = []
-    for index in range(count):
+    for index in range(size.each):
         while True:
             one, other = sorted(draw.sample(sorted(kinds), 2), key=lambda kind: kind != "pool")
             here, there = draw.choice(kinds[one]), draw.choice(kinds[other])

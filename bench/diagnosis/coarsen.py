@@ -16,7 +16,7 @@ LEVELS = {
     "tcp": {"established"},
     "listen": {"accept_queue", "backlog"},
     "process": {"resident", "threads"},
-    "domain": {"memory", "memory_limit", "processes", "stopped"},
+    "domain": {"memory", "memory_limit", "processes", "weight"},
     "net": {"backlog"},
     "soft": {"in_use", "waiting", "limit"},
     "database": {"threads_connected", "threads_running", "row_lock_waiting"}

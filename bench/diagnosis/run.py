@@ -4,7 +4,9 @@
 run folders; trials that are already there are scored again without being repeated, so a broken-off
 proof goes on where it was and tries again what failed. A trial that fails ends nothing: the others
 go on, and the table says which failed. A second table holds the findings' confidence against the
-share that was right. Exits 1 when a bar is missed, when a row has nothing to count, when a
+share that was right. ``--thresholds`` scores the trials again with each level of
+:mod:`tierlab.diagnosis.thresholds` halved and doubled, and ``--unknown`` with each cause taken out
+of the catalogue in turn. Exits 1 when a bar is missed, when a row has nothing to count, when a
 confidence is off by more than 0.1 or when more than one in ten trials of a kind failed.
 """
 
@@ -15,15 +17,17 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import calibration
 import coarsen
+import sensitivity
 import truth
 from campaign import FULL, QUICK, Planned, planned
 from conduct import Conducted, conduct
-from score import Score, add_founded, add_pairs, add_single, found_in
+from score import Score, add_founded, add_overload, add_pairs, add_single, found_in
+from systems import SYSTEMS
 from table import holds, markdown
 
 from tierlab.analysis.observed import observe
@@ -66,14 +70,27 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one trial of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=Path, help="keep the run folders here")
+    parser.add_argument("--workload", choices=SYSTEMS, default="rubbos")
+    parser.add_argument("--capacity", type=int, help="how many users are served at most")
+    parser.add_argument("--thresholds", action="store_true", help="halve and double each level")
+    parser.add_argument("--unknown", action="store_true", help="leave out each cause in turn")
     asked = parser.parse_args()
     with ExitStack() as stack:
         folder = asked.runs or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tierlab-diagnosis-"))
         )
-        conducted = conduct(planned(QUICK if asked.quick else FULL, asked.seed), folder)
+        system = SYSTEMS[asked.workload]
+        system = replace(system, capacity=asked.capacity or system.capacity)
+        size = replace(QUICK if asked.quick else FULL, system=system)
+        conducted = conduct(planned(size, asked.seed), folder)
         print(f"Disturbances drawn from seed {asked.seed}.\n")
-        return report(conducted)
+        proven = report(conducted)
+        true = {trial.name: truth.read(folder) for trial, folder in conducted.made}
+        if asked.thresholds:
+            print(sensitivity.of_thresholds(lambda: scored(conducted.made, true, VIEWS[0])))
+        if asked.unknown:
+            print(sensitivity.of_catalogue(lambda: scored(conducted.made, true, VIEWS[0])))
+        return proven
 
 
 def report(conducted: Conducted) -> int:
@@ -105,11 +122,14 @@ def scored(
             diagnosis = diagnose(observed)
         true = truths[trial.name]
         found = found_in(diagnosis)
-        score.claims += calibration.claims(diagnosis, true)
+        if trial.kind != "overload":
+            score.claims += calibration.claims(diagnosis, true)
         if trial.kind == "single":
             add_single(score, trial.name, true, found)
         elif trial.kind == "pair":
             add_pairs(score, trial.name, true, found)
+        elif trial.kind == "overload":
+            add_overload(score, diagnosis)
         else:
             add_founded(score, trial.name, [], found)
             score.control_s += 0.0 if observed.measured is None else observed.measured.seconds

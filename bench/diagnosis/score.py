@@ -12,6 +12,7 @@ from tierlab.diagnosis import Diagnosis
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.merge import UNKNOWN
 
+OVERLOAD = "overload"
 SHORT_S = 0.1
 BEFORE_NS = 60_000_000
 AFTER = 0.5
@@ -101,6 +102,12 @@ def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequenc
             score.wrong.append((name, each, first))
     add_founded(score, name, true, found)
     add_named(score, true, found)
+
+
+def add_overload(score: Score, diagnosis: Diagnosis) -> None:
+    """Score a trial of more users than can be served: the first answer is to say so."""
+    first = diagnosis.findings[0].cause if diagnosis.findings else "nothing"
+    score.by_cause.setdefault(OVERLOAD, Counter())[first] += 1
 
 
 def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:

@@ -18,7 +18,6 @@ from tierlab.analysis.explain_request import explain
 from tierlab.analysis.in_progress import USERS, requests_in_progress
 from tierlab.analysis.modes import modes
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.push_back import calls_in_progress, tier_order, waves
 from tierlab.analysis.queue_episodes import queue_episodes
 from tierlab.analysis.saturation import saturations
 from tierlab.analysis.slow_requests import clusters, slow_requests
@@ -35,8 +34,6 @@ def ask_everything(observed: Observed) -> None:
     users = requests_in_progress(db, whole)
     episodes = queue_episodes(progress | ({USERS: users} if users else {}), whole)
     assert all(each.end_ns > each.onset_ns for each in episodes)
-    calls = calls_in_progress(db, whole)
-    waves(progress, tier_order(manifest, progress), episodes, whole, calls)
     assert all(each.end_ns >= each.start_ns for each in saturations(db, manifest, whole, progress))
     slow = slow_requests(db, whole, modes(db, whole))
     if slow is not None:

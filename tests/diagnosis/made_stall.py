@@ -58,6 +58,11 @@ def write(folder: Path, name: str, rows: Rows) -> None:
     pq.write_table(pa.Table.from_pylist(filled, schema=schema), folder / f"{name}.parquet")
 
 
+def read(folder: Path, name: str) -> Rows:
+    """Return a table's rows."""
+    return pq.read_table(folder / f"{name}.parquet").to_pylist()
+
+
 def _default(field: pa.Field) -> Any:
     if field.nullable:
         return None
@@ -116,7 +121,7 @@ def safepoints() -> Rows:
 def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
     """What each sampled table says of each subject while all is well."""
     domain = {"cpu_ns": 5 * MS, "throttled_ns": 0, "memory": 200 << 20, "major_faults": 0}
-    domain |= {"memory_limit": 256 << 20}
+    domain |= {"memory_limit": 256 << 20, "weight": 1024, "throttled_periods": 0}
     pressed: list[tuple[str, dict[str, Any]]] = [
         (name, {"resource": resource, "some": 0.02})
         for name in ("host", *SERVERS)
@@ -125,7 +130,7 @@ def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
     gauge = {"in_use": 1, "waiting": 0}
     counters = {"threads_connected": 20, "threads_running": 1, "row_lock_waiting": 0}
     return {
-        "cpu": [(f"cpu{n}", {"busy": 0.2, "iowait": 0.0}) for n in range(2)],
+        "cpu": [(f"cpu{n}", {"busy": 0.2, "iowait": 0.0, "steal": 0.0}) for n in range(2)],
         "pressure": pressed,
         "domain": [(name, dict(domain)) for name in SERVERS],
         "listen": [(name, {"accept_queue": 0, "backlog": 100, "port": 1}) for name in SERVERS],
@@ -138,7 +143,7 @@ def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
         "memory": [("host", {"total": 8 << 30, "major_faults": 0})],
         "disk": [("vda", {"busy": 0.01, "queue_length": 0.0})],
         "tcp": [("ns", {"listen_drops": 0, "retransmissions": 0, "syn_retransmissions": 0})],
-        "process": [(name, {"process": 1, "state": "S"}) for name in SERVERS],
+        "process": [(name, {"process": 1, "name": "own", "state": "S"}) for name in SERVERS],
     }
 
 

@@ -280,6 +280,26 @@ def test_an_unknown_cause_comes_with_what_moved_with_it(tmp_path):
     assert "segments sent again of ns rose" in found.evidence[0].words
 
 
+def test_what_an_unknown_cause_brings_about_is_not_named(tmp_path):
+    """A quota, left out of the catalogue, was called a pool: connections waited to be accepted once
+    the queues had grown.
+    """
+    samples = {"listen": [{"subject": "web.1", "accept_queue": 14}]}
+    folder = made_stall.make(tmp_path, "db.1", samples)
+    came = STALL[0] + 150 * MS
+    more_visits(
+        folder,
+        [
+            {"server": "web.1", "label": "GET /page", "protocol": "http"}
+            | {"arrival_ns": came + n, "request_end_ns": came + n, "departure_ns": STALL[1] + n}
+            for n in range(20)
+        ],
+    )
+    assert [(each.cause, each.subject) for each in diagnosed(folder).findings] == [
+        ("unknown", "db.1")
+    ]
+
+
 def test_what_moved_with_it_is_no_certainty(tmp_path):
     """A share of 0.0004 was said to be "0.0% by chance"."""
     association = Association(

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
+from tierlab.analysis.observed import observe
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import incidents
+from tierlab.diagnosis.run_stalls import run_stalls
 from tierlab.diagnosis.stalls import Stall
+from tierlab.tables.run import Run
+from tierlab.topology import Topology
+
+from . import made_stall
 
 MS = 1_000_000
-ORDER = ("web.1", "app.1", "lb.1", "db.1")
+SERVERS = ("web.1", "app.1", "lb.1", "db.1", "db.2")
+GRAPH = Topology.chain(
+    {name: name.partition(".")[0] for name in SERVERS}, dict.fromkeys(SERVERS, "")
+)
 
 
 def stall(server: str, start: int, end: int, waiting: int, core: int | None = None) -> Stall:
@@ -26,7 +37,7 @@ def stall(server: str, start: int, end: int, waiting: int, core: int | None = No
 
 
 def roots(*stalls: Stall) -> list[list[str]]:
-    return [[each.server for each in found.roots] for found in incidents(stalls, ORDER)]
+    return [[each.server for each in found.roots] for found in incidents(stalls, GRAPH)]
 
 
 def test_the_database_holds_the_application_whose_pool_is_full():
@@ -40,6 +51,22 @@ def test_one_slow_statement_does_not_hold_twenty_pages():
 
 def test_what_piled_up_follows_from_what_held_it():
     assert roots(stall("lb.1", 0, 570, 29), stall("db.1", 576, 640, 22)) == [["lb.1"]]
+
+
+def test_one_database_of_a_cluster_does_not_explain_the_other():
+    """The second was below the first, as it stood behind it in the list of servers."""
+    one, other = stall("db.1", 0, 300, 20), stall("db.2", 20, 320, 20)
+    assert roots(one, other) == [["db.1", "db.2"]]
+    assert roots(other, stall("app.1", 30, 310, 40)) == [["db.2"]]
+
+
+@pytest.mark.parametrize("stalled", made_stall.SERVERS)
+def test_the_server_that_stalled_is_the_root(tmp_path, stalled):
+    observed = observe(Run(made_stall.make(tmp_path, stalled)))
+    assert observed.measured is not None
+    topology = observed.run.manifest.topology
+    (found,) = incidents(run_stalls(observed, observed.measured), topology)
+    assert [each.server for each in found.roots] == [stalled]
 
 
 def test_stalls_far_apart_are_two_incidents():
@@ -59,9 +86,9 @@ def test_two_that_seem_to_follow_from_each_other():
 
 def test_an_overload_that_lasts_is_sorted_out_in_time():
     """All stalls of ten minutes were compared with all others: minutes for one incident."""
-    stalls = [stall(name, n * 100, n * 100 + 90, 9) for n in range(6_000) for name in ORDER]
+    stalls = [stall(name, n * 100, n * 100 + 90, 9) for n in range(6_000) for name in SERVERS[:4]]
     began = time.monotonic()
-    (found,) = incidents(stalls, ORDER)
+    (found,) = incidents(stalls, GRAPH)
     assert time.monotonic() - began < 5
     assert {each.server for each in found.roots} == {"db.1"}
     assert len(found.roots) + len(found.others) == len(stalls)

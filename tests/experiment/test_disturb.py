@@ -15,7 +15,10 @@ from tierlab.experiment.draw_class import existing
 from tierlab.experiment.publish import schema
 
 VALIDATOR = Draft202012Validator(schema())
-WORDS = '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network" or "random"'
+WORDS = (
+    '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network", "quota", '
+    '"weight" or "random"'
+)
 FREEZE = {"class": "freeze"}
 STATED = FREEZE | {"at": "10s"}
 SQUEEZE = STATED | {"class": "memory", "duration": "1s"}

@@ -39,13 +39,14 @@ def figures(path: Path) -> dict[str, int]:
     return {key: int(value) for key, value in map(str.split, path.read_text().splitlines())}
 
 
-def test_throttled_time_is_that_of_the_quota(start: Start, group: Group) -> None:
+def test_throttled_time_and_weight_are_those_of_the_group(start: Start, group: Group) -> None:
     group.make()
     if "unified" in group.folders:
         pytest.skip("needs the cpu controller of version 1")
     folder = group.folders["cpu"]
     (folder / "cpu.cfs_period_us").write_text("20000")
     (folder / "cpu.cfs_quota_us").write_text("2000")
+    (folder / "cpu.shares").write_text("512")
     with member(group, "while True: pass"):
         sampling = start(tables=["domain"], subjects=[group.subject("app.1")])
         ready = figures(folder / "cpu.stat")
@@ -60,6 +61,7 @@ def test_throttled_time_is_that_of_the_quota(start: Start, group: Group) -> None
     sums = {"throttled_time": "throttled_ns", "nr_throttled": "throttled_periods"}
     for counter, column in sums.items():
         assert ending[counter] - ready[counter] <= domain[column].sum() <= after[counter]
+    assert set(domain.weight) == {512}
 
 
 @pytest.mark.slow

@@ -40,6 +40,18 @@ def test_a_tier_that_calls_itself_and_one_that_calls_back() -> None:
     assert max(circle.depth.values()) < 2
 
 
+def test_below_is_whom_calls_lead_to_however_far() -> None:
+    branched = graph("web.1 app.1", "app.1 db.1", "app.1 db.2", "app.1 cache.1")
+    assert branched.below("web.1") == {"app.1", "db.1", "db.2", "cache.1"}
+    assert branched.below("db.1") == frozenset()
+    assert graph("a.1 b.1", "b.1 a.1").below("a.1") == {"b.1"}
+    assert graph("a.1 a.1").below("a.1") == frozenset()
+
+
+def test_users_call_what_no_other_tier_calls() -> None:
+    assert graph("web.1 web.2", "web.1 app.1", "web.2 app.1").entries == ["web.1", "web.2"]
+
+
 def test_each_of_a_chains_tier_calls_each_of_the_next() -> None:
     tiers = {"web.1": "web", "web.2": "web", "db.1": "db", "db.2": "db"}
     chain = Topology.chain(tiers, dict.fromkeys(tiers, "mysql"))

@@ -180,10 +180,16 @@ def _domains(db: Connection, manifest: Manifest, span: Span) -> list[Saturation]
 
 def allowed_cores(manifest: Manifest, server: str) -> int | None:
     """Return on how many PUs a server was found to run; None when that was not read back."""
+    pus = allowed_pus(manifest, server)
+    return None if pus is None else len(pus)
+
+
+def allowed_pus(manifest: Manifest, server: str) -> frozenset[int] | None:
+    """Return the PUs on which a server was found to run; None when that was not read back."""
     placed = manifest.mapping.get(server)
     found = placed.get("found") if isinstance(placed, dict) else None
     pus = found.get("pus") if isinstance(found, dict) else None
-    return len(pus) if isinstance(pus, list) and pus else None
+    return frozenset(pus) if isinstance(pus, list) and pus else None
 
 
 def _threads(manifest: Manifest, progress: dict[str, InProgress], span: Span) -> list[Saturation]:

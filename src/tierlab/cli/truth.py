@@ -65,5 +65,10 @@ _DONE: Mapping[str, Callable[[str, Keys], str]] = {
     "network": lambda on, keys: (
         f"the network let only {format_size(keys['rate'])} a second into {on}"
     ),
+    "quota": lambda on, keys: f"{on} was left {keys['cores']:g} cores' CPU time",
+    "weight": lambda on, keys: (
+        f"{on} weighed {keys['weight']}, where 1024 is the usual, beside {keys['threads']} threads "
+        "that computed on its cores"
+    ),
 }
 """What a class does, by its keys as the agent has them."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tierlab.diagnosis.incidents import Incident
+from tierlab.diagnosis.incidents import ONSET_NS, Incident
 from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import Stall, stands_out
@@ -27,20 +27,34 @@ class Attribution:
     def occurrences(self, incident: Incident) -> list[Occurrence]:
         """Return the roots whose cause is known, and second causes that were at work at once.
 
-        Where no root's is known, the first of the other stalls whose cause is: the order of onsets
-        can be misread. Where none of these is either, the roots that stand out, without a cause.
+        Where no root's is known, the first of the other stalls whose cause is and that began with
+        them: the order of onsets can be misread. What began later may be all that a cause outside
+        the catalogue brought about. Where there is none either, the roots that stand out, without a
+        cause.
         """
-        roots = [self._attribute(root) for root in incident.roots]
-        others = [self._attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
-        known = [each for each in roots if each.verdict.winner is not None]
-        known = known or [each for each in others if each.verdict.winner is not None][:1]
+        roots = [self.attribute(root) for root in incident.roots]
+        others = [self.attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
+        known = [each for each in roots if _is_known(each)]
+        known = known or [each for each in others if _is_known(each) and _with(each, roots)][:1]
         if not known:
-            return [each for each in roots if stands_out(each.stall)]
+            nameless = (each for each in roots if each.verdict.winner is None)
+            return [each for each in nameless if stands_out(each.stall)]
         return known + [each for each in others if _is_second(each, known)]
 
-    def _attribute(self, stall: Stall) -> Occurrence:
+    def attribute(self, stall: Stall) -> Occurrence:
+        """Return the stall with its verdict."""
         contexts = self.run.contexts(stall, anywhere=self.anywhere)
         return Occurrence(stall, judge(contexts, self.coverage))
+
+
+def _with(occurrence: Occurrence, roots: list[Occurrence]) -> bool:
+    first_ns = min(each.stall.window.start_ns for each in roots)
+    return occurrence.stall.window.start_ns <= first_ns + ONSET_NS
+
+
+def _is_known(occurrence: Occurrence) -> bool:
+    winner = occurrence.verdict.winner
+    return winner is not None and (not winner.cause.lasting or stands_out(occurrence.stall))
 
 
 def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:

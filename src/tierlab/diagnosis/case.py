@@ -9,17 +9,6 @@ UNSEEN = 0.75
 was checked and holds, more than one that does not."""
 
 
-def ramp(value: float | None, low: float, high: float) -> float | None:
-    """Return 0 up to ``low``, 1 from ``high`` on, and a straight line between; None stays None.
-
-    >>> ramp(0.5, 0.25, 0.75)
-    0.5
-    """
-    if value is None:
-        return None
-    return min(1.0, max(0.0, (value - low) / (high - low)))
-
-
 def against(support: float | None) -> float | None:
     """Turn what speaks for into what speaks against."""
     return None if support is None else 1.0 - support

@@ -10,7 +10,11 @@ from tierlab.diagnosis.causes import (
     lock,
     memory,
     network,
+    overload,
     pool,
+    quota,
+    steal,
+    weight,
 )
 
 CATALOGUE: tuple[Cause, ...] = (
@@ -22,5 +26,9 @@ CATALOGUE: tuple[Cause, ...] = (
     lock.CAUSE,
     memory.CAUSE,
     network.CAUSE,
+    overload.CAUSE,
     pool.CAUSE,
+    quota.CAUSE,
+    steal.CAUSE,
+    weight.CAUSE,
 )

@@ -30,7 +30,8 @@ class Cause:
     figure that shows it best; None where that is no sampled one. ``happened`` says in
     words what happened, to follow the server's name ("was stopped"). ``explains`` names the causes
     whose evidence this one brings about by itself. Beside another cause it is named only where it
-    ``stands_alone``: where a stall elsewhere cannot have brought about its evidence.
+    ``stands_alone``: where a stall elsewhere cannot have brought about its evidence. One that is
+    ``lasting`` is told of only from stalls that stand out: for a moment it comes by chance.
     """
 
     name: str
@@ -41,3 +42,4 @@ class Cause:
     leading: Leading | None
     stands_alone: Callable[[StallContext], bool] = lambda _context: True
     explains: frozenset[str] = frozenset()
+    lasting: bool = False

@@ -23,11 +23,12 @@ class Chains:
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
 
-    def links(self, window: Window, servers: tuple[str, ...]) -> list[Link]:
+    def links(self, window: Window) -> list[Link]:
         """Return the queues' growth in order of their onsets, the furthest from the users first of
         equals, then the connection requests that were dropped.
         """
-        depth = {name: index for index, name in enumerate(servers)}
+        topology = self._observed.run.manifest.topology
+        depth = {name: topology.depth[tier] for name, tier in topology.tier_of.items()}
         grown = [each for each in self._episodes if _overlaps(each, window)]
         grown.sort(key=lambda each: (each.onset_ns // BEFORE_NS, -depth.get(each.server, 0)))
         links: dict[str, Link] = {}

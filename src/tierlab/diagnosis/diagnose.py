@@ -1,19 +1,22 @@
 """From a run to its diagnosis. Reads the run folder's tables and nothing else."""
 
+from dataclasses import dataclass
+
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.own_gaps import own_gaps
-from tierlab.analysis.span import Span
 from tierlab.diagnosis.attribution import Attribution
+from tierlab.diagnosis.causes import overload
 from tierlab.diagnosis.chain import Chains, delayed
 from tierlab.diagnosis.confidence import confidence
-from tierlab.diagnosis.finding import Diagnosis, Finding
+from tierlab.diagnosis.demand import Demands
+from tierlab.diagnosis.finding import Demand, Diagnosis, Finding
 from tierlab.diagnosis.incidents import incidents
-from tierlab.diagnosis.merge import Merged, merged
+from tierlab.diagnosis.lasting import lasting, without_echoes
+from tierlab.diagnosis.merge import Merged, Occurrence, merged
 from tierlab.diagnosis.moved import Candidates
 from tierlab.diagnosis.run_context import RunContext
-from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
+from tierlab.diagnosis.run_stalls import run_stalls
+from tierlab.diagnosis.saturated import saturated
 from tierlab.diagnosis.verdicts import SHOWN, Assessment
-from tierlab.diagnosis.waits import connecting, responding
 from tierlab.diagnosis.words import paragraph, said
 from tierlab.tables.schemas import SCHEMAS
 
@@ -27,19 +30,26 @@ def diagnose(observed: Observed) -> Diagnosis:
     missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
     if span is None or not (run.has("requests") or run.has("visits")):
         return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
-    run_context = RunContext(observed)
+    stalls, saturations = run_stalls(observed, span), saturated(observed, span)
+    run_context = RunContext(observed, [*stalls, *(each.stall for each in saturations)])
     coverage = 1 - len(missing) / len(SCHEMAS)
     attribution = Attribution(run_context, coverage, anywhere=not run.has("visits"))
-    occurrences = [
+    long = lasting(saturations, run_context, attribution)
+    short = [
         each
-        for incident in incidents(_stalls(observed, span, run_context), run_context.servers)
+        for incident in incidents(stalls, run_context.topology)
         for each in attribution.occurrences(incident)
     ]
-    chains, candidates = Chains(observed), Candidates(run_context.signals, span)
-    findings = [
-        _completed(observed, run_context, chains, candidates, each)
-        for each in merged(occurrences, run_context.entry)
-    ]
+    found = merged([*long, *without_echoes(short, long)], run_context.entry)
+    found.sort(key=lambda each: _overload(each, long) is None)  # stable: an overload comes first
+    told = _Telling(
+        observed,
+        run_context,
+        Chains(observed),
+        Candidates(run_context.signals, span),
+        Demands(observed, run_context.signals, observed.whole or span),
+    )
+    findings = [told.finding(each, _overload(each, long)) for each in found]
     if not findings:
         return Diagnosis(verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing)
     return Diagnosis(
@@ -47,42 +57,55 @@ def diagnose(observed: Observed) -> Diagnosis:
     )
 
 
-def _stalls(observed: Observed, span: Span, run_context: RunContext) -> list[Stall]:
-    run, db = observed.run, observed.db
-    if not run.has("visits"):
-        return stalls(responding(db, span, LEAST_GAP_NS))
-    found = stalls(own_gaps(db, span, LEAST_GAP_NS))
-    if run.has("requests") and run_context.servers:
-        found += stalls(connecting(db, span, LEAST_GAP_NS, run_context.servers[0]))
-    return found
+def _overload(found: Merged, long: list[Occurrence]) -> Occurrence | None:
+    """Return the longest stretch of an overload that lasted; None for anything else."""
+    there = {id(each) for each in found.occurrences}
+    mine = [each for each in long if id(each) in there and each.cause == overload.NAME]
+    return max(mine, key=lambda each: each.stall.window.duration_s, default=None)
 
 
-def _completed(
-    observed: Observed,
-    run_context: RunContext,
-    chains: Chains,
-    candidates: Candidates,
-    found: Merged,
-) -> Finding:
-    clearest = found.clearest
-    winner = clearest.verdict.winner
-    suspects = [each.suspect for each in clearest.verdict.others]
-    who = delayed(observed, found.windows)
-    return Finding(
-        cause=clearest.cause,
-        subject=found.subject,
-        tier=run_context.tier(found.subject),
-        words=said(found, who),
-        windows=found.windows,
-        confidence=confidence(clearest.verdict.strength, messages=observed.run.has("visits")),
-        unusual=_unusual(winner),
-        delayed=who,
-        chain=chains.links(clearest.stall.window, run_context.servers),
-        evidence=candidates.moved(found.windows) if winner is None else winner.suspect.evidence,
-        ruled_out=[each for each in suspects if each.most < SHOWN],
-        not_ruled_out=[each for each in suspects if each.most >= SHOWN],
-        remedies=[] if winner is None else winner.cause.remedies(winner.context),
-    )
+@dataclass(frozen=True)
+class _Telling:
+    """Makes findings of what was found."""
+
+    observed: Observed
+    run: RunContext
+    chains: Chains
+    candidates: Candidates
+    demands: Demands
+
+    def finding(self, found: Merged, overloaded: Occurrence | None) -> Finding:
+        """Return the finding; ``overloaded`` is its overload that lasted longest, if any."""
+        clearest = found.clearest
+        winner = clearest.verdict.winner
+        suspects = [each.suspect for each in clearest.verdict.others]
+        who = delayed(self.observed, found.windows)
+        demand = None if overloaded is None else self._demand(overloaded)
+        moved = self.candidates.moved
+        messages = self.observed.run.has("visits")
+        return Finding(
+            cause=clearest.cause,
+            subject=found.subject,
+            tier=self.run.tier(found.subject),
+            words=said(found, who, demand),
+            windows=found.windows,
+            confidence=confidence(clearest.verdict.strength, messages=messages),
+            unusual=_unusual(winner),
+            delayed=who,
+            chain=self.chains.links(clearest.stall.window),
+            evidence=moved(found.windows) if winner is None else winner.suspect.evidence,
+            ruled_out=[each for each in suspects if each.most < SHOWN],
+            not_ruled_out=[each for each in suspects if each.most >= SHOWN],
+            remedies=[] if winner is None else winner.cause.remedies(winner.context),
+            demand=demand,
+        )
+
+    def _demand(self, overloaded: Occurrence) -> Demand | None:
+        winner = overloaded.verdict.winner
+        if winner is None:
+            return None
+        window = overloaded.stall.window
+        return self.demands.of(window, overloaded.subject, winner.context.cores)
 
 
 def _unusual(winner: Assessment | None) -> float | None:

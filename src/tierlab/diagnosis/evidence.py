@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from tierlab.diagnosis.case import against, ramp
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Signal
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 CORES = "cpu_ns * 1.0 / dt_ns"
 FAULTS = "major_faults * 1e9 / dt_ns"
@@ -29,15 +30,27 @@ def pressure_at_most(context: StallContext, resource: str) -> float | None:
     return None if signal is None else signal.at_most(context.window)
 
 
+def pressure_beyond(context: StallContext, resource: str) -> float | None:
+    """Return how much more than usual a task waited for the resource, as a share of the time in
+    which usually none does.
+    """
+    signal = context.signal("pressure", SOME, f"resource = '{resource}'")
+    return None if signal is None else signal.share_beyond(context.window)
+
+
 def starved(context: StallContext) -> float | None:
-    """Return how far the server's threads were ready to run and did not get a CPU."""
-    return ramp(pressure(context, "cpu"), 0.3, 0.6)
+    """Return how far the server's threads were ready to run and got no CPU, beyond the usual."""
+    return support("cpu wait", pressure_beyond(context, "cpu"))
+
+
+def wanting(context: StallContext) -> float | None:
+    """Return how far they were so of all time: under demand beyond capacity nothing is usual."""
+    return support("cpu want", pressure(context, "cpu"))
 
 
 def idle(context: StallContext) -> float | None:
     """Return how far the server used no CPU at all: 1 for none."""
-    used = used_inside(context.signal("domain", CORES), context.window)
-    return against(ramp(used, 0.004, 0.03))
+    return against(support("idle", used_inside(context.signal("domain", CORES), context.window)))
 
 
 def used_inside(signal: Signal | None, window: Window) -> float | None:
@@ -77,18 +90,19 @@ def faulting(context: StallContext) -> float | None:
     tell of a shortage whose faults are few, and fewer still tell of one where tasks wait for memory
     for much of the time. An undisturbed server reads none back and waits for none.
     """
-    refaults = context.mean("domain", REFAULTS)
-    some, waited = ramp(refaults, 50.0, 250.0), ramp(pressure(context, "memory"), 0.2, 0.6)
+    refaults = context.beyond("domain", REFAULTS)
+    some = support("refaults with memory wait", refaults)
+    waited = support("memory wait with refaults", pressure_beyond(context, "memory"))
     signs = (
-        ramp(context.mean("domain", FAULTS), 60.0, 300.0),
-        ramp(refaults, 500.0, 2500.0),
+        support("faults", context.beyond("domain", FAULTS)),
+        support("refaults", refaults),
         None if some is None or waited is None else min(some, waited),
     )
     return max((each for each in signs if each is not None), default=None)
 
 
 def queued(context: StallContext) -> float | None:
-    """Return the most bytes that any interface held back in the window.
+    """Return the most bytes that any interface held back in the window, beyond its usual.
 
     An interface without a queueing discipline (null) holds nothing back. One that was looked at
     shortly before or after the window, but not in it, may have: then None, unless another did.
@@ -100,10 +114,29 @@ def queued(context: StallContext) -> float | None:
         signal = context.signals.get("net", "queued_bytes", interface)
         if signal is None:
             continue
-        most = max(most, float(signal.within(context.window).max(initial=0.0)))
+        held = float(signal.within(context.window).max(initial=0.0)) - signal.usual
+        most = max(most, held)
         around = signal.within(context.around(LISTED_NS, LISTED_NS))
         overlooked |= not signal.within(context.window).size and around.size > 0
     return None if overlooked and most == 0.0 else most
+
+
+def no_pause(case: Case, context: StallContext) -> None:
+    """Rule a cause out where the server's runtime held its threads itself; nothing is said of a
+    server that tells no pauses.
+    """
+    if context.tells_pauses:
+        held = support("paused otherwise", paused(context))
+        case.beside("events", against(held), "no pause of its own runtime")
+
+
+def no_lock(case: Case, context: StallContext) -> None:
+    """Rule a cause out where statements waited for a lock; nothing is said of a server that tells
+    no locks.
+    """
+    if context.tells_locks:
+        waiting = support("lock waiters otherwise", waiting_for_locks(context))
+        case.beside("database", against(waiting), "no statement waited for a lock")
 
 
 def paused(context: StallContext) -> float | None:
@@ -122,7 +155,8 @@ def paused(context: StallContext) -> float | None:
 
 
 def waiting_for_locks(context: StallContext) -> float | None:
-    """Return the most statements that waited for a lock at once, at any poll in the window.
+    """Return the most statements that waited for a lock at once, at any poll in the window, beyond
+    the usual.
 
     Between two polls only the waits for rows are counted.
     """
@@ -131,7 +165,7 @@ def waiting_for_locks(context: StallContext) -> float | None:
         return None
     polled = signal.read_in(context.window)
     if polled.size:
-        return float(polled.max())
+        return max(0.0, float(polled.max()) - signal.usual)
     begun = context.signal("database", "row_lock_waits")
     counted = None if begun is None else begun.within(context.window)
     return float(counted.max()) if counted is not None and counted.max(initial=0) > 0 else None

@@ -7,6 +7,7 @@ from typing import Literal
 
 from tierlab.analysis.result import Result
 
+Kind = Literal["users", "cold start", "expensive"]
 Verdict = Literal["findings", "nothing abnormal", "not observed"]
 
 
@@ -77,11 +78,43 @@ class Remedy(Result):
     expected: str
 
 
+class Capacity(Result):
+    """An estimate of the load that could have been carried, each with its 95 % interval over
+    seconds: ``throughput`` in requests a second and, of a closed loop, ``users``, which is
+    throughput x (think time + response time of quiet times). ``offered_users`` came.
+    """
+
+    throughput: float
+    throughput_low: float
+    throughput_high: float
+    think_s: float | None
+    quiet_response_s: float | None
+    offered_users: int | None
+    users: float | None
+    users_low: float | None
+    users_high: float | None
+
+
+class Demand(Result):
+    """What made demand exceed the CPUs' capacity for seconds: more ``users`` than it can serve, a
+    ``cold start`` (a visit took ``cost_s`` of CPU time, and ``later_cost_s`` later), or an
+    ``expensive`` kind of request, ``label``, whose share of the time rose by ``label_gained``.
+    """
+
+    kind: Kind
+    label: str | None
+    label_gained: float | None
+    cost_s: float | None
+    later_cost_s: float | None
+    capacity: Capacity | None
+
+
 class Finding(Result):
     """One bottleneck, however often it came back: what, where, when and how sure.
 
     ``cause`` is a name of the catalogue, or ``unknown``. ``unusual`` is the share of equally long
     windows of this run in which the leading evidence was as strong (a permutation p-value).
+    ``demand`` is there for an overload that lasted.
     """
 
     cause: str
@@ -97,6 +130,7 @@ class Finding(Result):
     ruled_out: list[Suspect]
     not_ruled_out: list[Suspect]
     remedies: list[Remedy]
+    demand: Demand | None = None
 
 
 class Diagnosis(Result):

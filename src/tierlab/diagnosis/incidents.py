@@ -1,17 +1,18 @@
 """Which stalls belong together, and which of them are the roots?
 
-A stalled server fills the queues above it until their pools are full and they stall too, and once
-it goes on, what had piled up makes shorter stalls everywhere. A root is a stall that neither
-explains.
+A stalled server fills the queues above it until their pools are full and they stall too, tier by
+tier (the push-back wave of J. Park, "Performance Scalability of N-Tier Application in Virtualized
+Cloud Environments", PhD thesis, Georgia Institute of Technology, 2016, section 4.3, figure 29), and
+once it goes on, what had piled up makes shorter stalls everywhere. A root is a stall that neither
+explains. Who is above whom is the graph of calls': servers of one tier are not above each other.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tierlab.diagnosis.stalls import Stall
-
-USERS = "users"
-"""Stands for the way from the users to the first server."""
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.stalls import USERS, Stall
+from tierlab.topology import Topology
 
 ONSET_NS = 60_000_000
 """A stall below explains one above that begins at most so much earlier."""
@@ -37,9 +38,19 @@ class Incident:
     roots: list[Stall]
     others: list[Stall]
 
+    @property
+    def start_ns(self) -> int:
+        """When the first of them began."""
+        return min(each.window.start_ns for each in (*self.roots, *self.others))
 
-def incidents(stalls: Sequence[Stall], order: Sequence[str]) -> list[Incident]:
-    """Group the stalls; ``order`` is the servers' order, from the users on."""
+    @property
+    def end_ns(self) -> int:
+        """When the last of them was over."""
+        return max(each.window.end_ns for each in (*self.roots, *self.others))
+
+
+def incidents(stalls: Sequence[Stall], topology: Topology) -> list[Incident]:
+    """Group the stalls; in order of time."""
     groups: list[list[Stall]] = []
     reach = 0
     for stall in sorted(stalls, key=lambda each: each.window.start_ns):
@@ -49,15 +60,14 @@ def incidents(stalls: Sequence[Stall], order: Sequence[str]) -> list[Incident]:
             groups.append([stall])
             reach = 0
         reach = max(reach, stall.window.end_ns + _aftermath(stall))
-    return [_incident(group, order) for group in groups]
+    return [_incident(group, topology) for group in groups]
 
 
-def _incident(group: list[Stall], order: Sequence[str]) -> Incident:
-    depth = {name: index for index, name in enumerate(order)} | {USERS: -1}
+def _incident(group: list[Stall], topology: Topology) -> Incident:
     roots = [
         stall
         for stall, near in _with_near(group)
-        if not any(other is not stall and _explains(other, stall, depth) for other in near)
+        if not any(other is not stall and _explains(other, stall, topology) for other in near)
     ]
     # Two that each seem to follow from the other: then the one that made most wait.
     roots = roots or _by_weight(group)[:1]
@@ -87,6 +97,12 @@ def _by_weight(group: list[Stall]) -> list[Stall]:
     return sorted(group, key=lambda each: -each.total_ns)
 
 
+def aftermath(stall: Stall) -> Window:
+    """Return the stall's window with the time in which what piled up is worked off."""
+    window = stall.window
+    return Window(start_ns=window.start_ns, end_ns=window.end_ns + _aftermath(stall))
+
+
 def _aftermath(stall: Stall) -> int:
     length = stall.window.end_ns - stall.window.start_ns
     return AFTERMATH_NS + int(AFTERMATH * length)
@@ -97,14 +113,20 @@ def _holds(one: Stall, other: Stall) -> bool:
     return one.waiting >= min(ENOUGH, SHARE * other.waiting)
 
 
-def _explains(one: Stall, other: Stall, depth: dict[str, int]) -> bool:
+def _is_below(one: str, other: str, topology: Topology) -> bool:
+    if other == USERS:
+        return one != USERS
+    return one in topology.below(other)
+
+
+def _explains(one: Stall, other: Stall, topology: Topology) -> bool:
     """Say whether ``other`` follows from ``one``."""
     if one.longest_ns < other.longest_ns / 2:
         return False
     a, b = one.window, other.window
     if b.start_ns >= one.core.end_ns - ONSET_NS // 2 and one.longest_ns >= other.longest_ns:
         return b.start_ns <= a.end_ns + _aftermath(one)
-    below = depth.get(one.server, 0) > depth.get(other.server, 0) and _holds(one, other)
+    below = _is_below(one.server, other.server, topology) and _holds(one, other)
     overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
     return (
         below and a.start_ns <= b.start_ns + ONSET_NS and overlap >= 0.4 * (b.end_ns - b.start_ns)

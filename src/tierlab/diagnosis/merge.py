@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.incidents import USERS
-from tierlab.diagnosis.stalls import Stall
+from tierlab.diagnosis.stalls import USERS, Stall
 from tierlab.diagnosis.verdicts import Verdict
 
 UNKNOWN = "unknown"

@@ -10,7 +10,7 @@ import numpy as np
 from tierlab.analysis.association import Association, associations, indicator
 from tierlab.analysis.query import Floats
 from tierlab.analysis.span import WINDOW_NS, Span
-from tierlab.diagnosis.evidence import CORES, FAULTS, SOME
+from tierlab.diagnosis.evidence import CORES, FAULTS, LOCK_WAITS, SOME
 from tierlab.diagnosis.finding import Evidence, Window
 from tierlab.diagnosis.signals import Signals
 
@@ -20,6 +20,7 @@ WATCHED = (
     ("pressure", SOME, "resource = 'io'", "wait for I/O"),
     ("domain", CORES, "true", "use of CPU"),
     ("domain", FAULTS, "true", "major page faults"),
+    ("domain", "throttled_ns * 1.0 / dt_ns", "true", "time held back by a CPU limit"),
     ("cpu", "busy", "true", "use of the core"),
     ("cpu", "iowait", "true", "wait for disks"),
     ("cpu", "steal", "true", "time stolen by a hypervisor"),
@@ -27,9 +28,12 @@ WATCHED = (
     ("disk", "write_time_ns * 1.0 / dt_ns", "true", "writing"),
     ("memory", "major_faults * 1e9 / dt_ns", "true", "major page faults"),
     ("tcp", "retransmissions * 1e9 / dt_ns", "true", "segments sent again"),
+    ("net", "(drops_in + drops_out) * 1e9 / dt_ns", "true", "packets dropped"),
+    ("net", "queued_bytes", "true", "bytes waiting to be sent"),
     ("listen", "accept_queue", "true", "connections not accepted yet"),
     ("soft", "waiting", "true", "requests waiting for a soft resource"),
     ("database", "threads_running", "true", "statements running"),
+    ("database", LOCK_WAITS, "true", "statements waiting for a lock"),
     ("database", "log_waits + buffer_pool_waits", "true", "waits for the log or the buffer pool"),
 )
 """Table, figure, rows and what it says when it is high."""

@@ -1,40 +1,50 @@
 """A run, and the context of each of its stalls: who is suspected, and what is known of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 
 import numpy as np
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Ints, columns
+from tierlab.diagnosis.cores import cores
+from tierlab.diagnosis.evidence import LOCK_WAITS
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.incidents import USERS
-from tierlab.diagnosis.signals import Signals
+from tierlab.diagnosis.incidents import aftermath
+from tierlab.diagnosis.signals import Signals, Stretches
 from tierlab.diagnosis.stall_context import Pause, StallContext
-from tierlab.diagnosis.stalls import Stall
+from tierlab.diagnosis.stalls import USERS, Stall
 
 ARRIVAL_BIN_NS = 150_000_000
 
+QUIET_NS = 1_000_000_000
+"""Less quiet time says little: then the run's quieter nine tenths are taken."""
+
 
 class RunContext:
-    """What a run's stalls are judged by."""
+    """What a run's stalls are judged by. ``stalls`` are all of them: the rest is quiet time."""
 
-    def __init__(self, observed: Observed) -> None:
+    def __init__(self, observed: Observed, stalls: Sequence[Stall] = ()) -> None:
         self._observed = observed
-        self.signals = Signals(observed.run, observed.db)
+        windows = [aftermath(each) for each in stalls]
+        self._stalled = Stretches.of(windows)
+        self.signals = Signals(observed.run, observed.db, windows)
         manifest = observed.run.manifest
         self.servers = tuple(manifest.servers)
+        self.topology = manifest.topology
         self._parts = manifest.servers
-        self._topology = manifest.topology
         self._pauses = self._read_pauses()
         self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
+        self._cores = cache(self._read_cores)
+        self._peers = cache(self._read_peers)
         self._usual = cache(self._read_usual)
+        self._usual_quiet = cache(self._read_usual_quiet)
 
     @property
     def entry(self) -> str:
         """Return the first server; the users themselves where none is known."""
-        return self.servers[0] if self.servers else USERS
+        return next(iter(self.topology.entries), USERS)
 
     def tier(self, server: str) -> str:
         """Return the server's tier; its own name where the manifest does not know it."""
@@ -48,37 +58,76 @@ class RunContext:
         """
         if anywhere:
             return [self._context(stall, name) for name in self.servers]
-        subject = self.servers[0] if stall.server == USERS else stall.server
+        subject = self.entry if stall.server == USERS else stall.server
         return [self._context(stall, subject)] if subject in self._parts else []
 
-    def _context(self, stall: Stall, subject: str) -> StallContext:
+    def _context(self, stall: Stall, subject: str, *, alone: bool = False) -> StallContext:
         part = self._parts[subject]
         has = self._observed.run.has("visits")
+        peers = [] if alone else self._peers(subject)
         return StallContext(
             subject=subject,
-            kind=part.server,
             window=stall.core,
-            servers=self.servers,
+            entry=self.entry,
             limits=dict(part.soft),
             toward=stall.toward,
             signals=self.signals,
-            pauses=None if self._pauses is None else self._pauses.get(subject, []),
+            tells_pauses=self._tells_pauses(subject),
+            tells_locks=self._tells_locks(subject),
+            pauses=self._pauses.get(subject),
+            cores=self.cores(subject),
+            weight=self._weight(subject),
+            peers=tuple(self._context(stall, each, alone=True) for each in peers),
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
             arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
             visiting=self._visiting(subject),
             below=self._below(part.tier),
             above=self._above(subject),
             usual_arrivals=self._usual(self.entry),
-            usual_visits=self._usual(subject),
+            usual_visits=self._usual_quiet(subject),
         )
+
+    def _tells_pauses(self, server: str) -> bool:
+        """Say whether the server logs its runtime's pauses: it did in this run, or its log or all
+        events are known to be missing.
+        """
+        run = self._observed.run
+        lost = f"events gc of {server}" in run.manifest.not_measured
+        return server in self._pauses or lost or not run.has("events")
+
+    def _tells_locks(self, server: str) -> bool:
+        """Say whether the server counts what waits for its locks: it did in this run; or nobody's
+        counts were kept, and it is one that others call and that calls nobody, as what keeps data.
+        """
+        if self._observed.run.has("database"):
+            return server in self.signals.subjects("database", LOCK_WAITS)
+        return bool(self.topology.callers(server)) and not self.topology.callees(server)
+
+    def cores(self, server: str) -> tuple[str, ...]:
+        """Return the CPUs that a server may run on."""
+        return self._cores(server)
+
+    def _read_cores(self, server: str) -> tuple[str, ...]:
+        sampled = self.signals.subjects("cpu", "busy")
+        return cores(self._observed.run.manifest, server, sampled)
+
+    def _read_peers(self, server: str) -> list[str]:
+        mine = set(self.cores(server))
+        return [name for name in self.servers if name != server and mine & {*self.cores(name)}]
+
+    def _weight(self, server: str) -> float | None:
+        placed = self._observed.run.manifest.mapping.get(server)
+        found = placed.get("found") if isinstance(placed, dict) else None
+        weight = found.get("weight") if isinstance(found, dict) else None
+        return float(weight) if isinstance(weight, int | float) else None
 
     def _above(self, subject: str) -> str | None:
         """Return who calls the server: of several the last."""
-        return next(reversed(self._topology.callers(subject)), None)
+        return next(reversed(self.topology.callers(subject)), None)
 
     def _below(self, tier: str) -> Callable[[Window], float] | None:
-        calling = self._topology.servers(tier)
-        callees = sorted({name for each in calling for name in self._topology.callees(each)})
+        calling = self.topology.servers(tier)
+        callees = sorted({name for each in calling for name in self.topology.callees(each)})
         seen = [self._observed.in_progress.get(name) for name in callees]
         known = [each for each in seen if each is not None]
         if not known:
@@ -156,10 +205,20 @@ class RunContext:
         counts = np.sort(np.diff(np.searchsorted(self._came(server), edges)))
         return float(np.mean(counts[: max(1, int(0.9 * len(counts)))])) / (ARRIVAL_BIN_NS / 1e9)
 
-    def _read_pauses(self) -> dict[str, list[Pause]] | None:
-        """The servers' own pauses by server; None where no log of them was kept."""
-        if not self._observed.run.has("events"):
-            return None
+    def _read_usual_quiet(self, server: str) -> float:
+        """How many visits come to it a second in quiet time, which is that of all usual figures."""
+        whole = self._observed.whole
+        if whole is None or not self._any_arrivals():
+            return 0.0
+        edges = np.arange(whole.start_ns, whole.end_ns + 1, ARRIVAL_BIN_NS)
+        quiet = ~self._stalled.touch(edges[:-1], edges[1:])
+        if np.count_nonzero(quiet) * ARRIVAL_BIN_NS < QUIET_NS:
+            return self._usual(server)
+        counts = np.diff(np.searchsorted(self._came(server), edges))[quiet]
+        return float(np.median(counts) or np.mean(counts)) / (ARRIVAL_BIN_NS / 1e9)
+
+    def _read_pauses(self) -> dict[str, list[Pause]]:
+        """The servers' own pauses, by those servers that logged any."""
         found = columns(
             self._observed.db,
             """SELECT subject, t_ns, duration_ns, detail FROM events
@@ -170,4 +229,4 @@ class RunContext:
         for subject, start, length, detail in zip(*found.values(), strict=True):
             window = Window(start_ns=int(start), end_ns=int(start + length))
             pauses.setdefault(str(subject), []).append(Pause(window, str(detail)))
-        return pauses or None
+        return pauses

@@ -1,23 +1,57 @@
 """Sampled evidence as step functions of time, asked for the mean over a window."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import duckdb
 import numpy as np
 
-from tierlab.analysis.query import Connection, Floats, Ints, columns
+from tierlab.analysis.query import Bools, Connection, Floats, Ints, columns
 from tierlab.diagnosis.finding import Window
 from tierlab.tables.run import Run
+
+LEAST_CORES = 0.0005
+"""A process that usually uses less is not what answers requests."""
+
+FEWEST = 20
+"""Of fewer ticks a median says little."""
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Stretches of time in order, none of which overlap."""
+
+    start_ns: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    end_ns: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @classmethod
+    def of(cls, windows: Sequence[Window]) -> "Stretches":
+        """Join windows that overlap."""
+        ordered = sorted(windows, key=lambda each: each.start_ns)
+        start = np.array([each.start_ns for each in ordered], dtype=np.int64)
+        reach = np.maximum.accumulate(np.array([each.end_ns for each in ordered], dtype=np.int64))
+        first = np.append(True, start[1:] > reach[:-1])[: start.size]
+        return cls(start[first], reach[np.append(first[1:], True)[: start.size]])
+
+    def touch(self, start_ns: Ints, end_ns: Ints) -> Bools:
+        """Say of each interval whether any of it lies in a stretch."""
+        begun = np.searchsorted(self.start_ns, end_ns, side="left")
+        over = np.searchsorted(self.end_ns, start_ns, side="right")
+        return np.asarray(begun > over)
 
 
 @dataclass(frozen=True)
 class Signal:
-    """One figure of one subject: ``value[i]`` holds from ``start_ns[i]`` to ``end_ns[i]``."""
+    """One figure of one subject: ``value[i]`` holds from ``start_ns[i]`` to ``end_ns[i]``.
+
+    ``stalled`` is when any server kept requests waiting: the rest is the run's quiet time.
+    """
 
     start_ns: Ints
     end_ns: Ints
     value: Floats
+    stalled: Stretches = field(default_factory=Stretches)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
@@ -62,6 +96,14 @@ class Signal:
         """Return the values of the ticks that overlap the window."""
         return self.value[self._overlapping(window)]
 
+    def covering(self, window: Window) -> Window | None:
+        """Return the stretch of the ticks that overlap the window; None where none does."""
+        ticks = self._overlapping(window)
+        if ticks.start >= ticks.stop:
+            return None
+        start_ns, end_ns = self.start_ns[ticks.start], self.end_ns[ticks.stop - 1]
+        return Window(start_ns=int(start_ns), end_ns=int(end_ns))
+
     def _overlapping(self, window: Window) -> slice:
         first = int(np.searchsorted(self.end_ns, window.start_ns, side="right"))
         last = int(np.searchsorted(self.start_ns, window.end_ns, side="left"))
@@ -81,8 +123,24 @@ class Signal:
 
     @cached_property
     def usual(self) -> float:
-        """The median over the run."""
-        return float(np.median(self.value))
+        """The median over the run's quiet time; over the whole run where that is too short. Where
+        even that is, nothing is known to be usual: 0.
+        """
+        quiet = self.value[~self.stalled.touch(self.start_ns, self.end_ns)]
+        known = quiet if quiet.size >= FEWEST else self.value
+        return float(np.median(known)) if known.size >= FEWEST else 0.0
+
+    def beyond(self, window: Window) -> float | None:
+        """Return by how much the window's mean is beyond what is usual, 0 where it is not."""
+        mean = self.mean(window)
+        return None if mean is None else max(0.0, mean - self.usual)
+
+    def share_beyond(self, window: Window) -> float | None:
+        """Return the same of a share of time, as a share of the time that is usually left: half of
+        it where 0.7 is seen and 0.4 is usual.
+        """
+        beyond = self.beyond(window)
+        return None if beyond is None else beyond / max(1e-9, 1.0 - min(1.0, self.usual))
 
     def as_strong(self, window: Window, *, low: bool = False) -> float | None:
         """Return the share of equally long windows whose mean is as high (or as low) as this one's.
@@ -109,8 +167,9 @@ class Signal:
 class Signals:
     """Every sampled figure of a run, read when first asked for."""
 
-    def __init__(self, run: Run, db: Connection) -> None:
+    def __init__(self, run: Run, db: Connection, stalled: Sequence[Window] = ()) -> None:
         self._run, self._db = run, db
+        self._stalled = Stretches.of(stalled)
         self._known: dict[tuple[str, str, str], dict[str, Signal]] = {}
 
     def get(self, table: str, value: str, subject: str, where: str = "true") -> Signal | None:
@@ -127,6 +186,30 @@ class Signals:
         """Return who has that figure."""
         self.get(table, value, "", where)
         return sorted(self._known[(table, value, where)])
+
+    def own_processes(self, subject: str) -> Signal | None:
+        """Return the cores that a server's own processes used: those of names that use CPU in quiet
+        time, and not what works in its domain now and then. None: not measured, or none does.
+        """
+        own = [name for name in self._names.get(subject, []) if self._works(subject, name)]
+        return self._used_by(subject, own) if own else None
+
+    def _works(self, subject: str, name: str) -> bool:
+        used = self._used_by(subject, [name])
+        return used is not None and used.usual >= LEAST_CORES
+
+    def _used_by(self, subject: str, names: list[str]) -> Signal | None:
+        listed = ", ".join("'{}'".format(name.replace("'", "''")) for name in names)
+        where = f"thread IS NULL AND name IN ({listed})"
+        return self.get("process", "run_ns * 1.0 / dt_ns", subject, where)
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        found = self._db.execute(
+            """SELECT subject, list(DISTINCT name ORDER BY name) FROM process
+            WHERE thread IS NULL AND run_ns IS NOT NULL GROUP BY subject"""
+        ).fetchall()
+        return dict(found)
 
     def sampled(self, table: str, column: str) -> bool:
         """Say whether a column was looked at, even if nothing was there to be counted."""
@@ -149,5 +232,5 @@ class Signals:
             end = found["t_ns"][mine]
             # A tick that reaches back into the one before (a clock step) gives way to it.
             start = np.maximum(end - found["dt_ns"][mine], np.append(end[:1] - (1 << 62), end[:-1]))
-            signals[str(name)] = Signal(start, end, found["value"][mine])
+            signals[str(name)] = Signal(start, end, found["value"][mine], self._stalled)
         return signals

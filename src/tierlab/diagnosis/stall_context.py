@@ -1,5 +1,7 @@
 """What a cause is judged by: one server in one stretch of time, and the run around it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,24 +25,32 @@ class Pause:
 class StallContext:
     """One server, suspected for one window.
 
-    ``servers`` are all, from the users on; ``kind`` is the suspected one's software. ``toward`` is
-    the share of the waiting that ended with the arrival at each callee. ``leaving`` counts the
-    visits that left the server in a window, ``arriving`` those that came to the first one, and
-    ``visiting`` those that came to or left the server, whichever are more; None where messages were
-    not captured, but ``arriving`` and ``visiting`` are the users' requests then. The usual numbers
-    are a second's, the mean of the run's quieter nine tenths. ``below`` is how many visits were in
-    progress one tier below on average; None at the last tier and where messages were not captured.
-    ``above`` is the caller: of a tier of several its last, None at the first tier.
+    ``entry`` is the first server. ``tells_pauses`` and ``tells_locks`` say whether this server
+    gives that evidence of itself, as far as this run tells; ``pauses`` is None where none was kept.
+    ``cores`` are the CPUs that the server may run on, ``weight`` its share's as it was read back
+    (1024 is the usual), and ``peers`` the contexts, in the same window, of the other servers that
+    may run on any of them. ``toward`` is the share of the waiting that ended with the arrival at
+    each callee. ``leaving`` counts the visits that left the server in a window, ``arriving`` those
+    that came to the first one, and ``visiting`` those that came to or left the server, whichever
+    are more; None where messages were not captured, but ``arriving`` and ``visiting`` are the
+    users' requests then. The usual numbers are a second's, the mean of the run's quieter nine
+    tenths. ``below`` is how many visits were in progress one tier below on average; None at the
+    last tier and where messages were not captured. ``above`` is the caller: of a tier of several
+    its last, None at the first tier.
     """
 
     subject: str
-    kind: str
     window: Window
-    servers: tuple[str, ...]
+    entry: str
     limits: dict[str, int]
     toward: dict[str, float]
     signals: Signals
+    tells_pauses: bool
+    tells_locks: bool
     pauses: list[Pause] | None
+    cores: tuple[str, ...]
+    weight: float | None
+    peers: tuple[StallContext, ...]
     leaving: Callable[[Window], int] | None
     arriving: Callable[[Window], int] | None
     visiting: Callable[[Window], int] | None
@@ -57,6 +67,11 @@ class StallContext:
         """Return the figure's mean over the window; None where it was not measured."""
         signal = self.signal(table, value, where)
         return None if signal is None else signal.mean(self.window)
+
+    def beyond(self, table: str, value: str, where: str = "true") -> float | None:
+        """Return by how much the mean is beyond what is usual for the server."""
+        signal = self.signal(table, value, where)
+        return None if signal is None else signal.beyond(self.window)
 
     def around(self, before_ns: int, after_ns: int = 0) -> Window:
         """Return the window, widened: for sources that tick slowly or tell late."""

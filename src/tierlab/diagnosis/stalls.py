@@ -12,6 +12,9 @@ from tierlab.analysis.own_gaps import Gaps
 from tierlab.analysis.query import Ints
 from tierlab.diagnosis.finding import Window
 
+USERS = "users"
+"""Stands for the way from the users to the first server."""
+
 LEAST_GAP_NS = 20_000_000
 UNUSUAL = 3.0
 """A gap must be this many times the visit's usual stay."""

@@ -5,7 +5,7 @@ import numpy as np
 from tierlab.analysis.own_gaps import Gaps
 from tierlab.analysis.query import Connection, bounds, columns
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.incidents import USERS
+from tierlab.diagnosis.stalls import USERS
 
 _ATTEMPT_NS = 5_000_000
 """A connection's first SYN leaves so soon after its request starts."""

@@ -1,16 +1,21 @@
 """The findings in words that a manager can read."""
 
-from tierlab.diagnosis.finding import Delayed, Finding, Window
+from tierlab.diagnosis.finding import Delayed, Demand, Finding, Window
 from tierlab.diagnosis.merge import Merged
+
+LONG_MS = 10_000
+"""From here on lengths are told in seconds."""
 
 
 def times(windows: list[Window]) -> str:
     """Say how often and for how long: ``three times for 310 to 420 ms``."""
     lengths = sorted(round(each.duration_s * 1e3) for each in windows)
     count = {1: "once", 2: "twice", 3: "three times"}.get(len(windows), f"{len(windows)} times")
-    if lengths[0] == lengths[-1]:
-        return f"{count} for {lengths[0]} ms"
-    return f"{count} for {lengths[0]} to {lengths[-1]} ms"
+    if lengths[-1] >= LONG_MS:
+        least, most, unit = f"{lengths[0] / 1e3:.1f}", f"{lengths[-1] / 1e3:.1f}", "s"
+    else:
+        least, most, unit = f"{lengths[0]}", f"{lengths[-1]}", "ms"
+    return f"{count} for {most if least == most else f'{least} to {most}'} {unit}"
 
 
 def requests(found: Delayed | None) -> str:
@@ -28,11 +33,42 @@ def paragraph(findings: list[Finding]) -> str:
     return " ".join(each.words for each in findings)
 
 
-def said(found: Merged, who: Delayed | None) -> str:
+def said(found: Merged, who: Delayed | None, demand: Demand | None) -> str:
     """Say what happened where, how often, to whom."""
     winner = found.clearest.verdict.winner
     if winner is None or found.cause is None:
         what = "kept requests waiting, for no cause among those that are known"
     else:
         what = found.cause.happened(winner.context)
-    return f"{found.subject} {what}, {times(found.windows)}.{requests(who)}"
+    sentence = f"{found.subject} {what}, {times(found.windows)}."
+    if demand is not None:
+        sentence = f"The system is overloaded: {sentence} {_why(demand)}{_carried(demand)}"
+    return f"{sentence}{requests(who)}"
+
+
+def _why(demand: Demand) -> str:
+    if demand.kind == "cold start" and demand.cost_s and demand.later_cost_s:
+        ratio = demand.cost_s / demand.later_cost_s
+        return f"It was cold: a visit took {ratio:.1f} times the CPU time that it took later."
+    if demand.kind == "expensive" and demand.label_gained:
+        return (
+            f"One kind of request is expensive: {demand.label} took {demand.label_gained:.0%} more "
+            "of the visits' time than otherwise."
+        )
+    return "Requests cost what they usually cost: there are more users than it can serve."
+
+
+def _carried(demand: Demand) -> str:
+    can = demand.capacity
+    if can is None:
+        return ""
+    rate = f"{can.throughput:,.0f} requests/s ({can.throughput_low:,.0f} to "
+    rate += f"{can.throughput_high:,.0f})"
+    when = "Once warm it" if demand.kind == "cold start" else "It"
+    if can.users is None or can.users_low is None or can.users_high is None:
+        return f" {when} can carry about {rate}."
+    came = f"; {can.offered_users:,} came" if can.offered_users is not None else ""
+    return (
+        f" {when} can carry about {can.users:,.0f} users ({can.users_low:,.0f} to "
+        f"{can.users_high:,.0f}), an estimate from {rate}{came}."
+    )

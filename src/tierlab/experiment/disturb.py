@@ -16,13 +16,24 @@ from pydantic import Field, model_validator
 from tierlab.experiment.moment import Moment
 from tierlab.experiment.problem import problem, raise_all
 from tierlab.servers.base import Server
-from tierlab.values.kinds import Duration, Selection, Size, Whole, Word
+from tierlab.values.kinds import Duration, Real, Selection, Size, Whole, Word
 from tierlab.values.quantities import BYTES, MIB, MILLISECOND, SECOND
 from tierlab.values.section import Section
 from tierlab.workloads.kinds import WORKLOADS, servers
 
 Class = Literal[
-    "memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network", "random"
+    "memory",
+    "cpu",
+    "disk",
+    "freeze",
+    "gc",
+    "lock",
+    "pool",
+    "burst",
+    "network",
+    "quota",
+    "weight",
+    "random",
 ]
 
 
@@ -276,9 +287,44 @@ class Network(Disturbance):
     """Bytes that get through in a second; 300 users send some 30 KiB into each server."""
 
 
+class Quota(Disturbance):
+    """A limit on a server's CPU time, as a container's or a small instance's."""
+
+    class_: Literal["quota"] = Field(alias="class")
+    on: Anyone = "app.1"
+    """The server."""
+
+    cores: Annotated[float, Real(0.001, 64)] = 0.1
+    """CPU time that is left to it, in cores."""
+
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Not by a balancer, which next to no CPU time is enough for."""
+        return not software.passes_through
+
+
+class Weight(Disturbance):
+    """A server that weighs next to nothing on its cores, beside another job of the usual weight."""
+
+    class_: Literal["weight"] = Field(alias="class")
+    on: Anyone = "app.1"
+    """The server."""
+
+    weight: Annotated[int, Whole(2, 1024)] = 16
+    """What it weighs meanwhile, where 1024 is the usual."""
+
+    threads: Annotated[int, Whole(1, 64)] = 4
+    """Threads of the other job: alone on its cores a server of any weight has them all."""
+
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Not by a balancer, which next to no CPU time is enough for."""
+        return not software.passes_through
+
+
 KINDS: Mapping[str, type[Disturbance]] = {
     typing.get_args(model.model_fields["class_"].annotation)[0]: model
-    for model in (Memory, Cpu, Disk, Freeze, Collection, Lock, Pool, Burst, Network)
+    for model in (Memory, Cpu, Disk, Freeze, Collection, Lock, Pool, Burst, Network, Quota, Weight)
 }
 """The model of each class."""
 
@@ -333,7 +379,18 @@ def drawable(kind: str, name: str, software: type[Server]) -> bool:
 
 
 Written = Annotated[
-    Memory | Cpu | Disk | Freeze | Collection | Lock | Pool | Burst | Network | Random,
+    Memory
+    | Cpu
+    | Disk
+    | Freeze
+    | Collection
+    | Lock
+    | Pool
+    | Burst
+    | Network
+    | Quota
+    | Weight
+    | Random,
     Field(discriminator="class_"),
 ]
 """A table of the file."""

@@ -35,6 +35,8 @@ APART_NS: Mapping[str, int] = {
     "freeze": 50 * MILLISECOND,
     "pool": 50 * MILLISECOND,
     "network": 50 * MILLISECOND,
+    "quota": 50 * MILLISECOND,
+    "weight": 50 * MILLISECOND,
 }
 """Classes of which one's end would end another one of the same (`_held`), and the least time from
 its planned end to the other's start: ends are late on a saturated machine, a squeeze's most of all.

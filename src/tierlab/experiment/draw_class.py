@@ -75,6 +75,17 @@ def _network(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"rate": evenly_by_logarithm(dice, KIB, 8 * KIB, KIB)}
 
 
+def _quota(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
+    return {"cores": evenly_by_logarithm(dice, 5, 50, 1) / 1000}
+
+
+def _weight(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
+    return {
+        "weight": evenly_by_logarithm(dice, 2, 20, 1),
+        "threads": evenly_by_logarithm(dice, 4, 32, 1),
+    }
+
+
 _INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any]]] = {
     "memory": _memory,
     "cpu": _cpu,
@@ -82,5 +93,7 @@ _INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any
     "pool": _pool,
     "burst": _burst,
     "network": _network,
+    "quota": _quota,
+    "weight": _weight,
 }
 """What a class draws of its own: strong enough to delay requests, over about a factor of ten."""

@@ -7,9 +7,9 @@ thesis, Georgia Institute of Technology, 2016), figure 29.
 from __future__ import annotations
 
 from tierlab.analysis.dropped import retransmitted
-from tierlab.analysis.push_back import Wave, waves
 from tierlab.analysis.queue_episodes import queue_episodes
 from tierlab.analysis.slow_requests import SlowCluster
+from tierlab.diagnosis.incidents import Incident, incidents
 from tierlab.studies.measured import Measure, Measured, missing, share_of
 from tierlab.studies.seen import DATABASE, Seen
 
@@ -44,18 +44,18 @@ def _from_database(seen: Seen) -> Measured:
     if (lack := unseen(seen)) is not None:
         return lack
     largest = [
-        max(met, key=_growth)
+        max(met, key=_waited)
         for c in seen.clusters
-        if (met := [w for w in seen.waves if touches(c, w.start_ns, w.end_ns)])
+        if (met := [each for each in seen.incidents if touches(c, each.start_ns, each.end_ns)])
     ]
     if not largest:
-        return missing("no queue grew in any cluster")
-    from_there = sum(seen.tier(each.origin) == DATABASE for each in largest)
-    return share_of(from_there, len(largest), "clusters with a push-back wave")
+        return missing("no server stalled in any cluster")
+    from_there = sum(seen.tier(each.roots[0].server) == DATABASE for each in largest)
+    return share_of(from_there, len(largest), "clusters in which a server stalled")
 
 
-def _growth(wave: Wave) -> float:
-    return sum(each.grown_s for each in wave.servers)
+def _waited(incident: Incident) -> int:
+    return sum(each.total_ns for each in (*incident.roots, *incident.others))
 
 
 def _dropped(seen: Seen) -> Measured:
@@ -76,8 +76,9 @@ ALL_TIERS = Measure(
     _all_tiers,
 )
 FROM_DATABASE = Measure(
-    "share of the clusters whose largest push-back wave began at a database",
-    (waves,),
+    "share of the clusters in whose largest incident the root was a database: its stall explains "
+    "the others', tier by tier up to the users (push-back), and none explains it",
+    (incidents,),
     _from_database,
 )
 DROPPED = Measure(

@@ -9,7 +9,6 @@ import numpy as np
 
 from tierlab.analysis.modes import Modes, modes
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.push_back import Wave, calls_in_progress, tier_order, waves
 from tierlab.analysis.query import IN_SPAN, Floats, Ints, bounds, columns
 from tierlab.analysis.queue_episodes import QueueEpisode, queue_episodes
 from tierlab.analysis.saturation import Saturation, saturations
@@ -18,6 +17,8 @@ from tierlab.analysis.span import Span
 from tierlab.analysis.two_modes import TwoModes, two_modes
 from tierlab.analysis.utilisation import on_grid, utilisations
 from tierlab.diagnosis import Diagnosis, diagnose
+from tierlab.diagnosis.incidents import Incident, incidents
+from tierlab.diagnosis.run_stalls import run_stalls
 
 DATABASE = "db"
 CLUSTER = 5
@@ -55,12 +56,10 @@ class Seen:
         return queue_episodes(self.observed.in_progress, self.span)
 
     @cached_property
-    def waves(self) -> list[Wave]:
-        """The push-back waves."""
-        progress = self.observed.in_progress
-        calls = calls_in_progress(self.observed.db, self.span)
-        tiers = tier_order(self.observed.run.manifest, progress)
-        return waves(progress, tiers, self.episodes, self.span, calls)
+    def incidents(self) -> list[Incident]:
+        """The stalls that belong together, with their roots."""
+        observed = self.observed
+        return incidents(run_stalls(observed, self.span), observed.run.manifest.topology)
 
     @cached_property
     def saturations(self) -> list[Saturation]:

@@ -64,7 +64,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
         "domain": """t_ns:i64 dt_ns:i64 subject:text cpu_ns:i64? throttled_ns:i64? memory:i64?
             memory_limit:i64? major_faults:i64? bytes_read:i64? bytes_written:i64?
             processes:i64? throttled_periods:i64? refaults:i64? threads_running:i64?
-            threads_blocked:i64? threads_stopped:i64? frozen:i64? limit_hits:i64?""",
+            threads_blocked:i64? threads_stopped:i64? frozen:i64? limit_hits:i64? weight:i64?""",
         "database": """t_ns:i64 dt_ns:i64 subject:text poll_ns:i64 threads_connected:i64?
             threads_running:i64? row_lock_waiting:i64? row_lock_waits:i64? row_lock_time_ns:i64?
             table_lock_waiting:i64? table_lock_waits:i64? log_waits:i64? pending_fsyncs:i64?

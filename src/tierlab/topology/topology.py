@@ -50,6 +50,32 @@ class Topology:
         """Who calls a server; nobody but users where it is empty."""
         return [call.caller for call in self.calls if call.callee == server]
 
+    def below(self, server: str) -> frozenset[str]:
+        """Whom a server's calls lead to, near or far; never itself, though calls may lead back."""
+        return self._below.get(server, frozenset())
+
+    @cached_property
+    def _below(self) -> dict[str, frozenset[str]]:
+        return {name: frozenset(self._reached(name)) - {name} for name in self.tier_of}
+
+    def _reached(self, server: str) -> set[str]:
+        reached: set[str] = set()
+        waiting = [server]
+        while waiting:
+            found = set(self.callees(waiting.pop())) - reached
+            reached |= found
+            waiting += found
+        return reached
+
+    @cached_property
+    def entries(self) -> list[str]:
+        """The servers that users call: those that no other tier calls."""
+        return [
+            name
+            for name, tier in self.tier_of.items()
+            if all(self.tier_of[caller] == tier for caller in self.callers(name))
+        ]
+
     @cached_property
     def depth(self) -> dict[str, int]:
         """By tier, how far it is from the users: the longest way of calls that leads to it."""

@@ -13,6 +13,8 @@ NEEDED: Mapping[str, Capability] = {
     "memory": Capability.MEMORY,
     "disk": Capability.DISK,
     "network": Capability.NETWORK,
+    "quota": Capability.WEIGHT,
+    "weight": Capability.WEIGHT,
 }
 """What a class needs of the environment besides reaching into domains."""
 

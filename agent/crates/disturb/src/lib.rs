@@ -11,6 +11,7 @@
 
 mod ajp;
 mod attach;
+mod beside;
 mod class;
 mod crowd;
 mod disturbance;

@@ -225,6 +225,7 @@ tables! {
         threads_stopped: Option<i64>,
         frozen: Option<i64>,
         limit_hits: Option<i64>,
+        weight: Option<i64>,
     }
 
     /// MariaDB's own counters: one row a poll. `poll_ns` is how long the answer took; where there

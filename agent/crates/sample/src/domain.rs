@@ -16,7 +16,7 @@
 use crate::awaited_file::AwaitedFile;
 use crate::counter::grown;
 use crate::events::EventLog;
-use crate::group_files::{CpuCounts, CpuFiles, Faults, IoFile, MemoryFiles};
+use crate::group_files::{CpuCounts, CpuFiles, Faults, IoFile, MemoryFiles, WeightFile};
 use crate::group_state::GroupState;
 use crate::plan::Subject;
 use crate::roots::Roots;
@@ -48,6 +48,7 @@ struct Group {
     limit: Option<u64>,
     slow_due_ns: i64,
     cpu: Option<CpuFiles>,
+    weight: Option<WeightFile>,
     memory: Option<MemoryFiles>,
     io: Option<IoFile>,
     state: GroupState,
@@ -63,6 +64,7 @@ struct Interval {
     before: Counts,
     now: Counts,
     memory: Option<u64>,
+    weight: Option<u64>,
     processes: Option<i64>,
     /// Whether the group's state is looked at.
     looked_at: bool,
@@ -140,6 +142,9 @@ impl Sampler for DomainSampler {
             let columns = ["cpu_ns", "throttled_ns", "throttled_periods"];
             missing.extend(columns.map(|column| (column, none("cpu"))));
         }
+        if without(|group| group.weight.is_some()) {
+            missing.push(("weight", none("cpu")));
+        }
         if without(|group| group.memory.is_some()) {
             let columns = ["memory", "memory_limit", "major_faults", "refaults", "limit_hits"];
             missing.extend(columns.map(|column| (column, none("memory"))));
@@ -169,12 +174,14 @@ impl Group {
         let groups = &subject.cgroups;
         let members = AwaitedFile::new(groups.members()?.join("cgroup.procs"));
         let (cpu, memory, io) = (CpuFiles::of(groups), MemoryFiles::of(groups), IoFile::of(groups));
+        let weight = WeightFile::of(groups);
         Some(Self {
             subject: subject.name.clone(),
             members,
             limit: None,
             slow_due_ns: i64::MIN,
             cpu,
+            weight,
             memory,
             io,
             state: GroupState::of(groups),
@@ -195,12 +202,20 @@ impl Group {
             return self.close();
         }
         let Some((since, before)) = self.before.replace((now, counts)) else { return };
+        let weight = self.weight.as_mut().and_then(|weight| weight.read(now));
         let used_ns = grown(before.cpu.used_ns, counts.cpu.used_ns, 1);
         let idle = used_ns.is_some_and(|used_ns| used_ns < now.since(since) / IDLE_PART);
         let (looked_at, threads) = (slow || idle, None);
-        let interval =
-            Interval { since, before, now: counts, memory, processes, looked_at, threads };
-        self.interval = Some(interval);
+        self.interval = Some(Interval {
+            since,
+            before,
+            now: counts,
+            memory,
+            weight,
+            processes,
+            looked_at,
+            threads,
+        });
     }
 
     /// Pushes the row.
@@ -228,6 +243,7 @@ impl Group {
             threads_stopped: threads.map(|threads| threads.stopped),
             frozen: frozen.map(i64::from),
             limit_hits: grown(before.limit_hits, counts.limit_hits, 1),
+            weight: interval.weight.map(|weight| weight as i64),
         });
     }
 

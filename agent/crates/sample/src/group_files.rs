@@ -55,6 +55,14 @@ pub struct Throttled {
     pub periods: Option<u64>,
 }
 
+/// The group's weight among those that want the same CPUs.
+pub enum WeightFile {
+    /// `cpu.shares`, usually 1024.
+    V1(AwaitedFile),
+    /// `cpu.weight`, usually 100.
+    V2(AwaitedFile),
+}
+
 /// Memory and its limit, and faults from `memory.stat`, which the kernel may leave up to two seconds
 /// behind while there are few.
 pub struct MemoryFiles {
@@ -141,6 +149,25 @@ impl Throttle {
             self.last = Throttled { time_ns, periods };
         }
         self.last
+    }
+}
+
+impl WeightFile {
+    /// The one that the plan gives, if any.
+    pub fn of(groups: &Cgroups) -> Option<Self> {
+        match (&groups.cpu, &groups.unified) {
+            (Some(folder), _) => Some(Self::V1(file(folder, "cpu.shares"))),
+            (None, Some(folder)) => Some(Self::V2(file(folder, "cpu.weight"))),
+            (None, None) => None,
+        }
+    }
+
+    /// The weight, where 1024 is the usual.
+    pub fn read(&mut self, now: Moment) -> Option<u64> {
+        match self {
+            Self::V1(file) => lone_number(file.read(now)?),
+            Self::V2(file) => lone_number(file.read(now)?).map(|weight| (weight * 1024 + 50) / 100),
+        }
     }
 }
 

@@ -1,20 +1,21 @@
 """Burst: more users came at once than the system could serve."""
 
-from tierlab.diagnosis.case import Case, ramp
+from tierlab.diagnosis.case import Case
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
+from tierlab.diagnosis.thresholds import support
 
 NAME = "burst"
 
 
 def judge(context: StallContext) -> Suspect:
     """Weigh the arrivals just before and in the window against the run's usual."""
-    case = Case(NAME, context.servers[0])
+    case = Case(NAME, context.entry)
     times = surge(context)
     figure = "" if times is None else f": {times:.1f} times the usual"
-    case.direct("visits", ramp(times, 2.0, 4.0), f"arrivals at the first tier{figure}")
+    case.direct("visits", support("surge", times), f"arrivals at the first tier{figure}")
     return case.suspect()
 
 
@@ -44,5 +45,5 @@ CAUSE = Cause(
     remedies,
     leading=None,
     stands_alone=lambda _context: False,
-    explains=frozenset({"cpu", "pool", "disk"}),
+    explains=frozenset({"cpu", "overload", "pool", "disk"}),
 )

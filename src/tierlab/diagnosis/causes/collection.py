@@ -1,23 +1,24 @@
 """Garbage collection: the runtime held all its threads to collect, and logged it."""
 
-from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause
-from tierlab.diagnosis.evidence import paused, stopped
+from tierlab.diagnosis.evidence import CORES, paused, stopped
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 NAME = "gc"
 
 
 def judge(context: StallContext) -> Suspect | None:
-    """Weigh how much of the window the logged pauses cover; None for a server without a JVM."""
-    if context.kind != "tomcat":
+    """Weigh how much of the window the logged pauses cover; None for a server that tells none."""
+    if not context.tells_pauses:
         return None
     case = Case(NAME, context.subject)
     share = paused(context)
     figure = "" if share is None else f" {share:.0%} of the time"
     case.direct(
-        "events", ramp(share, 0.25, 0.6), f"its own log says that all threads stood{figure}"
+        "events", support("paused", share), f"its own log says that all threads stood{figure}"
     )
     case.beside("domain", against(stopped(context)), "its threads were not stopped from outside")
     case.beside("domain", _alive(context), "it used CPU meanwhile, as a collector does")
@@ -25,9 +26,8 @@ def judge(context: StallContext) -> Suspect | None:
 
 
 def _alive(context: StallContext) -> float | None:
-    used = context.mean("domain", "cpu_ns * 1.0 / dt_ns")
-    support = ramp(used, 0.0, 0.1)
-    return None if support is None else 0.5 + 0.5 * support
+    computed = support("collecting", context.mean("domain", CORES))
+    return None if computed is None else 0.5 + 0.5 * computed
 
 
 def happened(context: StallContext) -> str:
@@ -57,5 +57,5 @@ CAUSE = Cause(
     remedies,
     None,
     # Threads that stand keep the connections that they have.
-    explains=frozenset({"cpu", "pool"}),
+    explains=frozenset({"cpu", "overload", "pool"}),
 )

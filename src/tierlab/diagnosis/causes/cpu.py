@@ -1,19 +1,21 @@
-"""CPU: the server was ready to run, and somebody else had its cores."""
+"""CPU: the server was ready to run, and a neighbour had its cores."""
 
-from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import SOME, faulting, paused, pressure, starved
+from tierlab.diagnosis.cpu_share import no_limit, outweighed
+from tierlab.diagnosis.evidence import SOME, faulting, no_pause, pressure, starved
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.neighbour import CLEAR_CORES, LEAST_CORES, foreign, outside, within
+from tierlab.diagnosis.neighbour import foreign, host, outside, within
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
+from tierlab.diagnosis.thresholds import support
 
 NAME = "cpu"
 
 
 def judge(context: StallContext) -> Suspect:
     """Weigh the server's wait for CPU and the CPU time that served no request."""
-    case = Case(NAME, context.subject)
+    case = Case(NAME, host(context).subject)
     waited = pressure(context, "cpu")
     figure = "" if waited is None else f" {waited:.0%} of the time"
     case.direct("pressure", starved(context), f"its threads were ready and got no CPU{figure}")
@@ -21,15 +23,15 @@ def judge(context: StallContext) -> Suspect:
     cores = "" if others is None else f": {others:.1f} cores"
     case.direct(
         "domain",
-        ramp(others, LEAST_CORES, CLEAR_CORES),
+        support("foreign cores", others),
         f"CPU time went where no request was served{cores}",
     )
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
-    if context.kind == "tomcat":
-        case.beside(
-            "events", against(ramp(paused(context), 0.3, 0.6)), "no pause of its own runtime"
-        )
-    case.beside("visits", against(ramp(surge(context), 2.0, 4.0)), "no surge of users")
+    no_pause(case, context)
+    case.beside("visits", against(support("surge", surge(context))), "no surge of users")
+    no_limit(case, context)
+    low = support("outweighed", outweighed(context))
+    case.beside("domain", against(low), "its weight is not below the others'")
     return case.suspect()
 
 

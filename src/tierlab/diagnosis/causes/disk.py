@@ -1,10 +1,11 @@
 """Disk: the server waited for its device, which others kept busy or a limit held back."""
 
-from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import SOME, faulting, pressure
+from tierlab.diagnosis.evidence import SOME, faulting, pressure, pressure_beyond
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 NAME = "disk"
 
@@ -14,7 +15,8 @@ def judge(context: StallContext) -> Suspect:
     case = Case(NAME, context.subject)
     waited = pressure(context, "io")
     figure = "" if waited is None else f" {waited:.0%} of the time"
-    case.direct("pressure", ramp(waited, 0.25, 0.6), f"its tasks waited for I/O{figure}")
+    beyond = support("io wait", pressure_beyond(context, "io"))
+    case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     return case.suspect()
 

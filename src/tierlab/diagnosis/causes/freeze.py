@@ -5,18 +5,19 @@ for none, and nothing leaves it. A server whose threads all wait for something u
 locks, pools and pauses are ruled out first.
 """
 
-from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     CORES,
     idle,
-    paused,
+    no_lock,
+    no_pause,
     pressure_at_most,
     stopped,
-    waiting_for_locks,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 NAME = "freeze"
 
@@ -28,20 +29,12 @@ def judge(context: StallContext) -> Suspect:
     case.beside("domain", stopped(context), "its threads were seen stopped")
     case.beside("visits", silent(context), "nothing left the server")
     for resource in ("cpu", "memory", "io"):
-        share = pressure_at_most(context, resource)
-        case.beside("pressure", against(ramp(share, 0.3, 0.6)), f"it did not wait for {resource}")
-    case.beside("events", against(_paused(context)), "no pause of its own runtime")
-    if context.kind == "mariadb":
-        locks = waiting_for_locks(context)
-        case.beside("database", against(ramp(locks, 0, 2)), "no statement waited for a lock")
+        share = support("waited otherwise", pressure_at_most(context, resource))
+        case.beside("pressure", against(share), f"it did not wait for {resource}")
+    if stopped(context) != 1.0:  # a collection that was stopped halfway looks long, too
+        no_pause(case, context)
+    no_lock(case, context)
     return case.suspect()
-
-
-def _paused(context: StallContext) -> float | None:
-    """Return how far it paused by itself: a collection stopped halfway looks long, too."""
-    if context.kind != "tomcat" or stopped(context) == 1.0:
-        return 0.0
-    return ramp(paused(context), 0.3, 0.6)
 
 
 def silent(context: StallContext) -> float | None:
@@ -50,7 +43,8 @@ def silent(context: StallContext) -> float | None:
         return None
     length = context.window.end_ns - context.window.start_ns
     middle = context.around(-length // 5, -length // 5)
-    return 1.0 - 0.9 * min(1.0, context.leaving(middle) / 3)
+    left = support("left", context.leaving(middle)) or 0.0
+    return 1.0 - 0.9 * left
 
 
 def happened(_context: StallContext) -> str:

@@ -1,28 +1,31 @@
 """Locks: statements waited for rows or a table that another transaction held."""
 
-from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import LOCK_WAITS, pressure, stopped, waiting_for_locks
+from tierlab.diagnosis.evidence import LOCK_WAITS, pressure_beyond, stopped, waiting_for_locks
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 NAME = "lock"
 
 
 def judge(context: StallContext) -> Suspect | None:
-    """Weigh the statements that waited for a lock; None for what is no database."""
-    if context.kind != "mariadb":
+    """Weigh the statements that waited for a lock; None for a server that tells no locks."""
+    if not context.tells_locks:
         return None
     case = Case(NAME, context.subject)
     waiting = waiting_for_locks(context)
     figure = "" if waiting is None else f": {waiting:.0f} at once"
     case.direct(
-        "database", ramp(waiting, 0, 1), f"statements waited for a row or table lock{figure}"
+        "database",
+        support("lock waiters", waiting),
+        f"statements waited for a row or table lock{figure}",
     )
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
     for resource in ("cpu", "memory"):
-        share = pressure(context, resource)
-        case.beside("pressure", against(ramp(share, 0.5, 0.9)), f"it did not wait for {resource}")
+        share = support("locked out", pressure_beyond(context, resource))
+        case.beside("pressure", against(share), f"it did not wait for {resource}")
     return case.suspect()
 
 

@@ -6,11 +6,12 @@ Cloud Environments", PhD thesis, Georgia Institute of Technology, 2016, section 
 keeps the count small, so the pages that came back and memory pressure are looked at too.
 """
 
-from tierlab.diagnosis.case import Case, ramp
+from tierlab.diagnosis.case import Case
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import FAULTS, REFAULTS, faulting, pressure
+from tierlab.diagnosis.evidence import FAULTS, REFAULTS, faulting, pressure, pressure_beyond
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 NAME = "memory"
 
@@ -22,13 +23,14 @@ def judge(context: StallContext) -> Suspect:
     case.direct("domain", faulting(context), f"its domain read pages back{figure}")
     stalled = pressure(context, "memory")
     share = "" if stalled is None else f" {stalled:.0%} of the time"
-    case.beside("pressure", _half(ramp(stalled, 0.02, 0.2)), f"its tasks waited for memory{share}")
+    beyond = support("memory wait", pressure_beyond(context, "memory"))
+    case.beside("pressure", _half(beyond), f"its tasks waited for memory{share}")
     return case.suspect()
 
 
-def _half(support: float | None) -> float | None:
+def _half(beyond: float | None) -> float | None:
     """Weaken it: faults alone already say most."""
-    return None if support is None else 0.5 + 0.5 * support
+    return None if beyond is None else 0.5 + 0.5 * beyond
 
 
 def _rates(context: StallContext) -> str:
@@ -68,5 +70,5 @@ CAUSE = Cause(
     remedies,
     Leading("domain", f"coalesce({FAULTS}, 0) + coalesce({REFAULTS}, 0)"),
     # Whoever waits for its pages holds its locks and its connections meanwhile.
-    explains=frozenset({"disk", "cpu", "freeze", "lock", "pool"}),
+    explains=frozenset({"disk", "cpu", "overload", "freeze", "lock", "pool"}),
 )

@@ -1,22 +1,22 @@
 """Network: what was sent to a server reached it late, while both ends were idle."""
 
-from tierlab.diagnosis.case import Case, against, ramp
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.evidence import (
     faulting,
-    paused,
-    pressure,
+    no_lock,
+    no_pause,
+    pressure_beyond,
     queued,
     starved,
     stopped,
-    waiting_for_locks,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.neighbour import CLEAR_CORES, LEAST_CORES, within
+from tierlab.diagnosis.neighbour import excess
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 NAME = "network"
-MOSTLY = 0.5
 
 
 def judge(context: StallContext) -> Suspect | None:
@@ -26,8 +26,8 @@ def judge(context: StallContext) -> Suspect | None:
         return None
     case = Case(NAME, receiver or context.subject)
     figure = "" if share is None else f": {share:.0%} of it"
-    case.direct("visits", ramp(share, MOSTLY, 0.8), f"the wait was before {receiver}{figure}")
-    case.direct("net", ramp(queued(context), 0, 500), "packets waited to be sent")
+    case.direct("visits", support("arrived late", share), f"the wait was before {receiver}{figure}")
+    case.direct("net", support("queued bytes", queued(context)), "packets waited to be sent")
     _sender_idle(case, context)
     return case.suspect()
 
@@ -41,16 +41,13 @@ def _sender_idle(case: Case, context: StallContext) -> None:
     case.beside(
         "domain", against(faulting(context)), f"{name} did not read pages back after faults"
     )
-    beyond = ramp(within(context), LEAST_CORES, CLEAR_CORES)
+    beyond = support("foreign cores", excess(context))
     case.beside("domain", against(beyond), f"{name} used no CPU beyond what its visits take")
     case.beside("pressure", against(starved(context)), f"{name} did not wait for a CPU")
-    io = ramp(pressure(context, "io"), 0.25, 0.6)
+    io = support("io wait", pressure_beyond(context, "io"))
     case.beside("pressure", against(io), f"{name} did not wait for I/O")
-    if context.kind == "tomcat":
-        case.beside("events", against(ramp(paused(context), 0.3, 0.6)), "no pause of its runtime")
-    if context.kind == "mariadb":
-        locks = ramp(waiting_for_locks(context), 0, 2)
-        case.beside("database", against(locks), "no statement waited for a lock")
+    no_pause(case, context)
+    no_lock(case, context)
 
 
 def _receiver(context: StallContext) -> tuple[str | None, float | None]:

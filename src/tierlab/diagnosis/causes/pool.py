@@ -1,21 +1,17 @@
 """Pool: a soft resource of the server was used up, while nothing below it was slow."""
 
-from tierlab.diagnosis.case import UNSEEN, Case, against, ramp
+from tierlab.diagnosis.case import UNSEEN, Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import paused, queued, starved, stopped
+from tierlab.diagnosis.cpu_share import exceeded, no_limit
+from tierlab.diagnosis.evidence import no_pause, queued, stopped, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.neighbour import held_back
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.surge import surge
+from tierlab.diagnosis.thresholds import support
 
 NAME = "pool"
 POOL = "pool"
 GAUGES = (POOL, "threads")
-
-WORKING = 0.5
-"""Of the connections in use, at least so many have a call under way where a stall below fills the
-pool; a request holds its own between its statements, too."""
-
-MOSTLY = 0.5
 
 
 def judge(context: StallContext) -> Suspect:
@@ -27,16 +23,15 @@ def judge(context: StallContext) -> Suspect:
     full = exhausted(context)
     if full is not None:
         case.direct("soft", full[1], f"{full[0]} in use up to their limit, requests waiting")
-        case.beside("pressure", against(held_back(context)), "no neighbour had its CPU")
+        case.beside("cpu", against(exceeded(context)), "its CPUs had room for more")
     else:
         waiting = _unaccepted(context)
-        case.direct("listen", ramp(waiting, 0, 3), "connections waited to be accepted")
-        case.beside("pressure", against(starved(context)), "it did not wait for a CPU")
+        case.direct("listen", support("unaccepted", waiting), "connections waited to be accepted")
+        case.beside("pressure", against(wanting(context)), "it did not wait for a CPU")
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
-    if context.kind == "tomcat":
-        case.beside(
-            "events", against(ramp(paused(context), 0.3, 0.6)), "no pause of its own runtime"
-        )
+    no_pause(case, context)
+    no_limit(case, context)
+    case.beside("visits", against(support("surge", surge(context))), "no surge of users")
     return case.suspect()
 
 
@@ -53,11 +48,11 @@ def exhausted(context: StallContext) -> tuple[str, float] | None:
         shares = None if used is None else used.within(context.window)
         if shares is None or not shares.size:
             continue
-        support = ramp(float(shares.max()), 0.8, 1.0) or 0.0
+        used_up = support("gauge", float(shares.max())) or 0.0
         waits = waiting.within(context.window) if waiting is not None else shares[:0]
-        waited = ramp(float(waits.max()), 0, 1) if waits.size else None
-        support *= UNSEEN if waited is None else 0.2 + 0.8 * waited
-        found.append((name, support))
+        waited = support("gauge's waiters", float(waits.max())) if waits.size else None
+        used_up *= UNSEEN if waited is None else 0.2 + 0.8 * waited
+        found.append((name, used_up))
     return max(found, key=lambda each: each[1]) if found else None
 
 
@@ -73,7 +68,8 @@ def _sent_late(context: StallContext) -> bool:
     """Say whether packets waited where the wait ended with a call's arrival: the connections in use
     have none under way below then, either, and it is the network that holds them.
     """
-    return max(context.toward.values(), default=0.0) >= MOSTLY and (queued(context) or 0.0) > 0.0
+    late = support("arrived late", max(context.toward.values(), default=0.0))
+    return bool(late) and (queued(context) or 0.0) > 0.0
 
 
 def _smaller(context: StallContext, name: str) -> bool:
@@ -85,9 +81,8 @@ def _idle_in_use(context: StallContext, name: str) -> bool:
     used = context.signal("soft", "in_use", f"resource = '{name}'")
     if name != POOL or used is None or context.below is None or _sent_late(context):
         return False
-    return context.below(context.window) < WORKING * float(
-        used.within(context.window).max(initial=0)
-    )
+    most = float(used.within(context.window).max(initial=0))
+    return bool(most) and not support("working", context.below(context.window) / most)
 
 
 def _unaccepted(context: StallContext) -> float | None:
@@ -95,7 +90,7 @@ def _unaccepted(context: StallContext) -> float | None:
     if signal is None:
         return None
     seen = signal.within(context.window)
-    return float(seen.max()) if seen.size else None
+    return max(0.0, float(seen.max()) - signal.usual) if seen.size else None
 
 
 def happened(context: StallContext) -> str:

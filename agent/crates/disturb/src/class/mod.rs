@@ -9,6 +9,8 @@ mod lock;
 mod memory;
 mod network;
 mod pool;
+mod quota;
+mod weight;
 
 use crate::attach::Doors;
 use crate::disturbance::Disturbance;
@@ -40,6 +42,10 @@ pub enum Class {
     Network(network::Network),
     /// One of its soft resources is used up.
     Pool(pool::Pool),
+    /// A limit on its CPU time.
+    Quota(quota::Quota),
+    /// It weighs less than a neighbour on its PUs.
+    Weight(weight::Weight),
 }
 
 impl Class {
@@ -74,6 +80,8 @@ impl Class {
             Self::Memory(memory) => memory.prepare(planned, preparation),
             Self::Network(network) => network.prepare(planned, preparation),
             Self::Pool(pool) => pool.prepare(planned),
+            Self::Quota(quota) => quota.prepare(planned, preparation),
+            Self::Weight(weight) => weight.prepare(planned, preparation),
         }
     }
 }

@@ -1,0 +1,77 @@
+"""Overload: the requests themselves took more CPU time than there is."""
+
+from tierlab.diagnosis.case import Case, against
+from tierlab.diagnosis.cause import Cause
+from tierlab.diagnosis.cpu_share import busy_share, full, no_limit, outweighed, served_share
+from tierlab.diagnosis.evidence import CORES, faulting, no_pause, pressure, wanting
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.neighbour import foreign
+from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.surge import surge
+from tierlab.diagnosis.thresholds import support
+
+NAME = "overload"
+
+
+def judge(context: StallContext) -> Suspect:
+    """Weigh full CPUs, a server that wants more of them, and nobody else who used them. To blame is
+    the server that used most.
+    """
+    case = Case(NAME, busiest(context).subject)
+    share = busy_share(context)
+    figure = "" if share is None else f": {share:.0%}"
+    case.direct("cpu", full(context), f"all CPUs that it may run on were busy{figure}")
+    waited = pressure(context, "cpu")
+    often = "" if waited is None else f" {waited:.0%} of the time"
+    case.direct("pressure", wanting(context), f"its threads were ready and got no CPU{often}")
+    served = served_share(context)
+    much = "" if served is None else f": {served:.0%}"
+    case.direct("domain", support("served", served), f"most of that was the servers'{much}")
+    others = against(support("foreign cores", foreign(context)))
+    case.beside("domain", others, "no more than usual went to others")
+    case.beside("visits", against(support("surge", surge(context))), "no surge of users")
+    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    no_pause(case, context)
+    no_limit(case, context)
+    low = support("outweighed", outweighed(context))
+    case.beside("domain", against(low), "its weight is not below the others'")
+    return case.suspect()
+
+
+def busiest(context: StallContext) -> StallContext:
+    """Return who used most CPU time of all that may run on the same CPUs."""
+    return max((context, *context.peers), key=lambda each: each.mean("domain", CORES) or 0.0)
+
+
+def happened(context: StallContext) -> str:
+    """Say what happened."""
+    share = busy_share(context)
+    busy = f" {share:.0%}" if share is not None else ""
+    count = len(context.cores)
+    cores = f"{count} CPUs were{busy} busy" if count > 1 else f"only CPU was{busy} busy"
+    return f"had more work than there was CPU time: its {cores} with requests"
+
+
+def remedies(context: StallContext) -> list[Remedy]:
+    """Say what to change."""
+    return [
+        Remedy(
+            change=f"admit fewer requests at once (a limit before {context.entry}), or give "
+            f"{busiest(context).subject}, which uses most, more CPUs or cheaper requests",
+            expected="demand stays below capacity, and queues stay short",
+        )
+    ]
+
+
+CAUSE = Cause(
+    NAME,
+    "demand beyond the CPUs' capacity",
+    judge,
+    happened,
+    remedies,
+    leading=None,
+    stands_alone=lambda _context: False,
+    # Work that takes longer keeps its connections, locks and workers for longer.
+    explains=frozenset({"pool", "lock"}),
+    lasting=True,
+)

@@ -1,0 +1,171 @@
+"""Demand beyond the CPUs' capacity: what made it so, and how much load could be carried?
+
+By Little's law a closed system in which ``X`` requests a second end holds ``X (Z + R)`` users who
+think for ``Z`` and wait for ``R``. At saturation ``X`` is the most there is, so with the response
+time of quiet times this is how many users could be served without queueing (the crossing point of
+the asymptotes: P. J. Denning, J. P. Buzen, "The Operational Analysis of Queueing Network Models",
+ACM Computing Surveys 10, 1978). Where CPUs are busy for a share ``U``, it is ``X / U``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t
+
+from tierlab.analysis.facts import facts
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.query import Floats, Ints, bounds, columns, row, rows
+from tierlab.analysis.responses import FAILED
+from tierlab.analysis.span import Span
+from tierlab.analysis.thinking import thought_share
+from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
+from tierlab.diagnosis.signals import Signals
+
+COLD = 1.5
+"""A visit costs so many times what it costs later: the server was cold."""
+COLD_NS = 60_000_000_000
+"""A server is warm so long after the first load: a JVM has compiled what is run often."""
+
+DEARER = 0.25
+"""The share of a server's visits' time that a label gained: it took the CPU time."""
+
+SECOND_NS = 1_000_000_000
+FEWEST = 3
+"""Of fewer seconds no range can be told."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """Asks what the demand in a stretch of saturation was; ``whole`` is the trial."""
+
+    observed: Observed
+    signals: Signals
+    whole: Span
+
+    def of(self, window: Window, server: str, cores: tuple[str, ...]) -> Demand:
+        """Return what made the demand in the window; ``server`` used most of the ``cores``."""
+        cost, later = self._costs(window, server)
+        dear, gained = self._dearer(window, server)
+        began_cold = window.start_ns - self.whole.start_ns <= COLD_NS
+        kind: Kind = "users"
+        if began_cold and cost is not None and later is not None and cost >= COLD * later:
+            kind = "cold start"
+        elif gained >= DEARER:
+            kind = "expensive"
+        return Demand(
+            kind=kind,
+            label=dear if kind == "expensive" else None,
+            label_gained=gained if kind == "expensive" else None,
+            cost_s=cost,
+            later_cost_s=later,
+            capacity=self._capacity(window, cores, warm=kind == "cold start"),
+        )
+
+    def _costs(self, window: Window, server: str) -> tuple[float | None, float | None]:
+        """Return the CPU seconds of a visit in the window's first third, and after the window or,
+        where nothing follows, in its last third.
+        """
+        third = (window.end_ns - window.start_ns) // 3
+        first = Window(start_ns=window.start_ns, end_ns=window.start_ns + third)
+        last = Window(start_ns=window.end_ns - third, end_ns=window.end_ns)
+        after = Window(start_ns=window.end_ns, end_ns=self.whole.end_ns)
+        known = self._cost(after, server) if after.duration_s >= 5 else None
+        return self._cost(first, server), known or self._cost(last, server)
+
+    def _cost(self, window: Window, server: str) -> float | None:
+        used = self.signals.get("domain", "cpu_ns * 1.0 / dt_ns", server)
+        cores = None if used is None else used.mean(window)
+        seen = self.observed.in_progress.get(server)
+        if cores is None or seen is None:
+            return None
+        left = np.diff(np.searchsorted(seen.departure_ns, [window.start_ns, window.end_ns]))
+        return cores * window.duration_s / int(left[0]) if left[0] else None
+
+    def _dearer(self, window: Window, server: str) -> tuple[str | None, float]:
+        """Return the label whose share of the visits' time at the server rose most, and by how
+        much: on a shared CPU a visit stays for as long as its work is large.
+        """
+        found = rows(
+            self.observed.db,
+            """WITH stays AS (
+                SELECT label, departure_ns - arrival_ns AS stay,
+                    departure_ns > $start AND arrival_ns < $end AS inside
+                FROM visits WHERE server = $server AND departure_ns IS NOT NULL
+            ) SELECT label, coalesce(sum(stay) FILTER (WHERE inside), 0)::DOUBLE AS then_ns,
+                coalesce(sum(stay) FILTER (WHERE NOT inside), 0)::DOUBLE AS else_ns
+            FROM stays GROUP BY label ORDER BY label""",
+            {"start": window.start_ns, "end": window.end_ns, "server": server},
+        )
+        then, other = (sum(each[name] for each in found) for name in ("then_ns", "else_ns"))
+        if not then or not other:
+            return None, 0.0
+        gains = {each["label"]: each["then_ns"] / then - each["else_ns"] / other for each in found}
+        label = max(gains, key=lambda each: gains[each])
+        return label, gains[label]
+
+    def _capacity(self, window: Window, cores: tuple[str, ...], *, warm: bool) -> Capacity | None:
+        """Return the load that could be carried: by the throughput of the saturated seconds; of a
+        cold start by what was carried afterwards, over how busy the CPUs were.
+        """
+        after = Window(start_ns=window.end_ns, end_ns=self.whole.end_ns)
+        counted = after if warm and after.duration_s >= 5 else window
+        edge_ns = np.arange(counted.start_ns, counted.end_ns + 1, SECOND_NS, dtype=np.int64)
+        if edge_ns.size <= FEWEST:
+            return None
+        rate = self._finished(edge_ns)
+        if counted is after:
+            rate = rate / np.clip(self._busy(cores, edge_ns), 0.05, 1.0)
+        rate = rate[np.isfinite(rate)]
+        if rate.size < FEWEST or not rate.any():
+            return None
+        mean = float(rate.mean())
+        error = float(rate.std(ddof=1) / np.sqrt(rate.size) * t.ppf(0.975, rate.size - 1))
+        low, high = max(0.0, mean - error), mean + error
+        about = facts(self.observed.run.manifest, None)
+        quiet = self._quiet_s()
+        held = self._held_s(about.think_s, quiet) if about.users is not None else None
+        return Capacity(
+            throughput=mean,
+            throughput_low=low,
+            throughput_high=high,
+            think_s=about.think_s,
+            quiet_response_s=quiet,
+            offered_users=about.users,
+            users=None if held is None else mean * held,
+            users_low=None if held is None else low * held,
+            users_high=None if held is None else high * held,
+        )
+
+    def _finished(self, edge_ns: Ints) -> Floats:
+        found = columns(
+            self.observed.db,
+            f"SELECT end_ns FROM requests WHERE NOT {FAILED} ORDER BY end_ns",
+            {},
+        )
+        return np.diff(np.searchsorted(found["end_ns"], edge_ns)) * 1e9 / SECOND_NS
+
+    def _busy(self, cores: tuple[str, ...], edge_ns: Ints) -> Floats:
+        signals = [self.signals.get("cpu", "busy", core) for core in cores]
+        means = [each.means(edge_ns) for each in signals if each is not None]
+        return np.mean(means, axis=0) if means else np.full(edge_ns.size - 1, np.nan)
+
+    def _held_s(self, think_s: float | None, quiet_s: float | None) -> float | None:
+        """Return for how long a request and what its user thinks before it take together."""
+        thought = thought_share(self.observed.db, self.whole)
+        if think_s is None or quiet_s is None:
+            return None
+        return think_s * (1.0 if thought is None else thought) + quiet_s
+
+    def _quiet_s(self) -> float | None:
+        """Return the response time without queueing: what one in twenty of each page's requests did
+        not exceed, weighted by how often it was asked for.
+        """
+        quiet: float | None = row(
+            self.observed.db,
+            f"""SELECT sum(quiet * count) / sum(count) / 1e9 AS quiet_s FROM (
+                SELECT quantile_cont(end_ns - intended_ns, 0.05) AS quiet, count(*) AS count
+                FROM requests WHERE NOT {FAILED} AND end_ns BETWEEN $start AND $end
+                GROUP BY interaction)""",
+            bounds(self.whole),
+        )["quiet_s"]
+        return quiet

@@ -1,0 +1,19 @@
+"""All stalls of a run: from its messages or, without them, from its users' records."""
+
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.own_gaps import own_gaps
+from tierlab.analysis.span import Span
+from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
+from tierlab.diagnosis.waits import connecting, responding
+
+
+def run_stalls(observed: Observed, span: Span) -> list[Stall]:
+    """Return the stalls that began in the span."""
+    run, db = observed.run, observed.db
+    if not run.has("visits"):
+        return stalls(responding(db, span, LEAST_GAP_NS))
+    found = stalls(own_gaps(db, span, LEAST_GAP_NS))
+    entries = run.manifest.topology.entries
+    if run.has("requests") and entries:
+        found += stalls(connecting(db, span, LEAST_GAP_NS, entries[0]))
+    return found

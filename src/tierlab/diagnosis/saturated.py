@@ -1,0 +1,123 @@
+"""For how long, without a break, were all CPUs of a server busy while requests were late?
+
+Stalls are told by visits that took longer than their kind usually does. Where demand is beyond
+capacity for most of a run, long is what is usual, and nothing stalls. So lasting saturation is
+looked for by itself, and judged by the same causes.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tierlab.analysis.metrics import SATURATED
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.query import Bools, Floats, columns, row
+from tierlab.analysis.span import WINDOW_NS, Span
+from tierlab.analysis.utilisation import utilisations
+from tierlab.diagnosis.cores import cores
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.stalls import USERS, Stall
+
+LEAST_NS = 2_000_000_000
+"""What is shorter shows as stalls, as most of the run is not like it."""
+
+BREAK_NS = 1_000_000_000
+"""A shorter time with CPU to spare, as a queue runs empty by chance, is no end of it."""
+
+SMOOTH = 5
+"""Windows of 50 ms: over a quarter of a second a tick's error of 2 to 3 points is 1."""
+
+LATE = 3.0
+"""In a second half of the requests took this many times what one in twenty of their page's did not
+exceed in the run."""
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """A stretch in which all of these CPUs were busy and requests late: a stall of the users."""
+
+    cores: tuple[str, ...]
+    stall: Stall
+
+
+def saturated(observed: Observed, span: Span) -> list[Saturated]:
+    """Return the stretches of two seconds and more for each set of CPUs that servers may run on."""
+    if not observed.run.has("requests"):
+        return []
+    manifest = observed.run.manifest
+    shares = utilisations(observed.db, manifest, span)
+    sampled = [name.removesuffix(BUSY) for name in shares if name.endswith(BUSY)]
+    sets = dict.fromkeys(cores(manifest, name, sampled) for name in manifest.servers)
+    return [
+        Saturated(names, _stall(observed, part))
+        for names in sets
+        if names
+        for window in _stretches(np.mean([shares[name + BUSY] for name in names], axis=0), span)
+        for part in _late(observed, window)
+    ]
+
+
+BUSY = " busy"
+
+
+def _stretches(busy: Floats, span: Span) -> list[Window]:
+    if busy.size < SMOOTH:
+        return []
+    smooth = np.convolve(np.nan_to_num(busy), np.full(SMOOTH, 1 / SMOOTH), mode="same")
+    full = _joined(smooth >= SATURATED)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], full, [False]]).astype(np.int8)))
+    start_ns = span.start_ns + WINDOW_NS * edges
+    windows = [Window(start_ns=int(a), end_ns=int(b)) for a, b in start_ns.reshape(-1, 2)]
+    return [each for each in windows if each.end_ns - each.start_ns >= LEAST_NS]
+
+
+def _joined(full: Bools) -> Bools:
+    """Fill what is shorter than a second between two full stretches."""
+    joined = full.copy()
+    at = np.flatnonzero(full)
+    for before, after in pairwise(at.tolist()):
+        if after - before <= BREAK_NS // WINDOW_NS:
+            joined[before:after] = True
+    return joined
+
+
+def _late(observed: Observed, window: Window) -> list[Window]:
+    """Return the parts of the window, two seconds and more, in which requests ended late."""
+    found = columns(
+        observed.db,
+        """WITH quick AS (
+            SELECT interaction, quantile_cont(end_ns - intended_ns, 0.05) AS quick_ns
+            FROM requests WHERE error IS NULL GROUP BY interaction
+        ) SELECT (end_ns - $start) // $width AS second,
+            median((end_ns - intended_ns) / greatest(quick_ns, 1)) AS times
+        FROM requests JOIN quick USING (interaction)
+        WHERE end_ns > $start AND end_ns <= $end GROUP BY second""",
+        {"start": window.start_ns, "end": window.end_ns, "width": BREAK_NS},
+    )
+    count = -(-(window.end_ns - window.start_ns) // BREAK_NS)
+    times = np.full(count, np.inf)  # where none ends, all are late
+    times[np.minimum(found["second"].astype(np.int64), count - 1)] = found["times"]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], times >= LATE, [False]]).astype(int)))
+    parts = (window.start_ns + BREAK_NS * edges).reshape(-1, 2).tolist()
+    windows = [Window(start_ns=a, end_ns=min(b, window.end_ns)) for a, b in parts]
+    return [each for each in windows if each.end_ns - each.start_ns >= LEAST_NS]
+
+
+def _stall(observed: Observed, window: Window) -> Stall:
+    found = row(
+        observed.db,
+        """SELECT count(*) AS count, max(end_ns - intended_ns) AS longest_ns,
+            sum(least(end_ns, $end) - greatest(intended_ns, $start))::BIGINT AS total_ns
+        FROM requests WHERE end_ns > $start AND intended_ns < $end""",
+        {"start": window.start_ns, "end": window.end_ns},
+    )
+    return Stall(
+        server=USERS,
+        window=window,
+        core=window,
+        waiting=found["count"],
+        longest_ns=found["longest_ns"] or 0,
+        total_ns=found["total_ns"] or 0,
+        toward={},
+    )

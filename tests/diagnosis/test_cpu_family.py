@@ -1,0 +1,119 @@
+"""Who does not get a CPU, and why: each member of the family is told from the others, and from the
+queues and pools that it fills.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from . import made_stall
+from .made_stall import MS, Rows
+from .test_causes import diagnosed, pressed
+
+FULL = [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)]
+Signature = tuple[str, str, str, dict[str, Rows]]
+SIGNATURES: dict[str, Signature] = {
+    "a limit": (
+        *("app.1", "quota", "app.1"),
+        {
+            "domain": [{"subject": "app.1", "throttled_ns": 45 * MS, "throttled_periods": 1}],
+            "pressure": pressed("app.1", "cpu", 0.95),
+        },
+    ),
+    "a limit that fills a pool": (
+        *("app.1", "quota", "app.1"),
+        {
+            "domain": [{"subject": "app.1", "throttled_ns": 45 * MS, "throttled_periods": 1}],
+            "pressure": pressed("app.1", "cpu", 0.95),
+            "soft": [{"subject": "app.1", "resource": "pool", "in_use": 64, "waiting": 40}],
+        },
+    ),
+    "time stolen": (
+        *("db.1", "steal", "db.1"),
+        {
+            "cpu": [{"subject": f"cpu{n}", "busy": 0.4, "steal": 0.6} for n in range(2)],
+            "pressure": pressed("db.1", "cpu", 0.7),
+        },
+    ),
+    "too low a weight": (
+        *("db.1", "weight", "db.1"),
+        {
+            "domain": [{"subject": "db.1", "weight": 16}],
+            "pressure": pressed("db.1", "cpu", 0.95),
+            "cpu": FULL,
+        },
+    ),
+    "a neighbour in another server's domain": (
+        *("db.1", "cpu", "app.1"),
+        {
+            "domain": [{"subject": "app.1", "cpu_ns": 85 * MS}],
+            "pressure": pressed("db.1", "cpu", 0.95),
+            "cpu": FULL,
+        },
+    ),
+    "more work than CPU": (
+        *("db.1", "overload", "app.1"),
+        {
+            "domain": [
+                {"subject": "app.1", "cpu_ns": 60 * MS},
+                {"subject": "db.1", "cpu_ns": 35 * MS},
+            ],
+            "process": [
+                {"subject": "app.1", "run_ns": 60 * MS},
+                {"subject": "db.1", "run_ns": 35 * MS},
+            ],
+            "pressure": pressed("db.1", "cpu", 0.95),
+            "cpu": FULL,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_member_is_known_by_its_signature(tmp_path, name, monkeypatch):
+    stalled, cause, subject, samples = SIGNATURES[name]
+    monkeypatch.setattr(made_stall, "usual", with_processes)
+    found = diagnosed(made_stall.make(tmp_path, stalled, samples))
+    assert [(each.cause, each.subject) for each in found.findings] == [(cause, subject)]
+    assert found.findings[0].confidence >= 0.7
+
+
+USUAL = made_stall.usual
+
+
+def with_processes():
+    """What is usual, with the CPU time of each server's own process."""
+    own = {"process": 1, "name": "own", "state": "S", "run_ns": 5 * MS}
+    return USUAL() | {"process": [(name, own) for name in made_stall.SERVERS]}
+
+
+def test_a_neighbour_is_told_from_the_servers_own_process(tmp_path, monkeypatch):
+    """Both use CPU that no visit explains: a collector or a compiler of its own is no neighbour."""
+    monkeypatch.setattr(made_stall, "usual", with_processes)
+    used = [{"subject": "app.1", "cpu_ns": 95 * MS}]
+    samples = {"domain": used, "pressure": pressed("app.1", "cpu", 0.95)}
+    (other,) = diagnosed(made_stall.make(tmp_path / "other", "app.1", samples)).findings
+    own = samples | {"process": [{"subject": "app.1", "run_ns": 95 * MS}]}
+    (itself,) = diagnosed(made_stall.make(tmp_path / "own", "app.1", own)).findings
+    assert (other.cause, itself.cause) == ("cpu", "unknown")
+
+
+def test_servers_on_other_cpus_are_no_neighbours(tmp_path):
+    """What busies the CPUs of others holds nobody back who may not run there."""
+    stalled, _, _, samples = SIGNATURES["a neighbour in another server's domain"]
+    places = {"db.1": [0], "app.1": [1], "web.1": [1], "lb.1": [1]}
+    mapping = {name: {"found": {"pus": pus}} for name, pus in places.items()}
+    folder = made_stall.make(tmp_path, stalled, samples | {"cpu": FULL[1:]})
+    made_stall.manifest().model_copy(update={"mapping": mapping}).write(folder)
+    assert [each.cause for each in diagnosed(folder).findings] == ["unknown"]
+
+
+def test_a_weight_that_was_not_sampled_is_the_one_read_back(tmp_path):
+    """Older run folders have no such column."""
+    stalled, cause, subject, samples = SIGNATURES["too low a weight"]
+    folder = made_stall.make(tmp_path, stalled, samples)
+    domain = made_stall.read(folder, "domain")
+    made_stall.write(folder, "domain", [row | {"weight": None} for row in domain])
+    mapping = {"db.1": {"found": {"pus": [0, 1], "weight": 16}}}
+    made_stall.manifest().model_copy(update={"mapping": mapping}).write(folder)
+    assert [(each.cause, each.subject) for each in diagnosed(folder).findings] == [(cause, subject)]

@@ -1,0 +1,85 @@
+"""More work than CPU time: the first words say so, with the load that could be carried."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import made_overload, made_stall
+from .made_overload import FULL, MOST, THINK_S
+from .test_causes import diagnosed
+
+DEAR = "GET /search"
+MADE = {"users": {}, "cold start": {"cold": 3.0}, "expensive": {"dear": DEAR}}
+
+
+@pytest.fixture(scope="module")
+def diagnoses(tmp_path_factory):
+    """The diagnosis of a made run for each kind of demand."""
+    folder = tmp_path_factory.mktemp("overloads")
+    return {
+        kind: diagnosed(made_overload.make(folder / kind, **made)) for kind, made in MADE.items()
+    }
+
+
+def test_an_overload_is_said_first_and_is_no_pool(diagnoses):
+    """All connections were in use and requests waited for one: the answer was an exhausted pool,
+    with a confidence of 0.97, while both CPUs were busy for 28 s.
+    """
+    found = diagnoses["users"]
+    assert [(each.cause, each.subject) for each in found.findings] == [("overload", "app.1")]
+    assert found.words.startswith("The system is overloaded: ")
+    (finding,) = found.findings
+    (window,) = finding.windows
+    assert abs(window.start_ns - FULL[0]) <= 300_000_000
+    assert abs(window.end_ns - FULL[1]) <= 300_000_000
+    assert finding.confidence >= 0.9
+    assert "pool" in {each.cause for each in finding.ruled_out}
+
+
+def demand(diagnoses, kind):
+    (finding,) = diagnoses[kind].findings
+    assert finding.demand is not None
+    return finding.demand
+
+
+def test_the_load_that_it_could_carry(diagnoses):
+    can = demand(diagnoses, "users").capacity
+    assert can.throughput == pytest.approx(MOST, rel=0.03)
+    assert can.users == pytest.approx(MOST * (THINK_S + 0.01), rel=0.03)
+    assert can.users_low <= can.users <= can.users_high
+    assert f"can carry about {can.users:.0f} users" in diagnoses["users"].words
+    assert "700 came" in diagnoses["users"].words
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("users", "more users than it can serve"),
+        ("cold start", "It was cold: a visit took"),
+        ("expensive", f"One kind of request is expensive: {DEAR}"),
+    ],
+)
+def test_what_made_the_demand_is_told(diagnoses, kind, said):
+    assert demand(diagnoses, kind).kind == kind
+    assert said in diagnoses[kind].words
+
+
+def test_full_cpus_are_those_that_a_server_may_run_on(tmp_path):
+    """The database has a CPU of its own, and the application, which uses more, has room."""
+    folder = made_overload.make(tmp_path)
+    rows = made_stall.read(folder, "cpu")
+    idle = [row | {"busy": 0.6} if row["subject"] == "cpu1" else row for row in rows]
+    made_stall.write(folder, "cpu", idle)
+    places = {"web.1": [1], "app.1": [1], "db.1": [0]}
+    mapping = {name: {"found": {"pus": pus}} for name, pus in places.items()}
+    made_overload.manifest().model_copy(update={"mapping": mapping}).write(folder)
+    first = diagnosed(folder).findings[0]
+    assert (first.cause, first.subject) == ("overload", "db.1")
+    assert "its only CPU was 100% busy" in first.words
+
+
+def test_once_warm_it_can_carry_what_fits_its_cpus(diagnoses):
+    """After a cold start 50 requests a second kept the CPUs busy for 0.62 of the time."""
+    cold = demand(diagnoses, "cold start")
+    assert cold.cost_s == pytest.approx(3 * cold.later_cost_s, rel=0.15)
+    assert cold.capacity.throughput == pytest.approx(50 / 0.62, rel=0.05)

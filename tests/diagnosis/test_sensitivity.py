@@ -1,0 +1,88 @@
+"""What a proof draws, and how the same trials are scored with other rules."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import run
+import sensitivity
+import truth
+from campaign import FULL, SELDOM_FELT, Planned, planned
+from score import Score
+from systems import RUBBOS, SYSTEMS
+
+from tierlab import experiment
+from tierlab.diagnosis.catalogue import CATALOGUE
+from tierlab.diagnosis.thresholds import THRESHOLDS
+from tierlab.experiment.disturb import CLASSES as KINDS
+
+from . import made_stall
+from .made_stall import STALL
+from .test_causes import SIGNATURES
+
+
+@pytest.mark.parametrize("workload", SYSTEMS)
+def test_a_full_proof_has_25_cases_of_each_class_and_more_where_few_are_felt(workload):
+    system = SYSTEMS[workload]
+    drawn: Counter[str] = Counter()
+    for trial in planned(replace(FULL, system=system), 7):
+        asked = tomllib.loads(trial.text)
+        assert asked["system"]["workload"] == workload
+        drawn.update(
+            name for table in asked.get("disturb", []) for name in table.get("classes", [])
+        )
+        drawn[trial.kind] += 1
+    assert all(drawn[name] >= 30 for name in system.classes)
+    assert all(drawn[name] >= 60 for name in SELDOM_FELT)
+    assert drawn["overload"] >= 25
+
+
+@pytest.mark.parametrize("workload", SYSTEMS)
+def test_a_trial_of_each_kind_can_be_run(tmp_path, workload):
+    """A class that the system cannot have would fail every trial of a night."""
+    small = replace(FULL, singles=1, overloads=1, pairs=1, system=SYSTEMS[workload])
+    for trial in planned(small, 7):
+        file = tmp_path / f"{trial.name}.toml"
+        file.write_text(trial.text)
+        (plan,) = experiment.load(file).trials()
+        assert len(plan.disturb) == trial.text.count("[[disturb]]")
+
+
+def test_every_class_that_can_be_injected_is_drawn():
+    assert set(RUBBOS.classes) == set(KINDS)
+
+
+def test_each_threshold_is_halved_and_doubled_in_turn():
+    seen = []
+
+    def scored() -> Score:
+        seen.append({name: each.low for name, each in THRESHOLDS.items() if each.low})
+        return Score(by_cause={"freeze": Counter(freeze=3, unknown=1)})
+
+    before = dict(THRESHOLDS)
+    text = sensitivity.of_thresholds(scored)
+    assert before == THRESHOLDS
+    assert "as the thresholds are: 0.750" in text
+    assert {each["cpu wait"] for each in seen} == {0.15, 0.3, 0.6}
+    assert all(each.figure in text for each in THRESHOLDS.values())
+
+
+@pytest.mark.parametrize("name", ["freeze of the database", "table lock"])
+def test_a_cause_that_is_not_in_the_catalogue_is_unknown(tmp_path, name):
+    """Not the nearest name: what is left of the catalogue does not fit."""
+    cause, subject, samples, extra = SIGNATURES[name]
+    folder = made_stall.make(tmp_path / "001", subject, samples, extra)
+    beside = tmp_path / "001.truth"
+    beside.mkdir()
+    happened = {"id": 1, "class": cause, "subject": subject, "done": True}
+    happened |= {"start_ns": STALL[0], "end_ns": STALL[1]}
+    (beside / "truth.jsonl").write_text(json.dumps(happened))
+    only = [each for each in CATALOGUE if each.name == cause]
+    made = [(Planned("single-0", "single", "low", ""), folder)]
+    true = {"single-0": truth.read(folder)}
+    text = sensitivity.of_catalogue(lambda: run.scored(made, true, run.VIEWS[0]), only)
+    assert f"| {cause} | 1 | 1 | 0.00 (none) | yes |" in text
