@@ -51,6 +51,17 @@ def test_no_server_and_no_tier_is_named(room):
     assert not found
 
 
+def test_no_tier_is_named_outside_the_workloads():
+    found = [
+        f"{file.relative_to(SOURCE)}:{line}: {text!r}"
+        for file in sorted(SOURCE.rglob("*.py"))
+        if file.relative_to(SOURCE).parts[0] != "workloads"
+        for line, text in literals(file)
+        if re.sub(r"\.\d+$", "", text) in TIERS
+    ]
+    assert not found
+
+
 @pytest.mark.parametrize("text", ["mariadb", "tomcat", "db", "db.1", "tier = 'app'"])
 def test_a_name_is_seen(text):
     assert named(text)

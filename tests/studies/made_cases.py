@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tierlab.analysis.blocks import Blocks
-from tierlab.studies.cases import SUBJECT, Case, Trial
+from tierlab.studies.cases import Case, Trial
 from tierlab.tables.manifest import Degree, Manifest, ServerPart
 
 SECOND = 1_000_000_000
+
+SUBJECT = "web.1"
 
 
 def trial(

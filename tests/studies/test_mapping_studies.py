@@ -9,7 +9,6 @@ from tierlab.cli.study import find
 from tierlab.deploy.mapping import plan
 from tierlab.environments.xen.environment import Xen
 from tierlab.machine.uniformity import static_dnu
-from tierlab.studies.cases import SUBJECT
 from tierlab.studies.published import beside, load
 
 TWO_PUS = "pack:1 core:2 pu:1"
@@ -21,7 +20,7 @@ def planned(name: str, machine: str = TWO_PUS) -> dict[str, float]:
     """DNU by case."""
     trials = experiment.load(find(name)).trials()
     return {
-        case.name: static_dnu(plan(trial.system, machine))[SUBJECT]
+        case.name: static_dnu(plan(trial.system, machine))["web.1"]
         for case in load(beside(find(name))).cases
         for trial in trials
         if trial.levels == case.levels

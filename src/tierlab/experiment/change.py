@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.disturb import ANYONE
+from tierlab.experiment.disturb import ANYONE, DATABASES
 from tierlab.experiment.load import Phases
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.place import PLACE
@@ -29,7 +29,7 @@ class Change(Section):
     at_ns: Annotated[int, Duration("0s", "24h")] = Field(alias="at", examples=["20s"])
     """When, from the start of the runtime."""
 
-    on: Annotated[str, Word((*ANYONE, NEIGHBOURS))] = Field(examples=["db.1"])
+    on: Annotated[str, Word((*ANYONE, NEIGHBOURS))] = Field(examples=[DATABASES[0]])
     """The server, or the neighbours."""
 
     pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])

@@ -48,6 +48,8 @@ POOLED = _names(lambda kind: kind.holdable)
 COLLECTING = _names(lambda kind: kind.collects)
 ENTRIES = tuple(dict.fromkeys(f"{next(iter(each.tiers))}.1" for each in WORKLOADS.values()))
 """Whom users call."""
+APPLICATION = COLLECTING[0]
+"""Where what has no natural server is done unless said otherwise."""
 RESOURCES = tuple(dict.fromkeys(name for _, kind in servers() for name in kind.holdable))
 """What class `pool` can hold in one server or another."""
 LOCKABLE = tuple(dict.fromkeys(name for each in WORKLOADS.values() for name in each.lockable))
@@ -127,7 +129,7 @@ class Memory(Disturbance):
     """Memory taken inside a server's domain, touched request by request, until it thrashes."""
 
     class_: Literal["memory"] = Field(alias="class")
-    on: Anyone = "db.1"
+    on: Anyone = DATABASES[0]
     """The server; its tier gets a memory limit if it has none."""
 
     take: Annotated[int, Size("1MiB", "1TiB")] = 200 * MIB
@@ -149,7 +151,7 @@ class Cpu(Disturbance):
     """A neighbour that computes on a server's cores."""
 
     class_: Literal["cpu"] = Field(alias="class")
-    on: Anyone = "db.1"
+    on: Anyone = DATABASES[0]
     """The server."""
 
     threads: Annotated[int, Whole(1, 64)] = 2
@@ -176,7 +178,7 @@ class Disk(Disturbance):
     """Writes that each wait for the device, against a server's share of it."""
 
     class_: Literal["disk"] = Field(alias="class")
-    on: Anyone = "db.1"
+    on: Anyone = DATABASES[0]
     """The server; its tier gets a disk limit if it has none."""
 
     write: Annotated[int, Size("4KiB", "256MiB")] = 4 * MIB
@@ -195,7 +197,7 @@ class Freeze(Disturbance):
     """A server stopped and continued."""
 
     class_: Literal["freeze"] = Field(alias="class")
-    on: Anyone = "db.1"
+    on: Anyone = DATABASES[0]
     """The server."""
 
 
@@ -216,7 +218,7 @@ class Lock(Disturbance):
     """A transaction that holds the rows, or the table, which pages need."""
 
     class_: Literal["lock"] = Field(alias="class")
-    on: Database = "db.1"
+    on: Database = DATABASES[0]
     """The database."""
 
     table: Annotated[str, Word(LOCKABLE)] = LOCKABLE[0]
@@ -235,7 +237,7 @@ class Pool(Disturbance):
     """A soft resource that is held by somebody else."""
 
     class_: Literal["pool"] = Field(alias="class")
-    on: Annotated[str, Word(POOLED)] = "app.1"
+    on: Annotated[str, Word(POOLED)] = APPLICATION
     """The server."""
 
     resource: Annotated[str | None, Word(RESOURCES)] = Field(default=None, examples=["pool"])
@@ -280,7 +282,7 @@ class Network(Disturbance):
     """A rate limit on the way into one server."""
 
     class_: Literal["network"] = Field(alias="class")
-    on: Anyone = "db.1"
+    on: Anyone = DATABASES[0]
     """The server."""
 
     rate: Annotated[int, Size("1KiB", "1TiB")] = 8 * BYTES["KiB"]
@@ -291,7 +293,7 @@ class Quota(Disturbance):
     """A limit on a server's CPU time, as a container's or a small instance's."""
 
     class_: Literal["quota"] = Field(alias="class")
-    on: Anyone = "app.1"
+    on: Anyone = APPLICATION
     """The server."""
 
     cores: Annotated[float, Real(0.001, 64)] = 0.1
@@ -307,7 +309,7 @@ class Weight(Disturbance):
     """A server that weighs next to nothing on its cores, beside another job of the usual weight."""
 
     class_: Literal["weight"] = Field(alias="class")
-    on: Anyone = "app.1"
+    on: Anyone = APPLICATION
     """The server."""
 
     weight: Annotated[int, Whole(2, 1024)] = 16

@@ -14,9 +14,6 @@ from tierlab.analysis.instability import Instability, instability
 from tierlab.analysis.query import Floats
 from tierlab.tables.manifest import Manifest
 
-SUBJECT = "web.1"
-"""Whose mapping such studies vary: the server that the users ask."""
-
 
 @dataclass(frozen=True)
 class Trial:
@@ -36,9 +33,20 @@ class Trial:
         count = self._by_run(self.blocks.done, run_s).size
         middles = (np.arange(count) + 0.5) * self._length_s(run_s) * 1e9
         found = np.full(count, np.nan)
-        for degree in self.manifest.dnu.get(SUBJECT, ()):
+        for degree in self.manifest.dnu.get(self.subject, ()):
             found[middles >= degree.from_ns] = degree.dnu
         return found
+
+    @property
+    def subject(self) -> str:
+        """Whose mapping such studies vary: the server that the users ask."""
+        topology = self.manifest.topology
+        return next(name for name in topology.tier_of if not topology.callers(name))
+
+    @property
+    def first_tier(self) -> str:
+        """The tier that the users ask."""
+        return self.manifest.topology.tier_of[self.subject]
 
     def cpu_s(self, tier: str) -> float | None:
         """CPU time that a tier's servers took for a request that ended well, or their hypervisors;

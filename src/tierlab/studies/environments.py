@@ -19,7 +19,7 @@ Figure = Callable[[Trial], float | None]
 
 
 def _cpu(trial: Trial) -> float | None:
-    return trial.cpu_s("web")
+    return trial.cpu_s(trial.first_tier)
 
 
 def _response(trial: Trial) -> float | None:

@@ -11,7 +11,7 @@ from tierlab.analysis.queue_episodes import queue_episodes
 from tierlab.analysis.slow_requests import SlowCluster
 from tierlab.diagnosis.incidents import Incident, incidents
 from tierlab.studies.measured import Measure, Measured, missing, share_of
-from tierlab.studies.seen import DATABASE, Seen
+from tierlab.studies.seen import Seen
 
 NEAR_NS = 500_000_000
 """A queue that grew so shortly before or after a cluster's requests began belongs to it."""
@@ -50,7 +50,8 @@ def _from_database(seen: Seen) -> Measured:
     ]
     if not largest:
         return missing("no server stalled in any cluster")
-    from_there = sum(seen.tier(each.roots[0].server) == DATABASE for each in largest)
+    databases = seen.database_tiers
+    from_there = sum(seen.tier(each.roots[0].server) in databases for each in largest)
     return share_of(from_there, len(largest), "clusters in which a server stalled")
 
 

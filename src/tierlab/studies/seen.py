@@ -20,7 +20,6 @@ from tierlab.diagnosis import Diagnosis, diagnose
 from tierlab.diagnosis.incidents import Incident, incidents
 from tierlab.diagnosis.run_stalls import run_stalls
 
-DATABASE = "db"
 CLUSTER = 5
 """Fewer very long requests together are no cluster."""
 
@@ -90,9 +89,14 @@ class Seen:
 
     @property
     def databases(self) -> list[str]:
-        """The databases, by name."""
-        servers = self.observed.run.manifest.servers
-        return sorted(name for name, part in servers.items() if part.tier == DATABASE)
+        """The databases, by name: the servers that call nobody."""
+        topology = self.observed.run.manifest.topology
+        return sorted(name for name in topology.tier_of if not topology.callees(name))
+
+    @property
+    def database_tiers(self) -> set[str]:
+        """Their tiers."""
+        return {self.tier(name) for name in self.databases}
 
     def edges(self, width_ns: int) -> Ints:
         """Return the edges of the windows of that width in the stretch."""

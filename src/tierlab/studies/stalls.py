@@ -19,7 +19,7 @@ from tierlab.diagnosis import diagnose
 from tierlab.diagnosis.causes import memory
 from tierlab.studies.measured import Measure, Measured, milliseconds, missing, share_of
 from tierlab.studies.queues import touches, unseen
-from tierlab.studies.seen import DATABASE, Seen
+from tierlab.studies.seen import Seen
 
 IOWAIT = frozenset({"iowait"})
 PRESSURE = frozenset({"memory pressure", "io pressure"})
@@ -33,7 +33,7 @@ def stretches(seen: Seen, resources: Collection[str]) -> list[tuple[int, int]]:
         (each.start_ns, each.end_ns)
         for each in seen.saturations
         if each.resource in resources
-        and (each.resource in IOWAIT or seen.tier(each.subject) == DATABASE)
+        and (each.resource in IOWAIT or seen.tier(each.subject) in seen.database_tiers)
     ]
     joined: list[tuple[int, int]] = []
     for start, end in sorted(found):
@@ -116,7 +116,7 @@ def _root_cause(seen: Seen) -> Measured:
     blamed = [
         window
         for finding in seen.diagnosis.findings
-        if finding.cause == memory.NAME and finding.tier == DATABASE
+        if finding.cause == memory.NAME and finding.tier in seen.database_tiers
         for window in finding.windows
     ]
     hit = sum(any(touches(c, w.start_ns, w.end_ns) for w in blamed) for c in seen.clusters)
