@@ -1,0 +1,109 @@
+"""RUBiS on nginx, PHP-FPM and PostgreSQL as a trial: what the tracer saw is what the servers' own
+books say, and each statement is its request's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import tierlab as api
+from tests.command import Start
+from tests.conftest import host
+from tests.environments.obstacle import obstacle
+from tests.figures import figure
+from tests.trial.left import check_nothing_left
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+EXPERIMENT = """
+[experiment]
+name = "t"
+[system]
+workload = "rubis"
+scale = 0.001
+[system.db]
+count = {databases}
+[load]
+users = 120
+think = "300ms"
+phases = {{ ramp_up = "1s", runtime = "6s", ramp_down = "1s" }}
+"""
+CHAIN = ["web", "app", "db"]
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text().splitlines()
+
+
+def run_trial(tierlab: Start, folder: Path, databases: int = 1, *options: str) -> api.Run:
+    path = folder / "t.toml"
+    path.write_text(EXPERIMENT.format(databases=databases))
+    before = host()
+    command = tierlab("run", path, *options)
+    ended = command.end()
+    assert ended.status == 0, ended.stderr
+    check_nothing_left(command, folder, before)
+    run = api.open(folder / "runs" / "t" / "001")
+    assert run.manifest.exit.state == "done"
+    assert (run.path / "report.html").exists()
+    return run
+
+
+def test_each_request_is_in_every_servers_own_books(tierlab: Start, tmp_path: Path) -> None:
+    run = run_trial(tierlab, tmp_path)
+    assert run.manifest.topology.tiers == CHAIN
+    with run.connect() as db:
+        visits = dict(
+            db.execute(
+                "SELECT server, count(*) FROM visits WHERE label != 'LOGIN' GROUP BY 1"
+            ).fetchall()
+        )
+    logs = run.path / "logs"
+    statements = sum(
+        int(line.partition("\t")[0]) for line in lines(logs / "db.1/logs/statements.tsv")
+    )
+    books = {
+        "web.1": len(lines(logs / "web.1/logs/access.log")),
+        "app.1": len(lines(logs / "app.1/logs/access.log")),
+        "db.1": statements,
+    }
+    figure(f"visits {visits}, the servers' own books {books}")
+    assert visits["app.1"] > 500
+    for server, counted in books.items():
+        assert abs(visits[server] - counted) <= 1e-4 * counted, (server, visits, books)
+    check_links(run)
+
+
+def check_links(run: api.Run) -> None:
+    for pair in run.manifest.observation.summaries["link"]["pairs"]:
+        linked = pair["by_id"] + pair["inferred"]
+        assert linked >= 0.99 * pair["visits"], pair
+        assert pair["by_id"] > 0
+
+
+def test_each_message_behind_pgpool_is_its_requests(tierlab: Start, tmp_path: Path) -> None:
+    """It prepares, binds and synchronises each statement in messages of their own, without ids."""
+    run = run_trial(tierlab, tmp_path, 2)
+    check_links(run)
+    with run.connect() as db:
+        outside = db.execute(
+            """SELECT count(*) FROM visits c JOIN visits p ON c.parent = p.visit
+            WHERE c.arrival_ns < p.arrival_ns - 50000 OR c.departure_ns > p.departure_ns + 50000"""
+        ).fetchone()
+    assert outside == (0,)
+
+
+@pytest.mark.environments
+@pytest.mark.parametrize("environment", ["podman", "lxc"])
+def test_in_containers(environment: str, tierlab: Start, tmp_path: Path) -> None:
+    if (reason := obstacle(environment)) is not None:
+        pytest.skip(reason)
+    run = run_trial(tierlab, tmp_path, 1, "--environment", environment)
+    assert run.manifest.environment == environment
+    check_links(run)
