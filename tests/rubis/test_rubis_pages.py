@@ -233,22 +233,22 @@ def test_about_me_lists_what_i_bid_on_won_bought_sell_and_sold(
     me = database.value(HAS_EVERYTHING)
     page = app.post("AboutMe", nickname=f"user{me}", password=f"password{me}")
     expected: list[int] = []
-    for sql in (
-        "SELECT DISTINCT i.id, i.end_date FROM bids b JOIN items i ON i.id = b.item_id"
-        f" WHERE i.end_date > '{now()}' AND b.user_id = %s",
-        "SELECT i.id, i.end_date FROM bids b JOIN old_items i ON i.id = b.item_id"
-        " WHERE b.user_id = %s",
-        "SELECT i.id, i.end_date FROM buy_now b JOIN old_items i ON i.id = b.item_id"
-        " WHERE b.buyer_id = %s",
-        "SELECT i.id, i.end_date FROM buy_now b JOIN items i ON i.id = b.item_id"
-        " WHERE b.buyer_id = %s",
-        f"SELECT id, end_date FROM items WHERE end_date > '{now()}' AND seller = %s",
-        "SELECT id, end_date FROM old_items WHERE seller = %s",
+    open_now = f"i.end_date > '{now()}'"
+    for table, join, condition in (
+        ("items", "JOIN bids b ON b.item_id = i.id", f"{open_now} AND b.user_id = %s"),
+        ("old_items", "JOIN bids b ON b.item_id = i.id", "b.user_id = %s"),
+        ("items", "JOIN buy_now b ON b.item_id = i.id", "b.buyer_id = %s"),
+        ("old_items", "JOIN buy_now b ON b.item_id = i.id", "b.buyer_id = %s"),
+        ("items", "", f"{open_now} AND i.seller = %s"),
+        ("old_items", "", "i.seller = %s"),
     ):
-        found = [row[0] for row in database.rows(f"{sql} ORDER BY end_date, id", me)]
-        # Whether it bought something that is still for sale is left to the tests before.
-        assert found or "JOIN items i ON i.id = b.item_id WHERE b.buyer_id" in sql
-        expected += found[:25] if form == "app" else found
+        found = database.rows(
+            f"SELECT DISTINCT i.id, i.end_date FROM {table} i {join} WHERE {condition}"
+            " ORDER BY i.end_date, i.id",
+            me,
+        )
+        assert found or (table, "buy_now" in join) == ("items", True)
+        expected += [row[0] for row in found][: 25 if form == "app" else None]
     assert sorted(shown_items(page)) == sorted(expected)
     assert app.post("AboutMe", nickname=f"user{me}", password="wrong").says_sorry()
 

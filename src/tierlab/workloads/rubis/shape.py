@@ -38,5 +38,5 @@ APPLICATION = installation.interpreted(NAME)
 DOCUMENT_ROOT = APPLICATION / "public"
 """The web server's documents: `STATIC_PATHS`, and PHP's pages below `DYNAMIC_PREFIX`."""
 
-EXTENSIONS = ("ctype",)
+EXTENSIONS: tuple[str, ...] = ()
 """Of PHP, that its pages use besides those for the database."""
