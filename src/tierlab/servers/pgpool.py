@@ -73,6 +73,8 @@ class Pgpool(Server):
             "child_life_time": 0,
             "load_balance_mode": "on",
             "statement_level_load_balance": "on",
+            # A request's id is in a comment before each statement: it shall read on any all the same.
+            "allow_sql_comments": "on",
             # Numbers that a table gives itself are the same everywhere.
             "insert_lock": "on",
             "enable_pool_hba": "on",
