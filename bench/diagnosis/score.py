@@ -22,12 +22,13 @@ AFTER_NS = 300_000_000
 
 @dataclass(frozen=True)
 class Found:
-    """One window of one finding."""
+    """One window of one finding, which stands at that ``place`` in the report."""
 
     cause: str
     tier: str
     window: Window
     confidence: float
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ class Score:
 def found_in(diagnosis: Diagnosis) -> list[Found]:
     """Return a diagnosis' windows, one by one, in order of time."""
     windows = [
-        Found(each.cause, each.tier, window, each.confidence)
-        for each in diagnosis.findings
+        Found(each.cause, each.tier, window, each.confidence, place)
+        for place, each in enumerate(diagnosis.findings)
         for window in each.windows
     ]
     return sorted(windows, key=lambda each: each.window.start_ns)
@@ -84,7 +85,9 @@ def size(length_s: float) -> str:
 
 
 def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:
-    """Score a trial with one disturbance at a time."""
+    """Score a trial with one disturbance at a time. The first answer is that of the finding which
+    the report puts first of those that touch the time, not the one that fits best.
+    """
     for each in true:
         if not each.delayed:
             continue
@@ -94,7 +97,7 @@ def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequenc
             score.missed.append((name, each))
             continue
         score.recalled[size(each.length_s)] += 1
-        first = max(hits, key=lambda one: (_overlap(one.window, each), one.confidence))
+        first = min(hits, key=lambda one: (one.place, one.window.start_ns))
         score.by_cause.setdefault(each.cause, Counter())[first.cause] += 1
         score.tier_right += first.tier == each.tier
         score.onset_ns.append(abs(min(one.window.start_ns for one in hits) - each.start_ns))
@@ -174,7 +177,3 @@ def touches(window: Window, true: Injected) -> bool:
     """Say whether a window is of a disturbance or of what it piled up."""
     after = AFTER_NS + int(AFTER * (true.end_ns - true.start_ns))
     return window.start_ns < true.end_ns + after and window.end_ns > true.start_ns - BEFORE_NS
-
-
-def _overlap(window: Window, true: Injected) -> int:
-    return min(window.end_ns, true.end_ns) - max(window.start_ns, true.start_ns)

@@ -70,6 +70,11 @@ def test_full_cpus_are_those_that_a_server_may_run_on(tmp_path):
     rows = made_stall.read(folder, "cpu")
     idle = [row | {"busy": 0.6} if row["subject"] == "cpu1" else row for row in rows]
     made_stall.write(folder, "cpu", idle)
+    for table, column in (("domain", "cpu_ns"), ("process", "run_ns")):
+        times = {"web.1": 0, "app.1": 1, "db.1": 2}
+        rows = made_stall.read(folder, table)
+        rows = [row | {column: row[column] * times[row["subject"]]} for row in rows]
+        made_stall.write(folder, table, rows)
     places = {"web.1": [1], "app.1": [1], "db.1": [0]}
     mapping = {name: {"found": {"pus": pus}} for name, pus in places.items()}
     made_overload.manifest().model_copy(update={"mapping": mapping}).write(folder)

@@ -136,6 +136,17 @@ def test_a_wrong_second_cause_is_counted():
     assert row_of(single, "causes named that were there").holds is False
 
 
+def test_the_first_answer_is_what_the_report_puts_first():
+    """The best fitting of its windows was taken, which no reader of a report can choose."""
+    score = Score()
+    after = Window(start_ns=STALL[1], end_ns=STALL[1] + 1)
+    first = replace(FREEZE, cause="disk", window=after, place=0)
+    add_single(
+        score, "single-0", [injected(1, "freeze", "web.1", 9)], [replace(FREEZE, place=1), first]
+    )
+    assert score.by_cause == {"freeze": Counter(disk=1)}
+
+
 @pytest.mark.parametrize(
     ("kind", "what"),
     [
