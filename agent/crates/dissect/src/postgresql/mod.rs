@@ -172,17 +172,14 @@ impl Postgresql {
         }
     }
 
-    /// A request whose end was lost is one all the same: it ends for us where it was seen last.
     fn client_lost(&mut self, gap: Gap, cx: &mut Context<'_>) {
         if self.phase != Phase::Messages {
             self.after(Startup::Login);
             return self.requests.lose();
         }
-        let at_ns = gap.at_ns.unwrap_or(self.requests.last_ns);
-        if self.requests.skip(Some(at_ns), gap.bytes) {
-            self.client_bytes(at_ns, &[], cx);
-        } else {
-            self.talk.lost_requests(cx);
+        match self.requests.skip_of_request(gap) {
+            Some(at_ns) => self.client_bytes(at_ns, &[], cx),
+            None => self.talk.lost_requests(cx),
         }
     }
 
