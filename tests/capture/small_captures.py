@@ -3,7 +3,7 @@
     pytest tests/capture/test_messages.py --basetemp=FOLDER
     python tests/capture/small_captures.py FOLDER/tracer0/load.pcap FOLDER_OF_THE_CAPTURES
 
-One for each protocol that is spoken in it; PostgreSQL and FastCGI are in the captures of their tests.
+One for each protocol that is spoken in it: PostgreSQL and FastCGI are in their own tests.
 
 The agent's own tests hold its dissectors against those in `agent/crates/capture/tests/wireshark`.
 """
