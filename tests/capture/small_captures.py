@@ -3,6 +3,8 @@
     pytest tests/capture/test_messages.py --basetemp=FOLDER
     python tests/capture/small_captures.py FOLDER/tracer0/load.pcap FOLDER_OF_THE_CAPTURES
 
+One for each protocol that is spoken in it: PostgreSQL and FastCGI are in their own tests.
+
 The agent's own tests hold its dissectors against those in `agent/crates/capture/tests/wireshark`.
 """
 
@@ -16,6 +18,8 @@ PROTOCOLS = {
     "http1": (8080, "http", ["http.request.method", "http.response.code"]),
     "ajp13": (8009, "ajp13", ["ajp13.magic"]),
     "mysql": (3306, "mysql", ["mysql.command"]),
+    "postgresql": (5432, "pgsql", ["pgsql.type"]),
+    "fastcgi": (9000, "fcgi", ["fcgi.type"]),
 }
 """Port, Wireshark's name for the protocol, and its fields of which each message has one."""
 
@@ -53,11 +57,13 @@ def chosen(capture: Path, port: int, protocol: str, names: list[str]) -> list[st
 
 
 def take(capture: Path, out: Path) -> None:
-    """Write a capture and tshark's view of it for each protocol."""
+    """Write a capture and tshark's view of it for each protocol that is spoken there."""
     where = ["frame.time_epoch", "tcp.srcport", "tcp.dstport"]
     for name, (port, protocol, names) in PROTOCOLS.items():
         small = out / f"{name}.pcap"
         frames = chosen(capture, port, protocol, names)
+        if not frames:
+            continue
         command = ["editcap", "-F", "nsecpcap", "-r", str(capture), str(small), *frames]
         subprocess.run(command, check=True, timeout=120, capture_output=True)
         said = fields(small, port, protocol, protocol, [*where, *names])

@@ -12,8 +12,8 @@ import pytest
 from own_folder import folder_of_nobody
 from postgresql_bed import DB, PIPELINE, PostgresqlBed
 from tracer_bed import dissect, messages, table
-from tshark import Connection, frames, retransmissions, without_some
-from wire import Said, ends, invented, marks, seen, told
+from tshark import Connection, frames
+from wire import Said, check_lossy, seen, told
 
 from tests.figures import figure
 
@@ -107,7 +107,7 @@ def of_agent(capture: Path, out: Path) -> dict[Connection, list[Said]]:
     return told(messages(out), DB, UNKNOWN)
 
 
-def of_wireshark(capture: Path) -> dict[Connection, list[Said]]:
+def of_wireshark(capture: Path, _out: Path) -> dict[Connection, list[Said]]:
     found = frames(capture, {int(str(DB["port"])): "pgsql"}, "pgsql", ["pgsql.type"])
     return seen(found, name)
 
@@ -117,7 +117,7 @@ def name(sender: str, kind: str) -> str:
 
 
 def test_messages_end_where_wireshark_sees_them_end(capture: Path, tmp_path: Path) -> None:
-    mine, oracle = of_agent(capture, tmp_path / "out"), of_wireshark(capture)
+    mine, oracle = of_agent(capture, tmp_path / "out"), of_wireshark(capture, tmp_path)
     assert {kind for said in mine.values() for _, _, kind in said} >= SPOKEN
     assert mine.keys() == oracle.keys()
     for connection, said in oracle.items():
@@ -129,23 +129,7 @@ def test_messages_end_where_wireshark_sees_them_end(capture: Path, tmp_path: Pat
 def test_with_packets_lost_nothing_is_invented(
     capture: Path, tmp_path: Path, share: float, seed: int
 ) -> None:
-    """Every message in the lossy capture is one of the whole capture, with the same end."""
-    lossy = without_some(capture, share, seed, tmp_path / "lossy.pcap")
-    whole = marks(of_agent(capture, tmp_path / "whole"))
-    found = marks(of_agent(lossy, tmp_path / "lossy"))
-    again = retransmissions(capture)
-    made_up = {mark for mark in found - whole if mark[2] not in again}
-    assert not made_up, sorted(made_up)[:5]
-    true, mine = ends(tmp_path / "whole"), ends(tmp_path / "lossy")
-    wrong = {end for end in invented(mine, true) if end[1] not in again}
-    assert not wrong, sorted(wrong)[:5]
-    oracle = marks(of_wireshark(lossy)) & whole
-    figure(
-        f"{len(found)} of {len(whole)} messages with {share:.1%} lost, "
-        f"{len(oracle)} for Wireshark, {len(oracle - found)} of them others; "
-        f"{len(mine)} of {len(true)} visits have their end"
-    )
-    assert len(found) >= (1 - 6 * share) * len(whole)
+    check_lossy(capture, (share, seed), tmp_path, of_agent, of_wireshark)
 
 
 def test_visits_are_as_many_as_the_server_counts_statements(bed: PostgresqlBed) -> None:

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tracer_bed import table
-from tshark import Connection, Frame
+from tshark import Connection, Frame, retransmissions, without_some
+
+from tests.figures import figure
 
 Said = tuple[str, int, str]
 """Who, when its last byte came, and what."""
+See = Callable[[Path, Path], dict[Connection, list[Said]]]
+"""Reads a capture, with a folder to write to."""
 
 
 def told(
@@ -46,6 +50,32 @@ def ends(folder: Path) -> set[tuple[str, int]]:
     visits = table(folder / "raw_visits.arrows").select(["label", "departure_ns"]).to_pylist()
     ended = (visit for visit in visits if visit["departure_ns"] is not None)
     return {(visit["label"], visit["departure_ns"]) for visit in ended}
+
+
+def check_lossy(
+    capture: Path, loss: tuple[float, int], out: Path, agent: See, wireshark: See
+) -> None:
+    """Take a share of the frames out of a capture: what is seen of the rest must be true.
+
+    Every message in the lossy capture is one of the whole capture, with the same end, and so is
+    every visit. Where a segment is gone and only its retransmission is left, that is its time.
+    """
+    share, seed = loss
+    left = without_some(capture, share, seed, out / "lossy.pcap")
+    again = retransmissions(capture)
+    whole, found = marks(agent(capture, out / "whole")), marks(agent(left, out / "lossy"))
+    made_up = {mark for mark in found - whole if mark[2] not in again}
+    assert not made_up, sorted(made_up)[:5]
+    true, mine = ends(out / "whole"), ends(out / "lossy")
+    wrong = {end for end in invented(mine, true) if end[1] not in again}
+    assert not wrong, sorted(wrong)[:5]
+    oracle = marks(wireshark(left, out)) & whole
+    figure(
+        f"{len(found)} of {len(whole)} messages with {share:.1%} lost, {len(oracle)} for "
+        f"Wireshark, {len(oracle - found)} of them others; {len(mine)} of {len(true)} visits have "
+        "their end"
+    )
+    assert len(found) >= (1 - 6 * share) * len(whole)
 
 
 UNLABELLED = {"EXECUTE", "(incomplete)"}

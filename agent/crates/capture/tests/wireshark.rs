@@ -98,6 +98,23 @@ fn ajp_messages_end_where_wireshark_sees_them_end() {
     assert_eq!(ends(&agent("ajp13", &[("127.0.2.1", 8009)])), ends(&oracle));
 }
 
+#[test]
+fn postgresql_messages_end_where_wireshark_sees_them_end() {
+    let oracle = named(wireshark("postgresql", 5432));
+    assert!(oracle.values().map(Vec::len).sum::<usize>() >= 60);
+    let mut mine = agent("postgresql", &[("127.0.6.1", 5432)]);
+    // A single byte, for which Wireshark has no name.
+    mine.values_mut().for_each(|found| found.retain(|it| it.what != "refusal"));
+    assert_eq!(ends(&mine), ends(&oracle));
+}
+
+#[test]
+fn fastcgi_records_end_where_wireshark_sees_them_end() {
+    let oracle = named(wireshark("fastcgi", 9000));
+    assert!(oracle.values().map(Vec::len).sum::<usize>() >= 12);
+    assert_eq!(ends(&agent("fastcgi", &[("127.0.7.1", 9000)])), ends(&oracle));
+}
+
 /// Wireshark names commands, but not the packets of a reply: its last one is the last of the server's
 /// before the next command.
 #[test]

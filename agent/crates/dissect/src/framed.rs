@@ -1,6 +1,7 @@
 //! Messages that begin with a header of so many bytes, which tells their length.
 
 use crate::memory::of_vec;
+use crate::parser::Gap;
 
 /// A frame, or as much of it as was captured.
 #[derive(Debug, PartialEq, Eq)]
@@ -123,6 +124,19 @@ impl<const HEADER: usize> Frames<HEADER> {
             self.lose();
         }
         within
+    }
+
+    /// Goes on over a gap in requests; gives the time at which to take up again, if it can. A request
+    /// whose end was lost is one all the same: it ends for us where it was seen last.
+    pub(crate) fn skip_of_request(&mut self, gap: Gap) -> Option<i64> {
+        let at_ns = gap.at_ns.unwrap_or(self.last_ns);
+        self.skip(Some(at_ns), gap.bytes).then_some(at_ns)
+    }
+
+    /// The same in replies, of which the end must be seen.
+    pub(crate) fn skip_of_reply(&mut self, gap: Gap) -> Option<i64> {
+        let goes_on = self.skip(gap.at_ns, gap.bytes);
+        gap.at_ns.filter(|_| goes_on)
     }
 
     /// What is carried over from packet to packet.

@@ -82,17 +82,14 @@ impl Parser for Fastcgi {
     }
 
     fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
-        let Gap { at_ns, bytes, .. } = gap;
-        // A request whose end was lost is one all the same, a reply is not.
-        let (goes_on, at_ns) = match from {
+        let goes_on = match from {
             Side::Client => {
                 self.has_begun = true;
-                let at_ns = at_ns.or(Some(self.requests.last_ns));
-                (self.requests.skip(at_ns, bytes), at_ns)
+                self.requests.skip_of_request(gap)
             }
-            Side::Server => (self.replies.skip(at_ns, bytes), at_ns),
+            Side::Server => self.replies.skip_of_reply(gap),
         };
-        if goes_on && let Some(at_ns) = at_ns {
+        if let Some(at_ns) = goes_on {
             self.bytes(from, at_ns, &[], cx);
         }
     }

@@ -10,10 +10,10 @@
 mod message;
 mod replies;
 mod requests;
+mod session;
 mod sqlstate;
 mod startup;
 mod statements;
-mod talk;
 mod values;
 
 use crate::context::Context;
@@ -23,8 +23,8 @@ use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
 use message::HEADER;
+use session::{Asked, Kind, Session};
 use startup::{Encryption, Startup};
-use talk::{Asked, Kind, Talk};
 
 type Message<'a> = framed::Frame<'a, HEADER>;
 
@@ -49,7 +49,7 @@ pub(crate) struct Postgresql {
     phase: Phase,
     requests: Frames<HEADER>,
     replies: Frames<HEADER>,
-    talk: Talk,
+    session: Session,
     /// Why the bytes cannot be read.
     other: Option<&'static str>,
 }
@@ -65,7 +65,7 @@ impl Parser for Postgresql {
             phase,
             requests: Frames::new(measure, LONGEST_STATEMENT, from_start),
             replies: Frames::new(message::measure_reply, LONGEST_PREFIX, from_start),
-            talk: Talk::default(),
+            session: Session::default(),
             other: None,
         }
     }
@@ -87,7 +87,7 @@ impl Parser for Postgresql {
     fn ended(&mut self, _from: Side, _last_ns: i64, _cx: &mut Context<'_>) {}
 
     fn finish(&mut self, cx: &mut Context<'_>) {
-        self.talk.exchanges.abandon(cx);
+        self.session.exchanges.abandon(cx);
     }
 
     fn other(&self) -> Option<&'static str> {
@@ -96,8 +96,8 @@ impl Parser for Postgresql {
 
     fn held_bytes(&self) -> usize {
         let messages = self.requests.held_bytes() + self.replies.held_bytes();
-        let talk = self.talk.exchanges.held_bytes() + self.talk.statements.held_bytes();
-        of_box::<Self>() + messages + talk
+        let session = self.session.exchanges.held_bytes() + self.session.statements.held_bytes();
+        of_box::<Self>() + messages + session
     }
 }
 
@@ -113,13 +113,13 @@ impl Postgresql {
         let begun = bytes;
         while let Some(message) = self.requests.next(at_ns, &mut bytes) {
             if self.phase == Phase::Messages {
-                self.talk.request(&message, cx);
+                self.session.request(&message, cx);
                 continue;
             }
             match startup::read(&message) {
                 None => return self.other = Some("unknown"),
                 Some(wish) => {
-                    started(wish, &message, &mut self.talk, cx);
+                    started(wish, &message, &mut self.session, cx);
                     self.after(wish);
                 }
             }
@@ -127,7 +127,7 @@ impl Postgresql {
         if !self.requests.is_lost() {
             return;
         }
-        self.talk.lost_requests(cx);
+        self.session.lost_requests(cx);
         if self.phase != Phase::Messages {
             self.other = Some(if startup::is_tls(begun) { "tls" } else { "unknown" });
         }
@@ -161,28 +161,25 @@ impl Postgresql {
             self.replies.resume();
             if self.requests.is_lost() {
                 // The reply to a request that was lost too, or to one of those that wait.
-                self.talk.abandon_uncertain(cx);
+                self.session.abandon_uncertain(cx);
             }
         }
         while let Some(message) = self.replies.next(at_ns, &mut bytes) {
-            self.talk.reply(&message, cx);
+            self.session.reply(&message, cx);
         }
         if self.replies.is_lost() {
-            self.talk.lost_replies();
+            self.session.lost_replies();
         }
     }
 
-    /// A request whose end was lost is one all the same: it ends for us where it was seen last.
     fn client_lost(&mut self, gap: Gap, cx: &mut Context<'_>) {
         if self.phase != Phase::Messages {
             self.after(Startup::Login);
             return self.requests.lose();
         }
-        let at_ns = gap.at_ns.unwrap_or(self.requests.last_ns);
-        if self.requests.skip(Some(at_ns), gap.bytes) {
-            self.client_bytes(at_ns, &[], cx);
-        } else {
-            self.talk.lost_requests(cx);
+        match self.requests.skip_of_request(gap) {
+            Some(at_ns) => self.client_bytes(at_ns, &[], cx),
+            None => self.session.lost_requests(cx),
         }
     }
 
@@ -193,13 +190,13 @@ impl Postgresql {
         match (self.replies.skip(gap.at_ns, gap.bytes), gap.at_ns) {
             (true, Some(at_ns)) => self.server_bytes(at_ns, &[], cx),
             (true, None) => {}
-            (false, _) => self.talk.lost_replies(),
+            (false, _) => self.session.lost_replies(),
         }
     }
 }
 
 /// Takes what a client sends first.
-fn started(wish: Startup, message: &Message<'_>, talk: &mut Talk, cx: &mut Context<'_>) {
+fn started(wish: Startup, message: &Message<'_>, session: &mut Session, cx: &mut Context<'_>) {
     let times = (message.start_ns, message.end_ns);
     let name = match wish {
         Startup::Encryption(Encryption::Tls) => "SSLRequest",
@@ -211,6 +208,6 @@ fn started(wish: Startup, message: &Message<'_>, talk: &mut Talk, cx: &mut Conte
     if wish == Startup::Login {
         let label = cx.shared.labels.number("LOGIN");
         let asked = Asked { syncs: true, ..Asked::of(Kind::Login) };
-        talk.exchanges.push(Exchange::new(times.0, times.1, message.size(), label, asked), cx);
+        session.exchanges.push(Exchange::new(times.0, times.1, message.size(), label, asked), cx);
     }
 }

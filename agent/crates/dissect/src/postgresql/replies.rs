@@ -1,7 +1,7 @@
 //! What the server answers.
 
 use super::message::reply_name;
-use super::talk::{Asked, Kind, Skipped, Talk};
+use super::session::{Asked, Kind, Session, Skipped};
 use super::{Message, sqlstate};
 use crate::context::{Context, Place};
 use crate::exchange::Exchange;
@@ -11,7 +11,7 @@ use crate::sink::Side;
 /// AuthenticationOk; all others are questions of a login.
 const LOGGED_IN: [u8; 4] = [0; 4];
 
-impl Talk {
+impl Session {
     /// Takes a server's message.
     pub(super) fn reply(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
         let kind = message.header[0];

@@ -2,7 +2,7 @@
 
 use super::Message;
 use super::message::{Fields, request_name};
-use super::talk::{Asked, First, Kind, Talk};
+use super::session::{Asked, First, Kind, Session};
 use crate::context::{Context, Place};
 use crate::exchange::Exchange;
 use crate::label::Label;
@@ -10,7 +10,7 @@ use crate::pairing::Clue;
 use crate::sink::Side;
 use crate::sql::{Dialect, Digest, Recent};
 
-impl Talk {
+impl Session {
     /// Takes a client's message.
     pub(super) fn request(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
         let kind = message.header[0];

@@ -3,6 +3,7 @@
 use crate::mysql::db;
 use crate::mysql_bytes::{BASIC, greeting, login, ok, packet, query};
 use crate::support::{Conversation, Frame, Results, Seen, dissect, server};
+use crate::{postgresql, postgresql_bytes};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 use tierlab_dissect::{Protocol, Server};
 
@@ -18,9 +19,13 @@ struct Relay {
 
 impl Relay {
     fn new(port: u16, now_ns: i64, from_start: bool) -> Self {
+        Self::between(&lb(), &db(), port, now_ns, from_start)
+    }
+
+    fn between(lb: &Server, db: &Server, port: u16, now_ns: i64, from_start: bool) -> Self {
         let begin = if from_start { Conversation::open } else { Conversation::silent };
-        let front = begin(&lb(), port, now_ns);
-        let back = begin(&db(), port + 1_000, front.now_ns);
+        let front = begin(lb, port, now_ns);
+        let back = begin(db, port + 1_000, front.now_ns);
         Self { front, back }
     }
 
@@ -109,4 +114,30 @@ fn connections_whose_greeting_was_not_seen_are_paired_by_content() {
         two.query(&format!("/*rid={number}b*/SELECT two FROM t"));
     }
     check(&results(vec![one, two]), 40);
+}
+
+#[test]
+fn postgresql_connections_are_paired_by_their_key_or_by_content() {
+    let (lb, db) = (server("lb.1", Protocol::Postgresql, 8, true), postgresql::db());
+    for from_start in [true, false] {
+        let relay = |port, now_ns| Relay::between(&lb, &db, port, now_ns, from_start);
+        let (mut one, mut two) = (relay(40_000, 0), relay(41_000, 17));
+        if from_start {
+            for (relay, key) in [(&mut one, b"aaaa"), (&mut two, b"bbbb")] {
+                relay.ask(&postgresql_bytes::login());
+                relay.answer(&postgresql_bytes::logged_in(key));
+            }
+        }
+        for number in 0..10 {
+            for (relay, name) in [(&mut one, "one"), (&mut two, "two")] {
+                let value = format!("{name}{number}");
+                let sql = format!("SELECT {name} FROM t WHERE a = $1");
+                relay.ask(&postgresql_bytes::extended(&sql, &[&value]));
+                relay.answer(&postgresql_bytes::result(1, b"1"));
+            }
+        }
+        let frames: Vec<Frame> = [one, two].into_iter().flat_map(Relay::frames).collect();
+        // The key comes with a login's end, too late for the login itself.
+        check(&dissect(&[lb.clone(), db.clone()], &frames), 20);
+    }
 }

@@ -46,7 +46,7 @@ pub(super) struct Asked {
 
 /// What is asked and answered.
 #[derive(Default)]
-pub(super) struct Talk {
+pub(super) struct Session {
     pub exchanges: Exchanges<Asked>,
     pub statements: Statements,
     /// How many of the exchanges waited when replies were lost, so that theirs may be among the lost.
@@ -80,7 +80,7 @@ impl Asked {
     }
 }
 
-impl Talk {
+impl Session {
     /// Replies were lost: those of the exchanges that wait may be among them.
     pub(super) fn lost_replies(&mut self) {
         self.uncertain = self.exchanges.len();
