@@ -99,6 +99,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All of this machine's own programs but for what compiles."""
     folder = tmp_path_factory.mktemp("programs")
+    # Servers run as a user for whom pytest's folders are closed, and some programs are scripts.
+    for above in (folder, folder.parent, folder.parent.parent):
+        above.chmod(0o755)
     for programs in ("/usr/sbin", "/usr/bin"):
         for program in Path(programs).iterdir():
             if program.name not in COMPILERS and not (folder / program.name).is_symlink():

@@ -134,5 +134,5 @@ def test_what_this_host_cannot_have_is_one_sentence(tmp_path: Path) -> None:
         check_disturbances(trial(tmp_path, {"class": "memory"}), probe)
     assert str(raised.value) == (
         "disturb: memory on db.1 cannot be had here, because there is no such controller; choose"
-        " among the classes cpu, disk, freeze, gc, lock, pool, burst, network."
+        " among the classes cpu, disk, freeze, gc, lock, pool, burst, network, quota, weight."
     )

@@ -229,8 +229,8 @@ class Lock(Disturbance):
 
     @classmethod
     def suits(cls, software: type[Server]) -> bool:
-        """To a database."""
-        return software.is_database
+        """To a database in which the agent can."""
+        return software.locks_rows
 
 
 class Pool(Disturbance):

@@ -124,7 +124,8 @@ def _subject_problems(name: str, table: Timed, system: System) -> Iterator[Pydan
             "on",
         )
     elif not table.suits(tier.software):
-        yield problem(f"cannot be {table.on}, which is {tier.software.kind}", name, "on")
+        kind = tier.software.kind
+        yield problem(f"cannot be {table.on}: class {table.class_} is not for {kind}", name, "on")
     elif isinstance(table, Pool):
         yield from _pool_problems(name, table, tier)
 

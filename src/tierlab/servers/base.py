@@ -116,9 +116,11 @@ class Server(ABC):
     soft_resources: ClassVar[Mapping[str, SoftResource]]
     own_options: ClassVar[type[Options]] = Options
     holdable: ClassVar[tuple[str, ...]] = ()
-    """Soft resources that somebody else can hold, the one that matters most first."""
+    """Soft resources that the agent knows how to hold, the one that matters most first."""
     is_database: ClassVar[bool] = False
     """Whether it keeps the workload's tables, and locks their rows."""
+    locks_rows: ClassVar[bool] = False
+    """Whether the agent knows how to lock rows in it, or a table."""
     replicates: ClassVar[bool] = False
     """Whether several databases hold the same data by it: as their cluster, or in front of them."""
     collects: ClassVar[bool] = False

@@ -62,6 +62,7 @@ class MariaDB(Server):
     )
     holdable = ("max_connections",)
     is_database = True
+    locks_rows = True
     replicates = True
     cluster_programs = SNAPSHOT_PROGRAMS
     cluster_files: ClassVar[Mapping[Path, str]] = {PROVIDER: "galera-4"}

@@ -43,7 +43,6 @@ class Pgpool(Server):
             "connections to each database that a process keeps, one for each user and database",
         ),
     )
-    holdable = ("max_connections",)
     replicates = True
     # Fast: connections are ended, not waited for.
     stop_signal = signal.SIGINT
@@ -73,7 +72,7 @@ class Pgpool(Server):
             "child_life_time": 0,
             "load_balance_mode": "on",
             "statement_level_load_balance": "on",
-            # A request's id is in a comment before each statement: it shall read on any all the same.
+            # A request's id is in a comment before each statement, which may read on any.
             "allow_sql_comments": "on",
             # Numbers that a table gives itself are the same everywhere.
             "insert_lock": "on",

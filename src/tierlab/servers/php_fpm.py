@@ -41,7 +41,6 @@ class PhpFpm(Server):
     )
     own_options = PhpOptions
     options: PhpOptions
-    holdable = ("threads",)
     # Graceful: requests in progress are finished.
     stop_signal = signal.SIGQUIT
     own_logs = ("logs/error.log", CONSOLE)

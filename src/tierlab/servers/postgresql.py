@@ -64,7 +64,6 @@ class PostgreSQL(Server):
             "memory for pages that all connections share",
         ),
     )
-    holdable = ("max_connections",)
     is_database = True
     # Fast: connections are ended, not waited for.
     stop_signal = signal.SIGINT
