@@ -5,6 +5,7 @@ each request.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -32,7 +33,8 @@ class HttpdPhp(HttpdServer):
         MODULES / f"libphp{php.VERSION}.so": "libapache2-mod-php",
     }
     calls = ("mysql", "postgresql")
-    soft_resources = declared(THREADS, BACKLOG, KEEP_ALIVE_TIMEOUT)
+    # A process each, with a connection to the database.
+    soft_resources = declared(replace(THREADS, default=64), BACKLOG, KEEP_ALIVE_TIMEOUT)
     own_options = PhpOptions
     options: PhpOptions
     disk = ()
