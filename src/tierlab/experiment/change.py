@@ -8,16 +8,17 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.disturb import ANYONE, DATABASES
 from tierlab.experiment.load import Phases
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.place import PLACE
 from tierlab.experiment.problem import problem, raise_all
+from tierlab.experiment.subjects import ANYONE, DATABASES
 from tierlab.experiment.system import System
 from tierlab.machine.mapping import HOSTS, Host
-from tierlab.values.kinds import Duration, Numbers, Size, Whole, Word
+from tierlab.values.kinds import Duration, Numbers, Size, Whole
 from tierlab.values.quantities import format_duration
 from tierlab.values.section import Section
+from tierlab.values.word import Word
 
 NEIGHBOURS = "neighbours"
 

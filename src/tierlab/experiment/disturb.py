@@ -8,121 +8,29 @@ the disturbances of a trial, with nothing left open.
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tierlab.experiment.moment import Moment
+from tierlab.experiment.disturbance import Disturbance, Timed
 from tierlab.experiment.problem import problem, raise_all
+from tierlab.experiment.subjects import (
+    ANYONE,
+    APPLICATION,
+    COLLECTING,
+    DATABASES,
+    ENTRIES,
+    LOCKABLE,
+    POOLED,
+    RESOURCES,
+    Anyone,
+    Database,
+)
 from tierlab.servers.base import Server
-from tierlab.values.kinds import Duration, Real, Selection, Size, Whole, Word
+from tierlab.values.kinds import Duration, Real, Selection, Size, Whole
 from tierlab.values.quantities import BYTES, MIB, MILLISECOND, SECOND
-from tierlab.values.section import Section
-from tierlab.workloads.kinds import WORKLOADS, servers
-
-Class = Literal[
-    "memory",
-    "cpu",
-    "disk",
-    "freeze",
-    "gc",
-    "lock",
-    "pool",
-    "burst",
-    "network",
-    "quota",
-    "weight",
-    "random",
-]
-
-
-def _names(software: Callable[[type[Server]], object] = lambda _: True) -> tuple[str, ...]:
-    """The servers that a system may have of such software, in a request's order."""
-    return tuple(dict.fromkeys(name for name, kind in servers() if software(kind)))
-
-
-ANYONE = _names()
-DATABASES = _names(lambda kind: kind.is_database)
-POOLED = _names(lambda kind: kind.holdable)
-COLLECTING = _names(lambda kind: kind.collects)
-ENTRIES = tuple(dict.fromkeys(f"{next(iter(each.tiers))}.1" for each in WORKLOADS.values()))
-"""Whom users call."""
-APPLICATION = COLLECTING[0]
-"""Where what has no natural server is done unless said otherwise."""
-RESOURCES = tuple(dict.fromkeys(name for _, kind in servers() for name in kind.holdable))
-"""What class `pool` can hold in one server or another."""
-LOCKABLE = tuple(dict.fromkeys(name for each in WORKLOADS.values() for name in each.lockable))
-
-Anyone = Annotated[str, Word(ANYONE)]
-Database = Annotated[str, Word(DATABASES)]
-
-
-class Timed(Section):
-    """What every table says: what is done, how often, and when."""
-
-    class_: Class = Field(alias="class", examples=["random"])
-    """What is done."""
-
-    at_ns: Annotated[int | Literal["random"], Moment("0s", "24h")] = Field(
-        default="random", alias="at"
-    )
-    """Start, counted from the start of the runtime; random is drawn from the trial's seed."""
-
-    count: Annotated[int, Whole(1, 10_000)] = 1
-    """How many."""
-
-    every_ns: Annotated[int | None, Duration("100ms", "1h")] = Field(
-        default=None, alias="every", examples=["10s"]
-    )
-    """From one's start to the next one's; goes with an `at` that is not random."""
-
-    gap_ns: Annotated[int, Duration("0s", "1h")] = Field(default=4 * SECOND, alias="gap")
-    """Least time between the end of one and the start of another, where drawn at random."""
-
-    @model_validator(mode="after")
-    def _spaced(self) -> Self:
-        drawn = self.at_ns == "random"
-        if drawn and self.every_ns is not None:
-            raise problem('goes with a stated at ("20s"); with at = "random" there is gap', "every")
-        if not drawn and "gap_ns" in self.model_fields_set:
-            raise problem('goes with at = "random"; with a stated at there is every', "gap")
-        if not drawn and self.count > 1 and self.every_ns is None:
-            raise problem(f'is missing: it spaces the {self.count} disturbances ("10s")', "every")
-        return self
-
-
-class Disturbance(Timed):
-    """A disturbance of a stated class; its subclasses add what makes up its intensity."""
-
-    on: str
-    duration_ns: Annotated[int, Duration("20ms", "10s")] = Field(
-        default=300 * MILLISECOND, alias="duration"
-    )
-    """How long it lasts."""
-
-    def written(self, at_ns: int) -> dict[str, Any]:
-        """The table as a file has it when it happens once, at `at_ns` of the runtime."""
-        once = self.model_copy(update={"at_ns": at_ns, "count": 1, "every_ns": None})
-        return once.model_dump(
-            mode="json", by_alias=True, exclude_none=True, exclude={"count", "gap_ns"}
-        )
-
-    @classmethod
-    def suits(cls, software: type[Server]) -> bool:  # noqa: ARG003 - most can be done to any
-        """Whether it can be done to such a server."""
-        return True
-
-    @classmethod
-    def felt(cls, software: type[Server]) -> bool:
-        """Whether requests feel it there: only such servers are drawn."""
-        return cls.suits(software)
-
-    @property
-    def intensity(self) -> dict[str, Any]:
-        """What the class alone has, by attribute name: bytes, nanoseconds, counts and words."""
-        common = set(Disturbance.model_fields)
-        return {name: getattr(self, name) for name in type(self).model_fields if name not in common}
+from tierlab.values.word import Word
 
 
 class Memory(Disturbance):

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.disturb import Disturbance, Pool, Random, Timed
+from tierlab.experiment.disturb import Pool, Random
+from tierlab.experiment.disturbance import Disturbance, Timed
 from tierlab.experiment.draw_class import drawn_disturbance, existing
 from tierlab.experiment.load import Phases
 from tierlab.experiment.problem import problem

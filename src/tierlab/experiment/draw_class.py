@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tierlab.experiment.disturb import KINDS, Disturbance, Random
+from tierlab.experiment.disturb import KINDS, Random
+from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.system import System
 from tierlab.servers.base import Server
 from tierlab.values.quantities import BYTES, MIB, MILLISECOND

@@ -14,9 +14,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.values.kinds import Duration, Real, Whole, Word
+from tierlab.values.kinds import Duration, Real, Whole
 from tierlab.values.quantities import SECOND
 from tierlab.values.section import Section
+from tierlab.values.word import Word
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import Workload
 

@@ -26,8 +26,9 @@ from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.problem import FORM, problem, raise_all
 from tierlab.experiment.tier import Tier, tier_field
 from tierlab.servers.content import Fidelity
-from tierlab.values.kinds import Real, Whole, Word
+from tierlab.values.kinds import Real, Whole
 from tierlab.values.section import Section
+from tierlab.values.word import Word
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import Workload
 

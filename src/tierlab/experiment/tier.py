@@ -26,8 +26,9 @@ from tierlab.experiment.place import PLACE
 from tierlab.experiment.problem import FORM, problem, raise_all, shown, unknown_key
 from tierlab.servers.base import Server, Settings
 from tierlab.servers.soft import SoftError, SoftResource
-from tierlab.values.kinds import Numbers, Size, Whole, Word
+from tierlab.values.kinds import Numbers, Size, Whole
 from tierlab.values.section import Section
+from tierlab.values.word import Word
 from tierlab.workloads.workload import TierDeclaration
 
 SERVER = "The server software."

@@ -9,7 +9,8 @@ from typing import Any
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
-from tierlab.experiment.disturb import Burst, Disturbance, Lock, Memory, Pool
+from tierlab.experiment.disturb import Burst, Lock, Memory, Pool
+from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.database import Credentials
 

@@ -291,34 +291,3 @@ class Selection(Kind):
         """A word or an array of names."""
         items = {"type": "string", "enum": list(self.names)}
         return {"anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": items}]}
-
-
-@dataclass(frozen=True)
-class Word(Kind):
-    """One of some words."""
-
-    choices: tuple[str, ...]
-
-    def range(self) -> str:
-        """`"event", "prefork"`."""
-        return ", ".join(f'"{word}"' for word in self.choices)
-
-    def words(self) -> str:
-        """`"event" or "prefork"`."""
-        *most, last = (f'"{word}"' for word in self.choices)
-        return f"{', '.join(most)} or {last}" if most else last
-
-    def check(self, value: object) -> str:
-        """The word."""
-        if not isinstance(value, str) or value not in self.choices:
-            raise ValueError
-        return value
-
-    def json_schema(self) -> dict[str, Any]:
-        """The words."""
-        return {"enum": list(self.choices)}
-
-    def __get_pydantic_core_schema__(
-        self, _source: object, _handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.literal_schema(list(self.choices))
