@@ -50,7 +50,9 @@ def write_samples(
     for core in range(2):
         busy = np.where(stalled, 1.0, noise.share(0.5 - core * 0.1))
         wait = np.where(stalled, 0.9, noise.share(0.02))
-        rows["cpu"].append((f"cpu{core}", {"busy": busy, "user": busy * 0.7, "iowait": wait}))
+        rows["cpu"].append(
+            (f"cpu{core}", {"busy": busy, "user": busy * 0.7, "iowait": wait, "steal": 0.0})
+        )
     faults = np.where(stalled, noise.whole(400, 50), 0)
     free = noise.whole(9e9, 1e8)
     memory = {"total": 25_276_850_176, "available": free, "dirty": noise.whole(2e7, 5e6)}
