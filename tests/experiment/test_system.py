@@ -99,3 +99,18 @@ def test_what_cannot_be_together_is_one_sentence(
     with pytest.raises(UserError) as raised:
         trial(system, **load)
     assert str(raised.value) == f"my.toml: {sentence}"
+
+
+def test_a_lock_is_of_one_of_the_workloads_tables() -> None:
+    document: dict[str, Any] = {
+        "experiment": {"name": "e"},
+        "system": {"workload": "rubis", "db": {"server": "mariadb"}},
+        "load": {"users": 10},
+    }
+    lock = {"class": "lock", "table": "items"}
+    assert Experiment.from_tables(document | {"disturb": [lock]}).trials()
+    with pytest.raises(UserError) as raised:
+        Experiment.from_tables(document | {"disturb": [lock | {"table": "stories"}]}, "my.toml")
+    assert str(raised.value) == (
+        'my.toml: disturb[1].table must be "items", "bids" or "users" with workload "rubis".'
+    )

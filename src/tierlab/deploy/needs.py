@@ -14,6 +14,7 @@ from tierlab.servers.programs import check_programs
 
 def check_needs(shape: experiment.System, probe: Probe) -> None:
     """Raise `UserError` if a program or what a placement asks for is missing."""
+    _check_roots(shape, probe)
     check_programs(
         {
             program: package
@@ -27,6 +28,19 @@ def check_needs(shape: experiment.System, probe: Probe) -> None:
             _check_files(tier.software.cluster_files)
             check_programs(tier.software.cluster_programs)
     check_placements(shape, probe)
+
+
+def _check_roots(shape: experiment.System, probe: Probe) -> None:
+    """Domains with a root of their own run what is in it, whatever this host has."""
+    if probe.packages is None:
+        return
+    for name, tier in shape.tiers.items():
+        if not probe.packages.issuperset(tier.software.programs.values()):
+            raise UserError(
+                f"system.{name}.server: the image of the {probe.environment} environment has no"
+                f" {tier.server}; take another server, or an environment on this host's own root:"
+                " native, podman, docker or lxc."
+            )
 
 
 def _check_files(wanted: Mapping[Path, str]) -> None:

@@ -57,3 +57,5 @@ class Probe:
     """NUMA nodes, by the operating system's numbers."""
     machine: str = HOST
     """Whose PUs and nodes these are, as a source of hwloc's (see `tierlab.machine.hwloc`)."""
+    packages: frozenset[str] | None = None
+    """Debian packages that a domain's own root has; None where it is this host's, or not known."""

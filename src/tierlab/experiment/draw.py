@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.disturb import Pool, Random
+from tierlab.experiment.disturb import Lock, Pool, Random
 from tierlab.experiment.disturbance import Disturbance, Timed
 from tierlab.experiment.draw_class import drawn_disturbance, existing
 from tierlab.experiment.load import Phases
@@ -22,6 +22,7 @@ from tierlab.experiment.problem import problem
 from tierlab.experiment.system import System
 from tierlab.experiment.tier import Tier
 from tierlab.values.quantities import MILLISECOND, SECOND, format_duration
+from tierlab.values.word import Word
 
 PREPARATION_NS = 5 * SECOND
 """From the start of the load to the first disturbance: it is prepared meanwhile."""
@@ -129,6 +130,9 @@ def _subject_problems(name: str, table: Timed, system: System) -> Iterator[Pydan
         yield problem(f"cannot be {table.on}: class {table.class_} is not for {kind}", name, "on")
     elif isinstance(table, Pool):
         yield from _pool_problems(name, table, tier)
+    elif isinstance(table, Lock) and table.table not in system.application.lockable:
+        words = Word(system.application.lockable).words()
+        yield problem(f'must be {words} with workload "{system.workload}"', name, "table")
 
 
 def _pool_problems(name: str, table: Pool, tier: Tier) -> Iterator[PydanticCustomError]:

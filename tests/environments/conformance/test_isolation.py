@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,9 @@ from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
 
 pytestmark = pytest.mark.privileged
+
+SYSTEM_V = Path("/proc/sysvipc/shm")
+"""The segments of shared memory that the reader's namespace has."""
 
 
 def test_servers_have_no_rights(environment: Environment, entry: Entry, domain: Domain) -> None:
@@ -57,3 +61,11 @@ def test_no_server_reads_anothers_files(
     tried = other.run(["cat", str(secret)], timeout=20)
     assert (tried.status, tried.stdout) == (1, "")
     assert "No such file" in tried.stderr
+
+
+def test_what_system_v_gives_a_server_is_none_of_this_hosts(domain: Domain) -> None:
+    """A segment outlives whoever made it, killed or not: PostgreSQL has one."""
+    before = SYSTEM_V.read_text()
+    made = domain.run(["ipcmk", "--shmem", "4096"], timeout=20)
+    assert made.status == 0, made.stderr
+    assert SYSTEM_V.read_text() == before

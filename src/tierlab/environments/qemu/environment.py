@@ -72,7 +72,8 @@ class Qemu(BridgedEnvironment):
             raise _refusal(str(error).rstrip(".")) from error
         cannot = dict(probe.cannot)
         del cannot[Capability.VCPUS]
-        return replace(probe, can=frozenset(Capability) - frozenset(cannot), cannot=cannot)
+        can, packages = frozenset(Capability) - frozenset(cannot), frozenset(image.PACKAGES)
+        return replace(probe, can=can, cannot=cannot, packages=packages)
 
     @property
     def accelerator(self) -> Accelerator:

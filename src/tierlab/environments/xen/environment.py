@@ -82,6 +82,7 @@ class Xen(BridgedEnvironment):
             nodes=NODES,
             memory=MEMORY - DOMAIN_0_MEMORY - XEN_MEMORY,
             machine=cls.machine,
+            packages=frozenset(image.PACKAGES),
         )
 
     @property

@@ -5,39 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tierlab.environments.environment import Environment
 from tierlab.servers.application import Application
-from tierlab.servers.content import Content, Fidelity
-from tierlab.servers.database import Credentials
+from tierlab.servers.content import Fidelity
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.pgpool import Pgpool
 from tierlab.servers.postgresql import PostgreSQL
 from tierlab.servers.tomcat import Tomcat
+from tierlab.workloads.populated import PopulatedWorkload
 from tierlab.workloads.rubbos import shape
 from tierlab.workloads.rubbos.load import RubbosLoader
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.users import MIXES, users
-from tierlab.workloads.workload import DataKey, TierDeclaration, Workload
+from tierlab.workloads.workload import DataKey, TierDeclaration
 
 
-def application() -> Application:
-    """RUBBoS as it is built."""
-    return Application(
-        name=shape.NAME,
-        jar=shape.APPLICATION_JAR,
-        libraries=shape.APPLICATION_LIBRARIES,
-        documents=shape.DOCUMENT_ROOT,
-        dynamic_prefix=shape.DYNAMIC_PREFIX,
-        ready_path=shape.READY_PATH,
-    )
-
-
-class Rubbos(Workload):
+class Rubbos(PopulatedWorkload):
     """The bulletin board."""
 
     name = shape.NAME
+    loader = RubbosLoader
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {
         "web": TierDeclaration(
             "The web server: static pages, and a gateway to the application server.",
@@ -68,19 +56,16 @@ class Rubbos(Workload):
     place = shape.APPLICATION_JAR
     libraries = shape.APPLICATION_LIBRARIES
 
-    def check(self) -> None:
-        """It is built by Maven."""
-        application().check()
-
-    def content(self, environment: Environment, data: DataKey, fidelity: Fidelity) -> Content:
-        """The application, and a loader of its data."""
-        loader = RubbosLoader(
-            seed=data.seed,
-            scale=data.scale,
-            load_day=data.load_day,
-            scratch=environment.work / "load",
+    def application(self) -> Application:
+        """RUBBoS as it is built."""
+        return Application(
+            name=shape.NAME,
+            jar=shape.APPLICATION_JAR,
+            libraries=shape.APPLICATION_LIBRARIES,
+            documents=shape.DOCUMENT_ROOT,
+            dynamic_prefix=shape.DYNAMIC_PREFIX,
+            ready_path=shape.READY_PATH,
         )
-        return Content(application(), loader, Credentials.drawn(shape.NAME), fidelity)
 
     def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:
         """Readers and authors by their published transition tables."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tierlab.environments.environment import Environment
 from tierlab.servers.application import PhpApplication
-from tierlab.servers.content import Content, Fidelity
-from tierlab.servers.database import Credentials
+from tierlab.servers.content import Fidelity
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.httpd_php import HttpdPhp
@@ -17,29 +15,19 @@ from tierlab.servers.nginx import Nginx
 from tierlab.servers.pgpool import Pgpool
 from tierlab.servers.php_fpm import PhpFpm
 from tierlab.servers.postgresql import PostgreSQL
+from tierlab.workloads.populated import PopulatedWorkload
 from tierlab.workloads.rubis import shape
 from tierlab.workloads.rubis.load import RubisLoader
 from tierlab.workloads.rubis.population import Population
 from tierlab.workloads.rubis.users import MIXES, users
-from tierlab.workloads.workload import DataKey, TierDeclaration, Workload
+from tierlab.workloads.workload import DataKey, TierDeclaration
 
 
-def application() -> PhpApplication:
-    """RUBiS as it is: nothing of it is built."""
-    return PhpApplication(
-        name=shape.NAME,
-        documents=shape.DOCUMENT_ROOT,
-        library=shape.APPLICATION / "library",
-        dynamic_prefix=shape.DYNAMIC_PREFIX,
-        ready_path=shape.READY_PATH,
-        extensions=shape.EXTENSIONS,
-    )
-
-
-class Rubis(Workload):
+class Rubis(PopulatedWorkload):
     """The auction site."""
 
     name = shape.NAME
+    loader = RubisLoader
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {
         "web": TierDeclaration(
             "The web server: static pages, and a gateway to the application server.",
@@ -76,19 +64,16 @@ class Rubis(Workload):
             found["lb"] = "there is one database"
         return found
 
-    def check(self) -> None:
-        """Its pages lie beside the project, or in its wheel."""
-        application().check()
-
-    def content(self, environment: Environment, data: DataKey, fidelity: Fidelity) -> Content:
-        """The application, and a loader of its data."""
-        loader = RubisLoader(
-            seed=data.seed,
-            scale=data.scale,
-            load_day=data.load_day,
-            scratch=environment.work / "load",
+    def application(self) -> PhpApplication:
+        """RUBiS as it is: nothing of it is built."""
+        return PhpApplication(
+            name=shape.NAME,
+            documents=shape.DOCUMENT_ROOT,
+            library=shape.APPLICATION / "library",
+            dynamic_prefix=shape.DYNAMIC_PREFIX,
+            ready_path=shape.READY_PATH,
+            extensions=shape.EXTENSIONS,
         )
-        return Content(application(), loader, Credentials.drawn(shape.NAME), fidelity)
 
     def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:
         """Users by the published transition table."""
