@@ -39,6 +39,8 @@ class Child(Protocol):
 _FULL_BYTES = 64 << 10
 """With less than this left the agent's last words did not reach its log either."""
 
+READ_S = 1.0
+"""For what an agent said last: its pipe is read by a thread."""
 LINK_S = 900.0
 """Ten million visits take about a minute."""
 
@@ -118,6 +120,14 @@ class Verb:
         """Say whether the process lives."""
         return self.process.poll() is None
 
+    @property
+    def died(self) -> bool:
+        """Say whether it has ended without its last words, once all that it said is read."""
+        if self.running:
+            return False
+        self._reader.join(READ_S)
+        return self.summary is None
+
     def wait(self, timeout: float) -> None:
         """Wait for its end by itself.
 
@@ -125,8 +135,7 @@ class Verb:
         """
         if self.process.wait(timeout) is None:
             raise UserError(f"`tierlab-agent {self.name}` did not end within {timeout:.0f} s.")
-        self._reader.join(1)
-        if self.summary is None:
+        if self.died:
             raise self.failure()
 
     def stop(self, grace: float = 30) -> None:

@@ -42,7 +42,7 @@ class Disturber:
 
     def check(self) -> None:
         """Raise :class:`UserError` when it has died."""
-        if self._verb is not None and not self._verb.running and self._verb.summary is None:
+        if self._verb is not None and self._verb.died:
             raise self._problem(str(self._verb.failure()))
 
     def finish(self) -> None:
