@@ -64,7 +64,7 @@ def claims(diagnosis: Diagnosis, true: Sequence[Injected]) -> list[Claim]:
 
 
 def _right(finding: Finding, true: Sequence[Injected]) -> bool:
-    mine = [each for each in true if (each.cause, each.tier) == (finding.cause, finding.tier)]
+    mine = [each for each in true if each.told_by(finding.cause, finding.tier)]
     right = sum(any(touches(window, each) for each in mine) for window in finding.windows)
     return 2 * right >= len(finding.windows)
 

@@ -99,9 +99,9 @@ def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequenc
         score.recalled[size(each.length_s)] += 1
         first = min(hits, key=lambda one: (one.place, one.window.start_ns))
         score.by_cause.setdefault(each.cause, Counter())[first.cause] += 1
-        score.tier_right += first.tier == each.tier
+        score.tier_right += first.tier in {each.tier, *each.beside}
         score.onset_ns.append(abs(min(one.window.start_ns for one in hits) - each.start_ns))
-        if first.cause != each.cause or first.tier != each.tier:
+        if not each.told_by(first.cause, first.tier):
             score.wrong.append((name, each, first))
     add_founded(score, name, true, found)
     add_named(score, true, found)
@@ -131,7 +131,7 @@ def add_named(score: Score, true: Sequence[Injected], found: Sequence[Found]) ->
         near = [each for each in true if touches(one.window, each)]
         if near and one.cause != UNKNOWN:
             score.named += 1
-            score.named_right += (one.cause, one.tier) in {(each.cause, each.tier) for each in near}
+            score.named_right += any(each.told_by(one.cause, one.tier) for each in near)
 
 
 def add_pairs(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:
@@ -167,10 +167,7 @@ def pairs(true: Sequence[Injected]) -> list[tuple[Injected, Injected]]:
 
 
 def _named(true: Injected, found: Sequence[Found]) -> bool:
-    return any(
-        (each.cause, each.tier) == (true.cause, true.tier) and touches(each.window, true)
-        for each in found
-    )
+    return any(true.told_by(each.cause, each.tier) and touches(each.window, true) for each in found)
 
 
 def touches(window: Window, true: Injected) -> bool:

@@ -9,6 +9,9 @@ from typing import Any
 
 import duckdb
 
+from tierlab.analysis.saturation import allowed_pus
+from tierlab.tables import manifest as manifests
+
 LEAST_DELAY_NS = 20_000_000
 
 LEAST_HELD_NS = 50_000_000
@@ -20,7 +23,8 @@ class Injected:
     """A disturbance with its true times; ``number`` is its place in the drawing, from 1.
 
     ``delayed`` requests were under way meanwhile and late, for whatever reason. ``held`` visits
-    waited at the very server that it was done to.
+    waited at the very server that it was done to. ``beside`` are the tiers that it was done to as
+    much as to the subject's: a neighbour in nobody's domain is one to all servers on its CPUs.
     """
 
     number: int
@@ -30,6 +34,7 @@ class Injected:
     end_ns: int
     delayed: int
     held: int
+    beside: frozenset[str] = frozenset()
 
     @property
     def length_s(self) -> float:
@@ -40,6 +45,10 @@ class Injected:
     def tier(self) -> str:
         """The tier that it was done to."""
         return self.subject.partition(".")[0]
+
+    def told_by(self, cause: str, tier: str) -> bool:
+        """Say whether that is its cause, and that tier one that it was done to."""
+        return cause == self.cause and tier in {self.tier, *self.beside}
 
 
 def read(run: Path) -> list[Injected]:
@@ -59,11 +68,31 @@ def read(run: Path) -> list[Injected]:
             held=_held(run, each["subject"], each["start_ns"], each["end_ns"])
             if each["class"] != "memory" or _short_of_memory(run, each)
             else 0,
+            beside=_beside(run, each["subject"]) if _outside(each) else frozenset(),
         )
         for each in lines
         if each["done"]
     ]
     return sorted(found, key=lambda each: each.start_ns)
+
+
+def _outside(happened: dict[str, Any]) -> bool:
+    """Say whether it was on the subject's CPUs in nobody's domain."""
+    return bool(happened.get("intensity", {}).get("where") == "cores")
+
+
+def _beside(run: Path, subject: str) -> frozenset[str]:
+    """Return the tiers of the servers that may run on a CPU of the subject's; one whose CPUs were
+    not read back may run on any.
+    """
+    manifest = manifests.read(run)
+    pus = {name: allowed_pus(manifest, name) for name in manifest.servers}
+    mine = pus.get(subject)
+    return frozenset(
+        manifest.servers[name].tier
+        for name, theirs in pus.items()
+        if mine is None or theirs is None or mine & theirs
+    )
 
 
 def _delayed(run: Path, start_ns: int, end_ns: int) -> int:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tierlab.analysis.observed import Observed
 from tierlab.diagnosis.attribution import Attribution
+from tierlab.diagnosis.backlog import without_backlogs
 from tierlab.diagnosis.causes import overload
 from tierlab.diagnosis.chain import Chains, delayed
 from tierlab.diagnosis.confidence import confidence
@@ -40,6 +41,7 @@ def diagnose(observed: Observed) -> Diagnosis:
         for incident in incidents(stalls, run_context.topology)
         for each in attribution.occurrences(incident)
     ]
+    long = without_backlogs(long, short, run_context)
     found = merged([*long, *without_echoes(short, long)], run_context.entry)
     found.sort(key=lambda each: _overload(each, long) is None)  # stable: an overload comes first
     told = _Telling(

@@ -1,0 +1,47 @@
+"""What piles up while a server stands still is worked off afterwards: that is no overload."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tierlab.diagnosis.causes import overload
+from tierlab.diagnosis.incidents import aftermath
+from tierlab.diagnosis.lasting import ECHOES
+from tierlab.diagnosis.merge import Occurrence
+from tierlab.diagnosis.run_context import RunContext
+
+LONGEST = 4.0
+"""Times the length of what held the requests: of CPUs that are four fifths busy in quiet time one
+fifth is left to catch up with. Where less is left, too many users came."""
+
+
+def without_backlogs(
+    long: Sequence[Occurrence], short: Sequence[Occurrence], run: RunContext
+) -> list[Occurrence]:
+    """Leave out each overload that begins in a stall of another cause, or in its aftermath, and is
+    over by when the CPUs' usual spare time has served what came meanwhile.
+
+    Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
+    are served, beside those that go on arriving, after T a / (s - a).
+    """
+    stalls = [each for each in short if each.cause not in ECHOES]
+    return [
+        each
+        for each in long
+        if each.cause != overload.NAME
+        or not any(_left(stall, each, _catching_up(each, run)) for stall in stalls)
+    ]
+
+
+def _left(stall: Occurrence, saturated: Occurrence, times: float) -> bool:
+    held, busy = stall.stall.window, saturated.stall.window
+    began = held.start_ns < busy.start_ns <= aftermath(stall.stall).end_ns
+    return began and busy.duration_s <= times * held.duration_s
+
+
+def _catching_up(saturated: Occurrence, run: RunContext) -> float:
+    """Return how many times a stall's length the CPUs are full after it."""
+    cores = run.cores(saturated.subject)
+    usual = [run.signals.get("cpu", "busy", name) for name in cores]
+    share = float(np.mean([each.usual for each in usual if each is not None] or [0.0]))
+    return min(LONGEST, share / max(1.0 - share, 1e-9))
