@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierlab.diagnosis.causes import overload
+from tierlab.diagnosis.causes import burst, overload
 from tierlab.diagnosis.incidents import aftermath
 from tierlab.diagnosis.lasting import ECHOES
 from tierlab.diagnosis.merge import Occurrence
@@ -15,33 +15,35 @@ LONGEST = 4.0
 fifth is left to catch up with. Where less is left, too many users came."""
 
 
-def without_backlogs(
-    long: Sequence[Occurrence], short: Sequence[Occurrence], run: RunContext
-) -> list[Occurrence]:
-    """Leave out each overload that begins in a stall of another cause, or in its aftermath, and is
-    over by when the CPUs' usual spare time has served what came meanwhile.
+FOLLOWING = {burst.NAME, overload.NAME}
+"""What is held back comes at once when it is let go, and keeps the CPUs full until it is served."""
+
+
+def without_backlogs(found: Sequence[Occurrence], run: RunContext) -> list[Occurrence]:
+    """Leave out each overload and surge that begins in a stall of another cause, or in its
+    aftermath, and is over by when the CPUs' usual spare time has served what came meanwhile.
 
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
     are served, beside those that go on arriving, after T a / (s - a).
     """
-    stalls = [each for each in short if each.cause not in ECHOES]
+    stalls = [each for each in found if each.cause not in ECHOES | FOLLOWING]
     return [
         each
-        for each in long
-        if each.cause != overload.NAME
+        for each in found
+        if each.cause not in FOLLOWING
         or not any(_left(stall, each, _catching_up(each, run)) for stall in stalls)
     ]
 
 
-def _left(stall: Occurrence, saturated: Occurrence, times: float) -> bool:
-    held, busy = stall.stall.window, saturated.stall.window
+def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
+    held, busy = stall.stall.window, following.stall.window
     began = held.start_ns < busy.start_ns <= aftermath(stall.stall).end_ns
     return began and busy.duration_s <= times * held.duration_s
 
 
-def _catching_up(saturated: Occurrence, run: RunContext) -> float:
+def _catching_up(following: Occurrence, run: RunContext) -> float:
     """Return how many times a stall's length the CPUs are full after it."""
-    cores = run.cores(saturated.subject)
+    cores = run.cores(following.subject)
     usual = [run.signals.get("cpu", "busy", name) for name in cores]
     share = float(np.mean([each.usual for each in usual if each is not None] or [0.0]))
     return min(LONGEST, share / max(1.0 - share, 1e-9))

@@ -41,8 +41,8 @@ def diagnose(observed: Observed) -> Diagnosis:
         for incident in incidents(stalls, run_context.topology)
         for each in attribution.occurrences(incident)
     ]
-    long = without_backlogs(long, short, run_context)
-    found = merged([*long, *without_echoes(short, long)], run_context.entry)
+    occurrences = without_backlogs([*long, *without_echoes(short, long)], run_context)
+    found = merged(occurrences, run_context.entry)
     found.sort(key=lambda each: _overload(each, long) is None)  # stable: an overload comes first
     told = _Telling(
         observed,

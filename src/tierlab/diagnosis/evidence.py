@@ -101,23 +101,25 @@ def faulting(context: StallContext) -> float | None:
     return max((each for each in signs if each is not None), default=None)
 
 
-def queued(context: StallContext) -> float | None:
-    """Return the most bytes that any interface held back in the window, beyond its usual.
+def queued(context: StallContext, before_ns: int = 0) -> float | None:
+    """Return the most bytes that any interface held back in the window, or in a time before it,
+    beyond its usual.
 
     An interface without a queueing discipline (null) holds nothing back. One that was looked at
     shortly before or after the window, but not in it, may have: then None, unless another did.
     """
     if not context.signals.sampled("net", "queued_bytes"):
         return None
+    window = context.around(before_ns)
     most, overlooked = 0.0, False
     for interface in context.signals.subjects("net", "queued_bytes"):
         signal = context.signals.get("net", "queued_bytes", interface)
         if signal is None:
             continue
-        held = float(signal.within(context.window).max(initial=0.0)) - signal.usual
+        held = float(signal.within(window).max(initial=0.0)) - signal.usual
         most = max(most, held)
-        around = signal.within(context.around(LISTED_NS, LISTED_NS))
-        overlooked |= not signal.within(context.window).size and around.size > 0
+        around = signal.within(context.around(before_ns + LISTED_NS, LISTED_NS))
+        overlooked |= not signal.within(window).size and around.size > 0
     return None if overlooked and most == 0.0 else most
 
 

@@ -1,27 +1,33 @@
 """Did more users come than usual?"""
 
-import numpy as np
+import math
+from collections.abc import Callable
 
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stall_context import StallContext
 
 BEFORE_NS = 100_000_000
-SHORT_NS = 150_000_000
-"""A surge may be over long before the stall that it makes."""
+"""A surge may be over before the stall that it makes begins."""
+
+LENGTHS_NS = (50_000_000, 150_000_000)
+"""Few come within the shorter at a low load, and chance weighs more; near capacity a surge of that
+length is enough."""
 
 
 def surge(context: StallContext) -> float | None:
-    """Return the most arrivals in any 150 ms around the stall's start over what is usual.
+    """Return the most arrivals in any 50 or 150 ms around the stall's start over what is usual.
 
-    What is usual is the median of such stretches of the run and twice the square root of it, as
+    What is usual is the mean of the run's quieter nine tenths and twice the square root of it, as
     independent users scatter by that much.
     """
     if context.arriving is None:
         return None
-    start = context.window.start_ns - BEFORE_NS
-    counts = [
-        context.arriving(Window(start_ns=at, end_ns=at + SHORT_NS))
-        for at in range(start, context.window.start_ns + SHORT_NS // 2, SHORT_NS // 5)
-    ]
-    usual = context.usual_arrivals * SHORT_NS / 1e9
-    return float(np.max(counts) / (usual + 2 * np.sqrt(usual) + 1))
+    return max(_surge(context, context.arriving, length) for length in LENGTHS_NS)
+
+
+def _surge(context: StallContext, arriving: Callable[[Window], int], length_ns: int) -> float:
+    start = context.window.start_ns
+    begins = range(start - BEFORE_NS, start + length_ns // 2, length_ns // 5)
+    most = max(arriving(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
+    usual = context.usual_arrivals * length_ns / 1e9
+    return most / (usual + 2 * math.sqrt(usual) + 1)

@@ -213,7 +213,7 @@ THRESHOLDS: dict[str, Threshold] = {
     ),
     "surge": Threshold(
         "arrivals over the usual and twice their scatter",
-        2.0,
+        2.5,
         4.0,
         "visits",
         "independent users scatter by the square root of their number",

@@ -1,0 +1,47 @@
+"""What piled up while a server stood still is told of once, by what held it back."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from tierlab.diagnosis.backlog import without_backlogs
+from tierlab.diagnosis.causes import burst, freeze, overload, quota
+from tierlab.diagnosis.finding import Suspect
+from tierlab.diagnosis.merge import Occurrence
+from tierlab.diagnosis.verdicts import Assessment, Verdict
+
+from .test_incidents import stall
+
+
+def occurrence(cause, start_ms, end_ms):
+    """A stall of db.1 of which that cause is sure."""
+    suspect = Suspect(cause=cause.NAME, subject="db.1", least=1.0, most=1.0, evidence=[])
+    found = Verdict(Assessment(cause.CAUSE, None, suspect), 0.9, [])
+    return Occurrence(stall("db.1", start_ms, end_ms, 100), found)
+
+
+def machine(busy):
+    """A run on one CPU that is usually so busy."""
+    figure = SimpleNamespace(usual=busy)
+    signals = SimpleNamespace(get=lambda *_key: figure)
+    return SimpleNamespace(cores=lambda _server: ("cpu0",), signals=signals)
+
+
+@pytest.mark.parametrize("follows", [overload, burst])
+@pytest.mark.parametrize("stalled", [quota, freeze])
+def test_a_backlog_being_served_is_no_overload_and_no_surge(stalled, follows):
+    """A limit on the database's CPU time for 1.8 s at 80 % of capacity was called an overload."""
+    held, after = occurrence(stalled, 0, 1800), occurrence(follows, 1700, 5000)
+    assert without_backlogs([held, after], machine(0.8)) == [held]
+
+
+@pytest.mark.parametrize(
+    ("busy", "start_ms", "end_ms"),
+    [(0.8, 1700, 1700 + 7300), (0.3, 1700, 1700 + 800), (0.8, 4000, 5000), (0.8, -500, 1000)],
+    ids=["longer than that takes", "CPUs that catch up soon", "long after it", "before it"],
+)
+def test_an_overload_that_a_stall_cannot_have_left_is_told(busy, start_ms, end_ms):
+    held, full = occurrence(freeze, 0, 1800), occurrence(overload, start_ms, end_ms)
+    assert without_backlogs([held, full], machine(busy)) == [held, full]
