@@ -138,3 +138,11 @@ def test_what_is_usual_is_read_once_for_a_server(tmp_path, monkeypatch):
     monkeypatch.setattr("tierlab.diagnosis.run_context.np.sort", None)
     (again,) = run_context.contexts(stall, anywhere=False)
     assert again.usual_visits == first.usual_visits > 0
+
+
+def test_what_a_wire_held_back_and_let_go_at_once_is_no_exhausted_pool(tmp_path):
+    """Then connections wait to be accepted, too; a pool was named beside the network, 0.8 sure."""
+    _, subject, samples, extra = SIGNATURES["held workers"]
+    held = samples | {"net": [{"subject": "lo", "queued_bytes": 40_000}]}
+    found = diagnosed(made_stall.make(tmp_path, subject, held, extra))
+    assert pool.NAME not in {each.cause for each in found.findings}

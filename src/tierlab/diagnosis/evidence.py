@@ -101,6 +101,10 @@ def faulting(context: StallContext) -> float | None:
     return max((each for each in signs if each is not None), default=None)
 
 
+HELD_NS = 100_000_000
+"""What a wire lets go may be there so long before it keeps requests waiting."""
+
+
 def queued(context: StallContext, before_ns: int = 0) -> float | None:
     """Return the most bytes that any interface held back in the window, or in a time before it,
     beyond its usual.
@@ -121,6 +125,12 @@ def queued(context: StallContext, before_ns: int = 0) -> float | None:
         around = signal.within(context.around(before_ns + LISTED_NS, LISTED_NS))
         overlooked |= not signal.within(window).size and around.size > 0
     return None if overlooked and most == 0.0 else most
+
+
+def not_held_back(case: Case, context: StallContext) -> None:
+    """Rule a cause out where packets had been held back on their way: let go, they come at once."""
+    held = against(support("queued bytes", queued(context, HELD_NS)))
+    case.beside("net", held, "packets were not held back and then let go at once")
 
 
 def no_pause(case: Case, context: StallContext) -> None:

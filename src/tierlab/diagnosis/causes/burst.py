@@ -1,11 +1,11 @@
 """Burst: more users came at once than the system could serve."""
 
-from tierlab.diagnosis.case import Case, against
+from tierlab.diagnosis.case import Case
 from tierlab.diagnosis.cause import Cause
-from tierlab.diagnosis.evidence import queued
+from tierlab.diagnosis.evidence import not_held_back
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
-from tierlab.diagnosis.surge import BEFORE_NS, surge
+from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
 
 NAME = "burst"
@@ -17,8 +17,7 @@ def judge(context: StallContext) -> Suspect:
     times = surge(context)
     figure = "" if times is None else f": {times:.1f} times the usual"
     case.direct("visits", support("surge", times), f"arrivals at the first tier{figure}")
-    held = against(support("queued bytes", queued(context, BEFORE_NS)))
-    case.beside("net", held, "they were not held back on their way and let go at once")
+    not_held_back(case, context)
     return case.suspect()
 
 

@@ -77,4 +77,13 @@ def remedies(_context: StallContext) -> list[Remedy]:
     ]
 
 
-CAUSE = Cause(NAME, "a slow network", judge, happened, remedies, None)
+CAUSE = Cause(
+    NAME,
+    "a slow network",
+    judge,
+    happened,
+    remedies,
+    leading=None,
+    # Whoever waits for an answer on its way keeps its worker and its connection meanwhile.
+    explains=frozenset({"pool"}),
+)

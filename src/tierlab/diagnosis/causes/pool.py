@@ -3,7 +3,7 @@
 from tierlab.diagnosis.case import UNSEEN, Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import exceeded, no_limit
-from tierlab.diagnosis.evidence import no_pause, queued, stopped, wanting
+from tierlab.diagnosis.evidence import no_pause, not_held_back, queued, stopped, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
@@ -28,6 +28,7 @@ def judge(context: StallContext) -> Suspect:
         waiting = _unaccepted(context)
         case.direct("listen", support("unaccepted", waiting), "connections waited to be accepted")
         case.beside("pressure", against(wanting(context)), "it did not wait for a CPU")
+        not_held_back(case, context)
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
     no_pause(case, context)
     no_limit(case, context)
