@@ -88,3 +88,28 @@ def test_once_warm_it_can_carry_what_fits_its_cpus(diagnoses):
     cold = demand(diagnoses, "cold start")
     assert cold.cost_s == pytest.approx(3 * cold.later_cost_s, rel=0.15)
     assert cold.capacity.throughput == pytest.approx(50 / 0.62, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("driver_cores", "interrupts", "said"),
+    [(0.5, 0.15, ["overload"]), (0.0, 0.0, [])],
+    ids=["half of the rest is the laboratory's", "nobody knows whose the rest is"],
+)
+def test_what_the_laboratory_and_packets_take_is_no_neighbours(
+    tmp_path, driver_cores, interrupts, said
+):
+    """RUBiS at more users than two cores serve: the servers had half of the CPUs' time, the driver
+    a fifth and packets an eighth, and nothing was said of an overload.
+    """
+    folder = made_overload.make(tmp_path)
+    for table, column in (("domain", "cpu_ns"), ("process", "run_ns")):
+        rows = [row | {column: row[column] * 54 // 100} for row in made_stall.read(folder, table)]
+        made_stall.write(folder, table, rows)
+    rows = [row | {"irq": interrupts} for row in made_stall.read(folder, "cpu")]
+    made_stall.write(folder, "cpu", rows)
+    known = made_overload.manifest()
+    costs = {"drive": int(driver_cores * made_overload.LENGTH)}
+    observation = known.observation.model_copy(update={"costs": costs})
+    known.model_copy(update={"observation": observation}).write(folder)
+    causes = [each.cause for each in diagnosed(folder).findings]
+    assert [each for each in causes if each == "overload"] == said

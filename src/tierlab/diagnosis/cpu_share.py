@@ -25,8 +25,8 @@ def busy_share(context: StallContext) -> float | None:
 
 
 def served_share(context: StallContext) -> float | None:
-    """Return the share of what was used of those CPUs that went to servers which may run there,
-    less what others used in their domains.
+    """Return the servers' share of what anybody used of those CPUs: what all used who may run there
+    less what others used in their domains, over what was busy less interrupts and the laboratory.
     """
     busy, total = busy_share(context), 0.0
     for each in (context, *context.peers):
@@ -34,7 +34,19 @@ def served_share(context: StallContext) -> float | None:
         if used is None:
             return None
         total += used - max(0.0, within(each) or 0.0)
-    return total / (busy * len(context.cores)) if busy else None
+    if not busy:
+        return None
+    work = (busy - interrupts(context) - context.laboratory) * len(context.cores)
+    return min(1.0, total / work) if work > total else 1.0
+
+
+def interrupts(context: StallContext) -> float:
+    """Return the mean share of its CPUs' time that interrupts took, packets mostly, which no domain
+    is charged for; 0 where that was not measured.
+    """
+    signals = [context.signals.get("cpu", "irq", core) for core in context.cores]
+    means = [None if each is None else each.mean(context.window) for each in signals]
+    return float(np.mean([each for each in means if each is not None] or [0.0]))
 
 
 def full(context: StallContext) -> float | None:

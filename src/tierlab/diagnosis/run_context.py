@@ -5,6 +5,8 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from tierlab.analysis.cpu_use import agents_use
+from tierlab.analysis.driver import recorded_cpu_share
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Ints, columns
 from tierlab.diagnosis.cores import cores
@@ -77,6 +79,7 @@ class RunContext:
             pauses=self._pauses.get(subject),
             cores=self.cores(subject),
             weight=self._weight(subject),
+            laboratory=self._laboratory,
             peers=tuple(self._context(stall, each, alone=True) for each in peers),
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
             arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
@@ -106,6 +109,17 @@ class RunContext:
     def cores(self, server: str) -> tuple[str, ...]:
         """Return the CPUs that a server may run on."""
         return self._cores(server)
+
+    @cached_property
+    def _laboratory(self) -> float:
+        """The share of the machine's CPUs that the agents use, on average."""
+        observed, sampled = self._observed, self.signals.subjects("cpu", "busy")
+        span = observed.measured
+        if span is None or observed.whole is None or not sampled:
+            return 0.0
+        costs = observed.run.manifest.observation.costs
+        used = agents_use(costs, observed.whole.duration_ns, recorded_cpu_share(observed.db, span))
+        return (used or 0.0) / len(sampled)
 
     def _read_cores(self, server: str) -> tuple[str, ...]:
         sampled = self.signals.subjects("cpu", "busy")

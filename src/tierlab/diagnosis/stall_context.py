@@ -28,7 +28,8 @@ class StallContext:
     ``entry`` is the first server. ``tells_pauses`` and ``tells_locks`` say whether this server
     gives that evidence of itself, as far as this run tells; ``pauses`` is None where none was kept.
     ``cores`` are the CPUs that the server may run on, ``weight`` its share's as it was read back
-    (1024 is the usual), and ``peers`` the contexts, in the same window, of the other servers that
+    (1024 is the usual), ``laboratory`` the share of each that driving and watching takes (0 where
+    that is not known), and ``peers`` the contexts, in the same window, of the other servers that
     may run on any of them. ``toward`` is the share of the waiting that ended with the arrival at
     each callee. ``leaving`` counts the visits that left the server in a window, ``arriving`` those
     that came to the first one, and ``visiting`` those that came to or left the server, whichever
@@ -50,6 +51,7 @@ class StallContext:
     pauses: list[Pause] | None
     cores: tuple[str, ...]
     weight: float | None
+    laboratory: float
     peers: tuple[StallContext, ...]
     leaving: Callable[[Window], int] | None
     arriving: Callable[[Window], int] | None

@@ -71,11 +71,11 @@ THRESHOLDS: dict[str, Threshold] = {
         "a fifth of a core is what the laboratory and a collector may add to the usual",
     ),
     "served": Threshold(
-        "the servers' share of what was used of their CPUs",
+        "the servers' share of what was used of their CPUs beside interrupts and the laboratory",
         0.55,
         0.75,
         "physics",
-        "the driver, the capture and the kernel take a quarter beside servers at work",
+        "half of it is more than anybody else has; the laboratory's is known as a mean only",
     ),
     "throttled": Threshold(
         "share of time held back by a CPU limit",
