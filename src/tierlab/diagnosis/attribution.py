@@ -27,15 +27,15 @@ class Attribution:
     def occurrences(self, incident: Incident) -> list[Occurrence]:
         """Return the roots whose cause is known, and second causes that were at work at once.
 
-        Where no root's is known, the first of the other stalls whose cause is and that began with
-        them: the order of onsets can be misread. What began later may be all that a cause outside
-        the catalogue brought about. Where there is none either, the roots that stand out, without a
-        cause.
+        Where no root's is known, the first of the other stalls whose cause is, that began with
+        them and that a stall elsewhere cannot have brought about: the order of onsets can be
+        misread, but what began later, or only fills a pool, may be the work of a cause outside the
+        catalogue. Where there is none either, the roots that stand out, without a cause.
         """
         roots = [self.attribute(root) for root in incident.roots]
         others = [self.attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
         known = [each for each in roots if _is_known(each)]
-        known = known or [each for each in others if _is_known(each) and _with(each, roots)][:1]
+        known = known or [each for each in others if _is_own(each) and _with(each, roots)][:1]
         if not known:
             nameless = (each for each in roots if each.verdict.winner is None)
             return [each for each in nameless if stands_out(each.stall)]
@@ -55,6 +55,14 @@ def _with(occurrence: Occurrence, roots: list[Occurrence]) -> bool:
 def _is_known(occurrence: Occurrence) -> bool:
     winner = occurrence.verdict.winner
     return winner is not None and (not winner.cause.lasting or stands_out(occurrence.stall))
+
+
+def _is_own(occurrence: Occurrence) -> bool:
+    """Say whether its cause is known, and no stall elsewhere can have brought it about."""
+    winner = occurrence.verdict.winner
+    return (
+        _is_known(occurrence) and winner is not None and winner.cause.stands_alone(winner.context)
+    )
 
 
 def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
