@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pyarrow.parquet as pq
 import pytest
 
 from tierlab.analysis.observed import observe
+from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.causes import cpu, network, pool
 from tierlab.diagnosis.evidence import queued
-from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.finding import Suspect, Window
+from tierlab.diagnosis.incidents import Incident
+from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.neighbour import _more, within
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import Stall
+from tierlab.diagnosis.verdicts import Assessment, Verdict
 from tierlab.tables import manifest as manifests
 from tierlab.tables.run import Run
 
 from . import made_stall
 from .made_stall import MS, STALL, START, TICK
 from .test_causes import SIGNATURES, diagnosed, idle, pressed
+from .test_incidents import stall
 
 WINDOW = Window(start_ns=STALL[0], end_ns=STALL[1])
 
@@ -146,3 +153,21 @@ def test_what_a_wire_held_back_and_let_go_at_once_is_no_exhausted_pool(tmp_path)
     held = samples | {"net": [{"subject": "lo", "queued_bytes": 40_000}]}
     found = diagnosed(made_stall.make(tmp_path, subject, held, extra))
     assert pool.NAME not in {each.cause for each in found.findings}
+
+
+def test_a_pool_above_a_stall_without_a_known_cause_is_no_answer(monkeypatch):
+    """Whatever holds the database, the workers above it are all in use: of eight limits on its CPU
+    time, with limits taken out of the catalogue, two were called a pool.
+    """
+    below, above = stall("db.1", 0, 900, 30), stall("app.1", 20, 900, 30)
+    silent = SimpleNamespace(signal=lambda *_key: None)
+    suspect = Suspect(cause=pool.NAME, subject="app.1", least=1.0, most=1.0, evidence=[])
+    judged = {
+        "db.1": Verdict(None, 0.0, []),
+        "app.1": Verdict(Assessment(pool.CAUSE, silent, suspect), 0.9, []),
+    }
+    monkeypatch.setattr(
+        Attribution, "attribute", lambda _, each: Occurrence(each, judged[each.server])
+    )
+    found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([below], [above]))
+    assert [(each.cause, each.subject) for each in found] == [("unknown", "db.1")]
