@@ -135,6 +135,7 @@ def _sampling(
         "databases": [
             {
                 "subject": subject.name,
+                "protocol": subject.endpoint.protocol,
                 "socket": str(subject.folder / path),
                 "user": login.user,
                 "password": login.password,
