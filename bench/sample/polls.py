@@ -162,7 +162,7 @@ def main() -> None:
     given = arguments.parse_args()
     if not given.agent.exists():
         sys.exit(f"{given.agent} is not there: run `make setup` first")
-    runs, seconds = (1, 2.0) if given.quick else (5, 5.0)
+    runs, seconds = (1, 2.0) if given.quick else (3, 3.0)
     for name in SERVERS:
         for connections in (16, 64, 200):
             measure(name, given.agent, connections, runs, seconds)

@@ -91,7 +91,7 @@ impl Pool {
         let target = SocketAddrV4::new(address, port);
         let bytes = match protocol(planned)? {
             "ajp" => ajp::post(&self.path, address, port, BODY_BYTES)?,
-            "fcgi" => fastcgi::begun(),
+            "fcgi" => fastcgi::announced(),
             "http" => format!(
                 "POST {} HTTP/1.1\r\nHost: {target}\r\n\
                  Content-Type: application/x-www-form-urlencoded\r\n\

@@ -1,7 +1,8 @@
 //! What PostgreSQL is asked: one prepared statement over its statistics functions.
 //!
 //! It is logged in to the database `postgres`, not to the application's: the pages that it looks up,
-//! and its entry among the counted statements, lie apart from the application's.
+//! and its entry among the counted statements, lie apart from the application's. It takes 0.3 ms of the
+//! server's CPU time at 16 connections, 0.4 at 64 and 0.6 at 200 (bench/sample/polls.py).
 
 use crate::database::link::Link;
 use crate::database::postgresql_session::Session;
