@@ -56,6 +56,7 @@ fuzz: ## Fuzz each dissector for SECONDS (60), as many at a time as there are co
 bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/drive/run.py
 	$(BIN)/python bench/sample/run.py
+	$(BIN)/python bench/sample/polls.py
 	$(BIN)/python bench/trace/run.py
 	$(BIN)/python bench/link/run.py
 	$(BIN)/python bench/analyse/run.py

@@ -19,8 +19,9 @@ LEVELS = {
     "domain": {"memory", "memory_limit", "processes", "weight"},
     "net": {"backlog"},
     "soft": {"in_use", "waiting", "limit"},
-    "database": {"threads_connected", "threads_running", "row_lock_waiting"}
-    | {"metadata_lock_waiting", "pending_fsyncs", "pending_reads", "pending_writes"},
+    "database": {"threads_connected", "threads_running", "idle_in_transaction"}
+    | {"row_lock_waiting", "table_lock_waiting", "checkpoints_running", "vacuums_running"}
+    | {"pending_fsyncs", "pending_reads", "pending_writes"},
 }
 """What is read at a tick's end: a longer tick keeps the last value."""
 

@@ -39,10 +39,12 @@ RUBIS = System(
     "rubis",
     "bidding",
     1500,  # not measured yet: give the machine's with --capacity
-    ANYWHERE,  # nothing collects garbage, and nobody can hold its workers and locks yet
+    tuple(sorted({*ANYWHERE, "lock", "pool"})),  # nothing collects garbage
     {
         "freeze": ["web.1", "app.1", "db.1"],
+        "lock": ["db.1"],
         "memory": ["db.1"],
+        "pool": ["app.1"],
         "cpu": ["web.1", "app.1", "db.1"],
         "quota": ["web.1", "app.1", "db.1"],
     },

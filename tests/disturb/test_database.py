@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import statistics
 import subprocess
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +15,15 @@ import pytest
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+from tests.disturb.client import Client
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
 from tests.figures import figure
 from tierlab.environments.device import device_of
 
 pytestmark = pytest.mark.alone
 
-LOGIN = {"user": "root", "database": "test"}
 MIB = 1 << 20
+STORIES = {"table": "stories"}
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +45,19 @@ class Database:
 
     domain: Domain
 
+    @property
+    def socket(self) -> str:
+        return str(self.domain.folder / "data" / "mysqld.sock")
+
+    @property
+    def login(self) -> dict[str, Any]:
+        where = {"protocol": "mysql", "socket": self.socket}
+        return where | {"user": "root", "database": "test"}
+
     def connect(self) -> Connection[Cursor]:
-        socket = str(self.domain.folder / "data" / "mysqld.sock")
-        return pymysql.connect(unix_socket=socket, user="root", database="test", autocommit=True)
+        return pymysql.connect(
+            unix_socket=self.socket, user="root", database="test", autocommit=True
+        )
 
     def is_up(self) -> bool:
         try:
@@ -88,41 +98,6 @@ def database(domain: Domain, seed: Path) -> Database:
     return server
 
 
-@dataclass
-class Client:
-    """Runs one statement over and over, and takes its times."""
-
-    database: Database
-    statement: str
-    pause: float = 0.002
-
-    def __post_init__(self) -> None:
-        self.times: list[tuple[int, int]] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        with self.database.connect() as connection, connection.cursor() as cursor:
-            while not self._stop.is_set():
-                began = time.time_ns()
-                cursor.execute(self.statement)
-                self.times.append((began, time.time_ns()))
-                time.sleep(self.pause)
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join(timeout=30)
-
-    def longest(self, from_ns: int, until_ns: int) -> int:
-        """Of the statements that were under way in this span."""
-        return max((e - b for b, e in self.times if e > from_ns and b < until_ns), default=0)
-
-    def took(self, from_ns: int, until_ns: int) -> list[int]:
-        """Of the statements that began in this span."""
-        return [e - b for b, e in self.times if from_ns <= b < until_ns]
-
-
 @pytest.mark.parametrize(
     ("keys", "statement"),
     [
@@ -136,7 +111,9 @@ def test_who_needs_what_is_locked_waits_until_its_release(
 ) -> None:
     client = Client(database, statement)
     other = Client(database, "SELECT id FROM stories WHERE id = 1" if keys else "DO 0")
-    run = disturb(entry(database.domain, 1, "lock", LEAD, 500 * MS, **LOGIN, **keys))
+    run = disturb(
+        entry(database.domain, 1, "lock", LEAD, 500 * MS, **STORIES, **database.login, **keys)
+    )
     (truth,) = run.finish()
     time.sleep(0.2)
     client.stop()
@@ -150,7 +127,7 @@ def test_who_needs_what_is_locked_waits_until_its_release(
 
 @pytest.mark.parametrize("how", ["interrupt", "kill"])
 def test_a_lock_does_not_outlive_the_agent(database: Database, disturb: Disturb, how: str) -> None:
-    run = disturb(entry(database.domain, 1, "lock", LEAD, 30_000 * MS, **LOGIN))
+    run = disturb(entry(database.domain, 1, "lock", LEAD, 30_000 * MS, **STORIES, **database.login))
     at(run.start_ns() + 300 * MS)
     client = Client(database, "SELECT COUNT(*) FROM stories")
     time.sleep(0.3)
@@ -163,8 +140,9 @@ def test_a_lock_does_not_outlive_the_agent(database: Database, disturb: Disturb,
 def test_a_table_that_is_not_there_is_one_sentence_before_anything_starts(
     database: Database, disturb: Disturb
 ) -> None:
+    absent = database.login | {"table": "nothing"}
     with pytest.raises(AssertionError, match=r"disturbance 4 \(lock on s\.1\).*'?test\.nothing"):
-        disturb(entry(database.domain, 4, "lock", LEAD, MS, table="nothing", **LOGIN))
+        disturb(entry(database.domain, 4, "lock", LEAD, MS, **absent))
 
 
 def throttle(domain: Domain, bytes_per_second: int) -> None:
@@ -207,9 +185,8 @@ def written_bytes(domain: Domain) -> int:
 
 
 def test_filled_connections_turn_the_next_client_away(database: Database, disturb: Disturb) -> None:
-    run = disturb(
-        entry(database.domain, 1, "pool", LEAD, 500 * MS, resource="max_connections", hold=25)
-    )
+    keys = {"resource": "max_connections", "hold": 25, **database.login}
+    run = disturb(entry(database.domain, 1, "pool", LEAD, 500 * MS, **keys))
     assert database.is_up()
     at(run.start_ns() + 200 * MS)
     assert not database.is_up()

@@ -114,3 +114,57 @@ def test_a_lock_is_of_one_of_the_workloads_tables() -> None:
     assert str(raised.value) == (
         'my.toml: disturb[1].table must be "items", "bids" or "users" with workload "rubis".'
     )
+
+
+@pytest.mark.parametrize(
+    ("disturb", "intensity"),
+    [
+        ({"class": "lock"}, {"table": "items", "rows": 0}),
+        ({"class": "lock", "table": "bids", "rows": 5}, {"table": "bids", "rows": 5}),
+        ({"class": "pool"}, {"resource": "threads", "hold": None}),
+        ({"class": "pool", "on": "db.1"}, {"resource": "max_connections", "hold": None}),
+    ],
+)
+def test_locks_and_workers_can_be_held_on_rubis_usual_servers(
+    disturb: dict[str, Any], intensity: dict[str, Any]
+) -> None:
+    (drawn,) = disturbed(disturb).trials()[0].disturb
+    assert drawn.what.intensity == intensity
+
+
+@pytest.mark.parametrize(
+    ("system", "disturb", "sentence"),
+    [
+        (
+            {},
+            {"class": "pool", "on": "web.1"},
+            "on cannot be web.1: class pool is not for nginx.",
+        ),
+        (
+            {"web": {"server": "httpd-php"}},
+            {"class": "pool"},
+            "on must be a server of this system, not app.1: httpd-php runs the pages itself.",
+        ),
+        (
+            {},
+            {"class": "pool", "on": "db.1", "resource": "threads"},
+            'resource of db.1 must be "max_connections", not "threads".',
+        ),
+    ],
+)
+def test_what_cannot_be_held_is_refused_in_a_sentence(
+    system: dict[str, Any], disturb: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(UserError) as raised:
+        disturbed(disturb, **system)
+    assert str(raised.value) == f"my.toml: disturb[1].{sentence}"
+
+
+def disturbed(disturb: dict[str, Any], **system: Any) -> Experiment:
+    document = {
+        "experiment": {"name": "e"},
+        "system": {"workload": "rubis", **system},
+        "load": {"users": 10},
+        "disturb": [disturb],
+    }
+    return Experiment.from_tables(document, "my.toml")

@@ -53,13 +53,16 @@ def test_times_are_absolute_and_the_server_is_where_it_listens(tmp_path: Path) -
 
     assert (it["start_ns"], it["duration_ns"]) == (107 * S, S // 4)
     assert (it["address"], it["port"], it["pids"]) == ("127.0.2.1", 8009, [1])
-    assert it["folder"] == str(tmp_path / "app.1")
+    assert (it["folder"], it["protocol"]) == (str(tmp_path / "app.1"), "ajp")
 
 
 @pytest.mark.parametrize(
     ("table", "keys"),
     [
-        ({"class": "lock"}, {"table": "stories", "rows": 0, "user": "rubbos"}),
+        (
+            {"class": "lock"},
+            {"table": "stories", "rows": 0, "user": "rubbos", "protocol": "mysql"},
+        ),
         ({"class": "pool"}, {"resource": "pool", "hold": 64}),
         (
             {"class": "pool", "on": "app.1", "resource": "threads"},

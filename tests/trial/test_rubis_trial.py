@@ -33,6 +33,13 @@ count = {databases}
 users = 120
 think = "300ms"
 phases = {{ ramp_up = "1s", runtime = "6s", ramp_down = "1s" }}
+{more}
+"""
+LOCK = """
+[[disturb]]
+class = "lock"
+at = "4500ms"
+duration = "600ms"
 """
 CHAIN = ["web", "app", "db"]
 
@@ -41,9 +48,11 @@ def lines(file: Path) -> list[str]:
     return file.read_text().splitlines()
 
 
-def run_trial(tierlab: Start, folder: Path, databases: int = 1, *options: str) -> api.Run:
+def run_trial(
+    tierlab: Start, folder: Path, databases: int = 1, *options: str, more: str = ""
+) -> api.Run:
     path = folder / "t.toml"
-    path.write_text(EXPERIMENT.format(databases=databases))
+    path.write_text(EXPERIMENT.format(databases=databases, more=more))
     before = host()
     command = tierlab("run", path, *options)
     ended = command.end()
@@ -56,7 +65,9 @@ def run_trial(tierlab: Start, folder: Path, databases: int = 1, *options: str) -
 
 
 def test_each_request_is_in_every_servers_own_books(tierlab: Start, tmp_path: Path) -> None:
-    run = run_trial(tierlab, tmp_path)
+    """Nor is anything else in them: a lock that is injected is found, and left no statement."""
+    run = run_trial(tierlab, tmp_path, more=LOCK)
+    assert [(each.cause, each.subject) for each in run.findings[:1]] == [("lock", "db.1")]
     assert run.manifest.topology.tiers == CHAIN
     with run.connect() as db:
         visits = dict(

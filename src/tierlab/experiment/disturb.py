@@ -129,8 +129,8 @@ class Lock(Disturbance):
     on: Database = DATABASES[0]
     """The database."""
 
-    table: Annotated[str, Word(LOCKABLE)] = LOCKABLE[0]
-    """The table."""
+    table: Annotated[str | None, Word(LOCKABLE)] = Field(default=None, examples=[LOCKABLE[0]])
+    """The table; without it, the one that matters most to the workload."""
 
     rows: Annotated[int, Whole(0, 1_000_000)] = 0
     """Rows that are locked for update; 0 locks the whole table."""

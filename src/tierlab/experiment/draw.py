@@ -23,6 +23,7 @@ from tierlab.experiment.system import System
 from tierlab.experiment.tier import Tier
 from tierlab.values.quantities import MILLISECOND, SECOND, format_duration
 from tierlab.values.word import Word
+from tierlab.workloads.kinds import WORKLOADS
 
 PREPARATION_NS = 5 * SECOND
 """From the start of the load to the first disturbance: it is prepared meanwhile."""
@@ -107,18 +108,21 @@ def _time_problems(
 
 def _subject_problems(name: str, table: Timed, system: System) -> Iterator[PydanticCustomError]:
     if not system.application.lockable:
-        yield problem('goes with workload "rubbos", whose pages it delays', name, "class")
+        words = Word(tuple(each.name for each in WORKLOADS.values() if each.lockable)).words()
+        yield problem(f"goes with workload {words}, whose pages it delays", name, "class")
         return
     there = existing(system)
     if isinstance(table, Random) and not table.reaches(there):
         yield problem("leaves no server that its classes could disturb", name, "subjects")
     if not isinstance(table, Disturbance):
         return
-    tier = system.tiers.get(table.on.partition(".")[0])
-    if tier is None:
+    tier_name = table.on.partition(".")[0]
+    tier = system.tiers.get(tier_name)
+    if (reason := system.absent.get(tier_name)) is not None:
+        yield problem(f"must be a server of this system, not {table.on}: {reason}", name, "on")
+    elif tier is None:
         yield problem(f'must be a server of workload "{system.workload}"', name, "on")
     elif table.on not in there:
-        tier_name = table.on.partition(".")[0]
         yield problem(
             f"must be a server of this system, not {table.on}: system.{tier_name}.count is"
             f" {tier.count}",
@@ -130,7 +134,7 @@ def _subject_problems(name: str, table: Timed, system: System) -> Iterator[Pydan
         yield problem(f"cannot be {table.on}: class {table.class_} is not for {kind}", name, "on")
     elif isinstance(table, Pool):
         yield from _pool_problems(name, table, tier)
-    elif isinstance(table, Lock) and table.table not in system.application.lockable:
+    elif isinstance(table, Lock) and table.table not in (None, *system.application.lockable):
         words = Word(system.application.lockable).words()
         yield problem(f'must be {words} with workload "{system.workload}"', name, "table")
 
@@ -204,11 +208,13 @@ def _apart_ns(one: Disturbance, other: Disturbance) -> int:
 
 
 def _settled(table: Timed, system: System, dice: random.Random) -> Disturbance:
-    """The table as it is, or as it is drawn; of a pool, with the resource that is meant."""
+    """The table as it is, or as it is drawn; with the resource or the table that is meant."""
     if isinstance(table, Random):
         return drawn_disturbance(table, system, dice)
     if isinstance(table, Pool):
         return table.model_copy(update={"resource": table.held(existing(system)[table.on])})
+    if isinstance(table, Lock):
+        return table.model_copy(update={"table": table.table or system.application.lockable[0]})
     assert isinstance(table, Disturbance)
     return table
 

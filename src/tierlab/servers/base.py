@@ -132,7 +132,7 @@ class Server(ABC):
     cluster_files: ClassVar[Mapping[Path, str]] = {}
     """The same of files."""
     socket: ClassVar[str | None] = None
-    """In its folder, the UNIX socket at which the agent's database sampler asks it."""
+    """In its folder, the UNIX socket at which the agent asks it about itself, and disturbs it."""
     start_seconds: ClassVar[float] = 60.0
     """How long it may take until it answers; generous, since hosts are shared."""
     stop_seconds: ClassVar[float] = 15.0

@@ -40,6 +40,7 @@ class PhpFpm(Server):
         backlog(511, "listen.backlog"),
     )
     own_options = PhpOptions
+    holdable = ("threads",)
     options: PhpOptions
     # Graceful: requests in progress are finished.
     stop_signal = signal.SIGQUIT

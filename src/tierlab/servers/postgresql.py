@@ -64,7 +64,10 @@ class PostgreSQL(Server):
             "memory for pages that all connections share",
         ),
     )
+    holdable = ("max_connections",)
     is_database = True
+    locks_rows = True
+    socket = f"{DATA}/.s.PGSQL.{ports['postgresql']}"
     # Fast: connections are ended, not waited for.
     stop_signal = signal.SIGINT
     stop_seconds = 30.0
@@ -123,6 +126,8 @@ class PostgreSQL(Server):
         return (
             f"ALTER ROLE {role} LOGIN PASSWORD {literal(login.password)};\n"
             f"GRANT pg_read_all_stats TO {role};\n"
+            # So that the agent keeps its own statements out of those that are counted.
+            f"GRANT SET ON PARAMETER pg_stat_statements.track TO {role};\n"
         )
 
     def command(self) -> list[str]:
@@ -138,7 +143,9 @@ class PostgreSQL(Server):
         try:
             rows = connection.run(
                 "SELECT calls, regexp_replace(query, '\\s+', ' ', 'g') FROM pg_stat_statements"
-                " WHERE toplevel ORDER BY calls DESC"
+                " JOIN pg_database ON pg_database.oid = dbid"
+                # Not the sampler's, which is in another database.
+                " WHERE toplevel AND datname = current_database() ORDER BY calls DESC"
             )
         except Error:
             return {}

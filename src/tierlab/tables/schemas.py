@@ -66,11 +66,12 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
             processes:i64? throttled_periods:i64? refaults:i64? threads_running:i64?
             threads_blocked:i64? threads_stopped:i64? frozen:i64? limit_hits:i64? weight:i64?""",
         "database": """t_ns:i64 dt_ns:i64 subject:text poll_ns:i64 threads_connected:i64?
-            threads_running:i64? row_lock_waiting:i64? row_lock_waits:i64? row_lock_time_ns:i64?
-            table_lock_waiting:i64? table_lock_waits:i64? log_waits:i64? pending_fsyncs:i64?
-            pending_reads:i64? pending_writes:i64? data_reads:i64? data_writes:i64?
-            data_fsyncs:i64? buffer_pool_waits:i64? aborted_connections:i64?
-            refused_connections:i64?""",
+            threads_running:i64? idle_in_transaction:i64? row_lock_waiting:i64?
+            row_lock_waits:i64? row_lock_time_ns:i64? table_lock_waiting:i64? table_lock_waits:i64?
+            log_waits:i64? pending_fsyncs:i64? pending_reads:i64? pending_writes:i64?
+            data_reads:i64? data_writes:i64? data_fsyncs:i64? buffer_pool_hits:i64?
+            buffer_pool_waits:i64? temporary_bytes:i64? checkpoints_running:i64?
+            vacuums_running:i64? aborted_connections:i64? refused_connections:i64?""",
         "soft": """t_ns:i64 dt_ns:i64 subject:text resource:text in_use:i64? waiting:i64?
             limit:i64?""",
     }.items()

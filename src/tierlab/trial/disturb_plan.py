@@ -13,6 +13,7 @@ from tierlab.experiment.disturb import Burst, Lock, Memory, Pool
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.database import Credentials
+from tierlab.servers.kinds import KINDS
 
 
 def squeezed_by(drawn: Sequence[Drawn]) -> frozenset[str]:
@@ -40,7 +41,7 @@ def disturb(
                 "start_ns": runtime_ns + each.at_ns,
                 "duration_ns": each.what.duration_ns,
                 **_target(by_name[each.what.on]),
-                **_intensity(each.what, by_name[each.what.on], shape, login, addresses),
+                **_intensity(each.what, shape, login, addresses),
             }
             for each in drawn
         ]
@@ -48,19 +49,21 @@ def disturb(
 
 
 def _target(subject: Subject) -> dict[str, Any]:
-    pus = subject.found.pus
+    pus, socket = subject.found.pus, KINDS[subject.place.server].socket
     return {
         "cgroups": {name: str(path) for name, path in subject.cgroups.items()},
         "pids": list(subject.pids),
         "pus": None if pus is None else sorted(pus),
         "address": subject.endpoint.address,
         "port": subject.endpoint.port,
+        "protocol": subject.endpoint.protocol,
+        "socket": None if socket is None else str(subject.folder / socket),
         "folder": str(subject.folder),
     }
 
 
 def _intensity(
-    what: Disturbance, subject: Subject, shape: System, login: Credentials, addresses: Addresses
+    what: Disturbance, shape: System, login: Credentials, addresses: Addresses
 ) -> dict[str, Any]:
     """The class's own keys, with what the agent needs to know of the system."""
     keys = what.intensity
@@ -72,15 +75,16 @@ def _intensity(
             "sources": str(addresses.crowd.network_address),
         }
     if isinstance(what, Pool):
-        return _pool(what, subject, shape)
+        return _pool(what, shape, login)
     return keys
 
 
-def _pool(what: Pool, subject: Subject, shape: System) -> dict[str, Any]:
+def _pool(what: Pool, shape: System, login: Credentials) -> dict[str, Any]:
     tier = shape.tiers[what.on.partition(".")[0]]
     held = str(what.resource)
     keys = {"resource": held, "hold": what.hold or tier.soft[held]}
     if held == "threads":
-        form = shape.application.form_path
-        return keys | {"protocol": subject.endpoint.protocol, "path": form}
+        return keys | {"path": shape.application.form_path}
+    if held == "max_connections":
+        return keys | {"user": login.user, "database": login.database}
     return keys

@@ -25,7 +25,8 @@ WIRE = {
 """The dissectors' names of the servers' protocols; of others, only the turns are told."""
 
 DATABASE_INTERVAL_NS = 100_000_000
-"""A poll costs the server some 0.4 ms of CPU time."""
+"""A poll costs the server 0.3 to 0.7 ms of CPU time, by the number of its connections
+(bench/sample/polls.py)."""
 
 SELDOM_NS = 10_000_000_000
 """The agent samples no more seldom."""
@@ -135,6 +136,7 @@ def _sampling(
         "databases": [
             {
                 "subject": subject.name,
+                "protocol": subject.endpoint.protocol,
                 "socket": str(subject.folder / path),
                 "user": login.user,
                 "password": login.password,

@@ -75,12 +75,17 @@ pub struct Target {
     pub address: Option<Ipv4Addr>,
     /// Its TCP port.
     pub port: Option<u16>,
+    /// What it speaks there: `http`, `ajp`, `fcgi`, `mysql`, `postgresql` ...
+    pub protocol: Option<String>,
+    /// Its UNIX socket, where it has one.
+    pub socket: Option<PathBuf>,
     /// The domain's folder.
     pub folder: Option<PathBuf>,
 }
 
 const OCCASION: [&str; 4] = ["id", "subject", "start_ns", "duration_ns"];
-const TARGET: [&str; 6] = ["cgroups", "pids", "pus", "address", "port", "folder"];
+const TARGET: [&str; 8] =
+    ["cgroups", "pids", "pus", "address", "port", "protocol", "socket", "folder"];
 
 impl<'de> Deserialize<'de> for Planned {
     /// Flattening would let unknown keys pass: the keys of each part are taken out, and what is

@@ -2,13 +2,13 @@
 //!
 //! A client library would bring 67 crates for four statements.
 
+use crate::sql_dialect::Dialect;
 use anyhow::{Context, Result, anyhow};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-const PROGRAM: &str = "mariadb";
 /// A row that no statement of ours gives: what was asked before it is done.
 const DONE: &str = "done as asked";
 
@@ -33,17 +33,11 @@ pub struct SqlClient {
 
 impl SqlClient {
     /// Starts the client and waits until it is logged in. To be called from the main thread.
-    pub fn connect(login: &Login) -> Result<Self> {
-        let mut command = Command::new(PROGRAM);
-        command
-            .args(["--no-defaults", "--batch", "--skip-column-names", "--unbuffered"])
-            .arg(format!("--socket={}", login.socket.display()))
-            .arg(format!("--user={}", login.user))
-            .arg(login.database)
-            .env("MYSQL_PWD", login.password)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+    pub fn connect(dialect: &Dialect, login: &Login) -> Result<Self> {
+        let program = dialect.program;
+        let mut command = Command::new(program);
+        (dialect.arguments)(&mut command, login)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // SAFETY: only an async-signal-safe call between fork and exec.
         unsafe {
             command.pre_exec(|| {
@@ -52,14 +46,14 @@ impl SqlClient {
             });
         }
         let mut child = command.spawn().map_err(|error| {
-            anyhow!("'{PROGRAM}' cannot be started ({error}); install mariadb-client")
+            anyhow!("'{program}' cannot be started ({error}); install {}", dialect.package)
         })?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(anyhow!("'{PROGRAM}' has no pipes"));
+            return Err(anyhow!("'{program}' has no pipes"));
         };
         let mut client = Self { child, statements: input, rows: BufReader::new(output) };
         client
-            .run("DO 0")
+            .run("SELECT 0")
             .with_context(|| format!("cannot log in at {}", login.socket.display()))?;
         Ok(client)
     }
@@ -90,7 +84,7 @@ impl SqlClient {
         }
     }
 
-    /// In batch mode the client ends at the first error, and says it.
+    /// The client ends at the first error, and says it.
     fn last_words(&mut self) -> anyhow::Error {
         let mut words = String::new();
         if let Some(mut errors) = self.child.stderr.take() {

@@ -228,7 +228,7 @@ tables! {
         weight: Option<i64>,
     }
 
-    /// MariaDB's own counters: one row a poll. `poll_ns` is how long the answer took; where there
+    /// A database server's own counters: one row a poll. `poll_ns` is how long the answer took; where there
     /// was none the rest is null.
     Database / DatabaseRow = "database" {
         t_ns: i64,
@@ -237,6 +237,7 @@ tables! {
         poll_ns: i64,
         threads_connected: Option<i64>,
         threads_running: Option<i64>,
+        idle_in_transaction: Option<i64>,
         row_lock_waiting: Option<i64>,
         row_lock_waits: Option<i64>,
         row_lock_time_ns: Option<i64>,
@@ -249,7 +250,11 @@ tables! {
         data_reads: Option<i64>,
         data_writes: Option<i64>,
         data_fsyncs: Option<i64>,
+        buffer_pool_hits: Option<i64>,
         buffer_pool_waits: Option<i64>,
+        temporary_bytes: Option<i64>,
+        checkpoints_running: Option<i64>,
+        vacuums_running: Option<i64>,
         aborted_connections: Option<i64>,
         refused_connections: Option<i64>,
     }

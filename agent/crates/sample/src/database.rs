@@ -1,18 +1,20 @@
-//! Table `database`: MariaDB's own counters, asked for over its UNIX socket (no message of it is on
-//! the wire that the tracer sees). Each server has a thread of its own: one that is stopped or busy
-//! answers late, which is seen in `poll_ns`, and keeps nobody else from sampling.
-//!
-//! Statements are of two kinds that no application sends, and that MariaDB counts apart from
-//! SELECT: SHOW STATUS (about 0.25 ms of the server's CPU time) and, while another statement runs, SHOW
-//! PROCESSLIST (0.15 ms at 64 connections; there is no counter of the waits for a table's metadata
-//! lock). The same through information_schema took three to five times as much.
+//! Table `database`: a database server's own counters, asked for over its UNIX socket (no message of
+//! it is on the wire that the tracer sees). Each server has a thread of its own: one that is stopped
+//! or busy answers late, which is seen in `poll_ns`, and keeps nobody else from sampling.
+
+mod link;
+mod mariadb;
+mod postgresql;
+mod postgresql_session;
+mod reading;
 
 use crate::counter::grown;
-use crate::database_link::{Link, Reading};
 use crate::events::EventLog;
 use crate::grid::Grid;
 use crate::plan::{DatabaseServer, Plan};
 use crate::sampler::{Account, NotMeasured, Place, Task};
+use link::Link;
+use reading::{Counters, Reading};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tierlab_record::clock::Moment;
@@ -36,7 +38,7 @@ struct Shared {
 /// One server's poll.
 struct Poll {
     subject: String,
-    link: Link,
+    link: Box<dyn Link + Send>,
     rows_end: Moment,
     before: Option<(Moment, Reading)>,
 }
@@ -95,8 +97,8 @@ impl Task for DatabasePolls {
 
 impl Poll {
     fn open(server: &DatabaseServer) -> Result<Self, NotMeasured> {
-        let mut link = Link::new(server);
-        let reading = link.read().map_err(|error| NotMeasured(error.to_string()))?;
+        let mut link = link::to(server);
+        let reading = link.read().map_err(|error| NotMeasured(format!("{error:#}")))?;
         let now = Moment::now();
         let subject = server.subject.clone();
         Ok(Self { subject, link, rows_end: now, before: Some((now, reading)) })
@@ -122,36 +124,40 @@ impl Poll {
     /// A server that did not answer has a row too: how long it was waited for.
     fn push(&mut self, table: &mut Database, began: Moment, now: Moment, reading: Option<Reading>) {
         let (since, before) = match (&self.before, &reading) {
-            (Some((since, before)), Some(_)) => (*since, before.clone()),
+            (Some((since, before)), Some(_)) => (*since, *before),
             _ => (self.rows_end, Reading::default()),
         };
-        let read = reading.clone().unwrap_or_default();
-        let level = |name| read.level(name);
-        let count = |name| grown(before.counter(name), read.counter(name), 1);
-        // The sampler's own connection, which runs its own statement, is not the application's.
-        let others = |name| level(name).map(|threads| (threads - 1).max(0));
+        let Reading { levels, counters } = reading.unwrap_or_default();
+        let count = |of: fn(&Counters) -> Option<u64>, unit| {
+            grown(of(&before.counters), of(&counters), unit)
+        };
         table.push(DatabaseRow {
             t_ns: now.t_ns,
             dt_ns: now.since(since),
             subject: &self.subject,
             poll_ns: now.since(began),
-            threads_connected: others("Threads_connected"),
-            threads_running: others("Threads_running"),
-            row_lock_waiting: level("Innodb_row_lock_current_waits"),
-            row_lock_waits: count("Innodb_row_lock_waits"),
-            row_lock_time_ns: count("Innodb_row_lock_time").map(|ms| ms * NS_PER_MS),
-            table_lock_waiting: read.table_lock_waiting,
-            table_lock_waits: count("Table_locks_waited"),
-            log_waits: count("Innodb_log_waits"),
-            pending_fsyncs: level("Innodb_data_pending_fsyncs"),
-            pending_reads: level("Innodb_data_pending_reads"),
-            pending_writes: level("Innodb_data_pending_writes"),
-            data_reads: count("Innodb_data_reads"),
-            data_writes: count("Innodb_data_writes"),
-            data_fsyncs: count("Innodb_data_fsyncs"),
-            buffer_pool_waits: count("Innodb_buffer_pool_wait_free"),
-            aborted_connections: count("Aborted_connects"),
-            refused_connections: count("Connection_errors_max_connections"),
+            threads_connected: levels.threads_connected,
+            threads_running: levels.threads_running,
+            idle_in_transaction: levels.idle_in_transaction,
+            row_lock_waiting: levels.row_lock_waiting,
+            row_lock_waits: count(|it| it.row_lock_waits, 1),
+            row_lock_time_ns: count(|it| it.row_lock_time_ms, NS_PER_MS),
+            table_lock_waiting: levels.table_lock_waiting,
+            table_lock_waits: count(|it| it.table_lock_waits, 1),
+            log_waits: count(|it| it.log_waits, 1),
+            pending_fsyncs: levels.pending_fsyncs,
+            pending_reads: levels.pending_reads,
+            pending_writes: levels.pending_writes,
+            data_reads: count(|it| it.data_reads, 1),
+            data_writes: count(|it| it.data_writes, 1),
+            data_fsyncs: count(|it| it.data_fsyncs, 1),
+            buffer_pool_hits: count(|it| it.buffer_pool_hits, 1),
+            buffer_pool_waits: count(|it| it.buffer_pool_waits, 1),
+            temporary_bytes: count(|it| it.temporary_bytes, 1),
+            checkpoints_running: levels.checkpoints_running,
+            vacuums_running: levels.vacuums_running,
+            aborted_connections: count(|it| it.aborted_connections, 1),
+            refused_connections: count(|it| it.refused_connections, 1),
         });
         self.rows_end = now;
         if let Some(reading) = reading {

@@ -10,7 +10,7 @@
 //! | `listen` | `listen`, `sock_diag`, `netlink` | inet_diag over netlink |
 //! | `pressure` | `pressure` | /proc/pressure, control groups |
 //! | `process` | `process`, `threads`, `members`, `pid_stat`, `cpu_clock` | `/proc/<pid>`, CPU clocks |
-//! | `database` | `database`, `database_link` | MariaDB's status, by its UNIX socket |
+//! | `database` | `database`, a file for each software | the server's own status, by its UNIX socket |
 //! | `domain` | `domain`, `group_files`, `group_state`, `thread_states` | control groups |
 //!
 //! Descriptors stay open and are read with pread into buffers that stay; nothing is executed and,
@@ -25,7 +25,6 @@ mod counter;
 mod cpu;
 mod cpu_clock;
 mod database;
-mod database_link;
 mod disk;
 mod domain;
 mod events;

@@ -134,18 +134,30 @@ pub struct Listener {
     pub port: u16,
 }
 
-/// A MariaDB server and how to log in to it.
+/// A database server and how to log in to it.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseServer {
     /// The subject, such as `db.1`.
     pub subject: String,
+    /// What it speaks.
+    pub protocol: DatabaseProtocol,
     /// Its UNIX socket.
     pub socket: PathBuf,
-    /// A user; without the right PROCESS it sees only statements of that user wait.
+    /// A user; without the right PROCESS, or the role pg_read_all_stats, it sees only statements of
+    /// that user wait.
     pub user: String,
     /// The user's password.
     pub password: String,
+}
+
+/// A protocol by which a database server can be asked about itself.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum DatabaseProtocol {
+    Mysql,
+    Postgresql,
 }
 
 fn tenth_of_a_second() -> i64 {

@@ -5,25 +5,20 @@
 use crate::disturbance::{Disturbance, End};
 use crate::plan::Planned;
 use crate::sql_client::{Login, SqlClient};
+use crate::sql_dialect::{self, Dialect};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::path::PathBuf;
 use tierlab_record::clock::realtime_ns;
 
 /// Its keys.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
-    #[serde(default = "stories")]
     table: String,
-    /// 0: the whole table, `LOCK TABLES .. WRITE`; else so many of its latest rows,
-    /// `SELECT .. FOR UPDATE`.
+    /// 0: the whole table, `LOCK TABLE`; else so many of its latest rows, `SELECT .. FOR UPDATE`.
     #[serde(default)]
     rows: u64,
-    /// The server's UNIX socket; `data/mysqld.sock` in the domain's folder unless said otherwise.
-    #[serde(default)]
-    socket: Option<PathBuf>,
     user: String,
     #[serde(default)]
     password: String,
@@ -31,11 +26,7 @@ pub struct Lock {
 }
 
 /// Keys that are not the disturbance's intensity.
-pub const LOGIN: [&str; 4] = ["socket", "user", "password", "database"];
-
-fn stories() -> String {
-    "stories".to_owned()
-}
+pub const LOGIN: [&str; 3] = ["user", "password", "database"];
 
 struct Holder {
     client: SqlClient,
@@ -47,44 +38,45 @@ struct Holder {
 impl Lock {
     /// Connects, and finds the order of the table's rows.
     pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
-        let in_folder = || planned.target.folder.as_ref().map(|at| at.join("data/mysqld.sock"));
-        let socket = self.socket.clone().or_else(in_folder);
-        let socket =
-            socket.context("it needs the database's `socket`, or the domain's `folder`")?;
+        let target = &planned.target;
+        let socket = target.socket.as_deref().context("it needs the database's `socket`")?;
+        let protocol = target.protocol.as_deref().context("it needs the database's `protocol`")?;
+        let dialect = sql_dialect::speaking(protocol)?;
         let odd = self.table.contains(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         ensure!(!odd, "`table` is '{}'; give a plain name", self.table);
-        let mut client = SqlClient::connect(&Login {
-            socket: &socket,
-            user: &self.user,
-            password: &self.password,
-            database: &self.database,
-        })?;
+        let (user, password, database) = (&self.user, &self.password, &self.database);
+        let login = Login { socket, user, password, database };
+        let mut client = SqlClient::connect(&dialect, &login)?;
         let seconds = planned.what.duration_ns / 1_000_000_000 + 1;
-        client.run(&format!(
-            "SET lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}, \
-             wait_timeout = 86400"
-        ))?;
-        let (take, release) = self.statements(&mut client)?;
+        client.run(&(dialect.patience)(seconds))?;
+        let (take, release) = self.statements(&dialect, &mut client)?;
         Ok(Box::new(Holder { client, take, release, granted_ns: 0 }))
     }
 
-    fn statements(&self, client: &mut SqlClient) -> Result<(String, &'static str)> {
-        let table = &self.table;
+    fn statements(
+        &self,
+        dialect: &Dialect,
+        client: &mut SqlClient,
+    ) -> Result<(String, &'static str)> {
+        let (table, rows, schema, quote) = (&self.table, self.rows, dialect.schema, dialect.quote);
         let key = client.value(&format!(
-            "SELECT column_name FROM information_schema.key_column_usage \
-             WHERE table_schema = DATABASE() AND table_name = '{table}' \
-             AND constraint_name = 'PRIMARY' AND ordinal_position = 1"
+            "SELECT k.column_name FROM information_schema.key_column_usage k \
+             JOIN information_schema.table_constraints c USING (constraint_name) \
+             WHERE k.table_schema = {schema} AND k.table_name = '{table}' \
+             AND c.table_schema = {schema} AND c.table_name = '{table}' \
+             AND c.constraint_type = 'PRIMARY KEY' AND k.ordinal_position = 1"
         ))?;
         let key = key.with_context(|| {
             format!("`table`: {}.{table} does not exist or has no primary key", self.database)
         })?;
-        if self.rows == 0 {
-            return Ok((format!("LOCK TABLES `{table}` WRITE"), "UNLOCK TABLES"));
+        let quoted = |name: &str| format!("{quote}{name}{quote}");
+        let (table, key) = (quoted(table), quoted(&key));
+        if rows == 0 {
+            return Ok(((dialect.take)(&table), dialect.release));
         }
-        client.run("SET autocommit = 0")?;
-        let rows = self.rows;
-        let latest = format!("SELECT `{key}` FROM `{table}` ORDER BY `{key}` DESC LIMIT {rows}");
-        Ok((format!("SELECT COUNT(*) FROM ({latest} FOR UPDATE) AS held"), "ROLLBACK"))
+        let latest = format!("SELECT {key} FROM {table} ORDER BY {key} DESC LIMIT {rows}");
+        let take = format!("BEGIN; SELECT COUNT(*) FROM ({latest} FOR UPDATE) AS held");
+        Ok((take, "ROLLBACK"))
     }
 }
 

@@ -1,11 +1,14 @@
 //! Pool: a soft resource is used up. Threads of a web or application server are held by requests
-//! that are never finished, a database's connections by clients that never log in; the connections of
-//! the application's database pool by its launcher, through its control socket.
+//! that are never finished, a database's connections by clients that never finish their login; the
+//! connections of the application's database pool by its launcher, through its control socket.
 
+use crate::ajp;
 use crate::crowd::{Crowd, Talk};
 use crate::disturbance::{Disturbance, End};
+use crate::fastcgi;
 use crate::plan::Planned;
-use anyhow::{Context, Result, ensure};
+use crate::postgresql;
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
@@ -16,8 +19,6 @@ use std::time::Duration;
 use tierlab_record::Stop;
 use tierlab_record::clock::{realtime_ns, steady_ns};
 
-use crate::ajp;
-
 /// Its keys.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -25,12 +26,15 @@ pub struct Pool {
     resource: Resource,
     /// How many are held; as many as the server has, for all.
     hold: usize,
-    /// Of `threads`: what the server speaks, `http` or `ajp`.
-    #[serde(default = "http")]
-    protocol: Protocol,
     /// Of `threads`: a page that takes a form (POST) and needs it before it can answer.
     #[serde(default = "root")]
     path: String,
+    /// Of `max_connections`: who seems to log in, where that has to be said before.
+    #[serde(default)]
+    user: String,
+    /// And to which database.
+    #[serde(default)]
+    database: String,
 }
 
 /// What is used up.
@@ -42,16 +46,6 @@ enum Resource {
     MaxConnections,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Protocol {
-    Http,
-    Ajp,
-}
-
-fn http() -> Protocol {
-    Protocol::Http
-}
 fn root() -> String {
     "/".to_owned()
 }
@@ -78,11 +72,15 @@ impl Pool {
                 Ok(Box::new(Borrowed { launcher, count: self.hold }))
             }
             Resource::MaxConnections => {
-                let folder = planned.target.folder.as_deref();
-                let folder = folder.context("it needs the database's `folder`")?;
-                let socket = folder.join("data/mysqld.sock");
+                let socket = planned.target.socket.clone();
+                let socket = socket.context("it needs the database's `socket`")?;
                 ensure!(socket.exists(), "{} is not there", socket.display());
-                Ok(Box::new(Filled { socket, count: self.hold, held: Vec::new() }))
+                let greeting = match protocol(planned)? {
+                    "mysql" => Vec::new(),
+                    "postgresql" => postgresql::startup(&self.user, &self.database),
+                    other => bail!("`max_connections` are not held over '{other}'"),
+                };
+                Ok(Box::new(Filled { socket, greeting, count: self.hold, held: Vec::new() }))
             }
         }
     }
@@ -91,22 +89,28 @@ impl Pool {
         let address = planned.target.address.context("it needs the subject's `address`")?;
         let port = planned.target.port.context("it needs the subject's `port`")?;
         let target = SocketAddrV4::new(address, port);
-        let bytes = match self.protocol {
-            Protocol::Ajp => ajp::post(&self.path, address, port, BODY_BYTES)?,
-            Protocol::Http => format!(
+        let bytes = match protocol(planned)? {
+            "ajp" => ajp::post(&self.path, address, port, BODY_BYTES)?,
+            "fcgi" => fastcgi::announced(),
+            "http" => format!(
                 "POST {} HTTP/1.1\r\nHost: {target}\r\n\
                  Content-Type: application/x-www-form-urlencoded\r\n\
                  Content-Length: {BODY_BYTES}\r\n",
                 self.path
             )
             .into_bytes(),
+            other => bail!("`threads` are held over ajp, fcgi or http, not '{other}'"),
         };
         let crowd = Crowd::new(target, None, Talk::Hold(bytes), self.hold)?;
         Ok(Box::new(Holding { crowd, count: self.hold }))
     }
 }
 
-/// Requests that are never finished: over HTTP not even their header is.
+fn protocol(planned: &Planned) -> Result<&str> {
+    planned.target.protocol.as_deref().context("it needs the subject's `protocol`")
+}
+
+/// Requests that are never finished: over HTTP and FastCGI not even their head is.
 struct Holding {
     crowd: Crowd,
     count: usize,
@@ -141,9 +145,12 @@ impl Disturbance for Holding {
     }
 }
 
-/// Connections to the database that never log in. The server hangs up after its `connect_timeout`.
+/// Connections to the database that never finish their login. The server hangs up after its
+/// `connect_timeout` (MariaDB), or `authentication_timeout` (PostgreSQL).
 struct Filled {
     socket: PathBuf,
+    /// What has to be said before a connection counts.
+    greeting: Vec<u8>,
     count: usize,
     held: Vec<UnixStream>,
 }
@@ -152,8 +159,10 @@ impl Disturbance for Filled {
     fn start(&mut self, _until_ns: i64) -> Result<i64> {
         let start_ns = realtime_ns();
         for _ in 0..self.count {
-            let connection = UnixStream::connect(&self.socket)
+            let mut connection = UnixStream::connect(&self.socket)
                 .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
+            // Whom a full server turned away already hears nothing more.
+            let _ = connection.write_all(&self.greeting);
             self.held.push(connection);
         }
         Ok(start_ns)

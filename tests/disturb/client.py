@@ -1,0 +1,50 @@
+"""Somebody who uses a database that is disturbed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Database(Protocol):
+    """One that can be connected to, by a driver of the Python DB API."""
+
+    def connect(self) -> Any: ...
+
+
+@dataclass
+class Client:
+    """Runs one statement over and over, and takes its times."""
+
+    database: Database
+    statement: str
+    pause: float = 0.002
+
+    def __post_init__(self) -> None:
+        self.times: list[tuple[int, int]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with closing(self.database.connect()) as connection, closing(connection.cursor()) as cursor:
+            while not self._stop.is_set():
+                began = time.time_ns()
+                cursor.execute(self.statement)
+                self.times.append((began, time.time_ns()))
+                time.sleep(self.pause)
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(timeout=30)
+
+    def longest(self, from_ns: int, until_ns: int) -> int:
+        """Of the statements that were under way in this span."""
+        return max((e - b for b, e in self.times if e > from_ns and b < until_ns), default=0)
+
+    def took(self, from_ns: int, until_ns: int) -> list[int]:
+        """Of the statements that began in this span."""
+        return [e - b for b, e in self.times if from_ns <= b < until_ns]
