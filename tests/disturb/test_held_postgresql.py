@@ -118,10 +118,10 @@ def test_connections_that_never_finish_their_login_turn_the_next_client_away(
     database: Database, domain: Domain, disturb: Disturb
 ) -> None:
     held = database.login | {"resource": "max_connections", "hold": MAX_CONNECTIONS}
-    run = disturb(entry(domain, 1, "pool", LEAD, 500 * MS, **held))
+    run = disturb(entry(domain, 1, "pool", LEAD, 800 * MS, **held))
     assert database.is_open()
-    at(run.start_ns() + 300 * MS)
-    assert not database.is_open()
+    at(run.start_ns())
+    wait_for(lambda: not database.is_open(), "the refusal", 0.8)
     assert "sorry, too many clients already" in database.server.log.read_text()
     run.finish()
     wait_for(database.is_open, "the connections' release", 5)
