@@ -1,4 +1,4 @@
-"""The same figures as statsmodels' and hmmlearn's, which `oracles/record.py` has asked."""
+"""The same figures as SciPy's, and as others' that `oracles/record.py` has asked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control
 
+from tierlab.analysis.false_discovery import false_discovery
 from tierlab.analysis.holm import holm
 from tierlab.analysis.two_modes import two_states
 
@@ -20,6 +22,11 @@ RECORDED: dict[str, Any] = json.loads(
 @pytest.mark.parametrize("tests", RECORDED["holm"], ids=lambda tests: f"{len(tests['p'])} tests")
 def test_holms_correction_is_statsmodels(tests: dict[str, list[float]]) -> None:
     assert holm(tests["p"]) == pytest.approx(tests["adjusted"])
+
+
+@pytest.mark.parametrize("tests", RECORDED["holm"], ids=lambda tests: f"{len(tests['p'])} tests")
+def test_the_share_of_false_discoveries_is_scipys(tests: dict[str, list[float]]) -> None:
+    assert false_discovery(tests["p"]) == pytest.approx(false_discovery_control(tests["p"]))
 
 
 @pytest.mark.parametrize("name", RECORDED["two states"])

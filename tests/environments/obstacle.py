@@ -7,8 +7,8 @@ import os
 import pytest
 
 from tierlab.environments.capability import Capability
+from tierlab.environments.kinds import KINDS
 from tierlab.errors import UserError
-from tierlab.trial.life import ENVIRONMENTS
 
 
 def obstacle(environment: str, *needed: Capability) -> str | None:
@@ -16,7 +16,7 @@ def obstacle(environment: str, *needed: Capability) -> str | None:
     if os.geteuid() != 0:
         return "needs root"
     try:
-        probe = ENVIRONMENTS[environment].probe()
+        probe = KINDS[environment].probe()
     except UserError as refusal:
         return str(refusal)
     return next((probe.cannot[each] for each in needed if each in probe.cannot), None)

@@ -37,7 +37,7 @@ MS = 1_000_000
 def run(experiment: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A finished trial."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setitem(life.ENVIRONMENTS, "veth", Veth)
+    monkeypatch.setattr(life, "KINDS", {"veth": Veth})
     (plan,) = Experiment.from_tables(read_tables(experiment(users=60, run=5))).trials()
     system = plan.system.model_copy(update={"environment": "veth"})
     plan = plan.model_copy(update={"system": system})

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from tierlab.analysis.false_discovery import false_discovery
 from tierlab.analysis.holm import holm
 from tierlab.analysis.query import Floats, Ints
 from tierlab.analysis.result import Result
@@ -72,15 +73,13 @@ def associations(
     usable = {n: s for n, s in series.items() if s is not None and s.size == effect.size}
     if target is None or effect.size < _FEWEST or not usable:
         return []
-    from scipy.stats import false_discovery_control  # takes half a second to load
-
     reach = list(range(-1, max(1, lag_ns // width_ns) + 1))
     table = np.stack(list(usable.values()))
     shifted = [np.roll(table, step, axis=1) for step in reach]
     at_lag = np.stack([each @ target for each in shifted])
     highest = at_lag.max(axis=0)
     p_values = _p_values(shifted, target, highest, _BLOCK_NS / width_ns, seed)
-    corrected = zip(p_values, holm(p_values), false_discovery_control(p_values), strict=True)
+    corrected = zip(p_values, holm(p_values), false_discovery(p_values), strict=True)
     found = [
         Association(
             cause=name,

@@ -14,8 +14,6 @@ from tierlab.environments.images import image
 from tierlab.environments.ledger import Account, accounts
 from tierlab.environments.removal import describe, remove_account
 from tierlab.errors import UserError
-from tierlab.servers.kinds import KINDS
-from tierlab.servers.seed import cache_folder
 
 
 def clean(
@@ -54,6 +52,10 @@ def clean(
 
 
 def _cached() -> list[Path]:
+    # What knows all software takes longer to load than most of what is cleaned to be removed.
+    from tierlab.servers.kinds import KINDS
+    from tierlab.servers.seed import cache_folder
+
     databases = (cache_folder(kind) for kind, server in KINDS.items() if server.is_database)
     folders = (*databases, image.cache_folder())
     return [folder for folder in folders if folder.exists()]

@@ -22,8 +22,7 @@ from tierlab.errors import UserError
 from tierlab.report import differences
 from tierlab.report.ground import warning
 from tierlab.tables.run import Run
-from tierlab.trial.finish import is_unfinished, recover
-from tierlab.trial.folder import RunFolder
+from tierlab.trial.complete import complete
 
 
 def compare_runs(
@@ -44,8 +43,7 @@ def compare_runs(
     Of a single folder, its combinations of levels are compared. "Within noise" is an answer.
     """
     for folder in (each for run in runs for each in (run, *run.glob("*/"))):
-        if is_unfinished(trial := RunFolder(folder)):
-            recover(trial)
+        complete(folder)
     found = groups(runs)
     cut = _cut(found)
     console = Console(highlight=False)

@@ -12,8 +12,7 @@ from tierlab.analysis.observed import observe
 from tierlab.diagnosis import diagnose as diagnosis_of
 from tierlab.report import diagnosis
 from tierlab.tables.run import Run
-from tierlab.trial.finish import is_unfinished, recover
-from tierlab.trial.folder import RunFolder
+from tierlab.trial.complete import complete
 
 
 def diagnose(
@@ -24,8 +23,7 @@ def diagnose(
 
     Writes findings.json into the run folder. Finding nothing abnormal is an answer, status 0.
     """
-    if is_unfinished(folder := RunFolder(run)):
-        recover(folder)
+    complete(run)
     found = diagnosis_of(observe(Run(run)))
     diagnosis.write(found, run)
     if json:

@@ -16,12 +16,12 @@ from rich.text import Text
 
 from tierlab import experiment
 from tierlab.deploy.mapping import plan, servers
+from tierlab.environments.kinds import KINDS
 from tierlab.machine import topology
 from tierlab.machine.cautions import cautions
 from tierlab.machine.mapping import Plan
 from tierlab.machine.topology import Topology
 from tierlab.machine.uniformity import static_dnu, time_slots
-from tierlab.trial.life import ENVIRONMENTS
 
 COLOURS = {"fast": "green", "slow": "yellow", "even": ""}
 
@@ -83,7 +83,7 @@ def _heading(each: Mapped) -> str:
 def _mapped(asked: experiment.Experiment, given: str | None) -> Iterator[Mapped]:
     """Trials that map alike together, in the order of the first of each."""
     found: list[Mapped] = []
-    planned_on = cache(lambda environment: ENVIRONMENTS[environment].planned_on())
+    planned_on = cache(lambda environment: KINDS[environment].planned_on())
     for trial in asked.trials():
         machine = given or planned_on(trial.system.environment)
         mapping = plan(trial.system, machine)

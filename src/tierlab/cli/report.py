@@ -15,8 +15,7 @@ from tierlab.diagnosis import diagnose
 from tierlab.report import build, terminal
 from tierlab.report.reported import reported
 from tierlab.tables.run import Run
-from tierlab.trial.finish import is_unfinished, recover
-from tierlab.trial.folder import RunFolder
+from tierlab.trial.complete import complete
 
 
 def report(
@@ -30,8 +29,7 @@ def report(
 
     A trial that was killed is finished first: what its agents wrote becomes tables.
     """
-    if is_unfinished(folder := RunFolder(run)):
-        recover(folder)
+    complete(run)
     if json:
         observed = observe(Run(run))
         whole = reported(summarise(observed), diagnose(observed), run)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tierlab import installation
 from tierlab.environments.capability import Capability
+from tierlab.environments.kinds import KINDS
 from tierlab.environments.native.host import WORK_ROOT, HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.machine.programs import locate
 from tierlab.servers.seed import cache_folder
 from tierlab.trial import agent
-from tierlab.trial.life import ENVIRONMENTS
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import Workload
 
@@ -64,7 +64,7 @@ def checks() -> Iterator[Check]:
     yield _agent()
     for workload in WORKLOADS.values():
         yield _workload(workload)
-    for kind in ENVIRONMENTS.values():
+    for kind in KINDS.values():
         yield _environment(kind)
 
 

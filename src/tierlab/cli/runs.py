@@ -19,8 +19,7 @@ from tierlab.report.figures import number, printable, seconds, share
 from tierlab.report.index import write_index
 from tierlab.report.stored import stored_diagnosis, stored_summary
 from tierlab.report.trials import Trial, experiments, factors, run_folders, trials
-from tierlab.trial.finish import is_unfinished, recover
-from tierlab.trial.folder import RunFolder
+from tierlab.trial.complete import complete
 
 PIPED_WIDTH = 200
 """Columns where the output is no terminal: a line a trial can be searched."""
@@ -66,8 +65,7 @@ def list_runs(
 
 def _complete(run: Path) -> None:
     """Finish a trial that was killed, and have its figures and findings at hand."""
-    if is_unfinished(folder := RunFolder(run)):
-        recover(folder)
+    complete(run)
     if stored_summary(run) is None or stored_diagnosis(run) is None:
         build(run)
 

@@ -20,8 +20,7 @@ from tierlab.installation import STUDIES
 from tierlab.report import Report, build
 from tierlab.report.study import NAME, build_cases, build_study, show
 from tierlab.studies.published import SUFFIX, Published, beside, load
-from tierlab.trial.finish import is_unfinished, recover
-from tierlab.trial.folder import RunFolder
+from tierlab.trial.complete import complete
 
 
 def study(
@@ -61,8 +60,7 @@ def study(
         run_trials(asked, runs, shown)
         return
     assert of is not None
-    if is_unfinished(folder := RunFolder(of)):
-        recover(folder)
+    complete(of)
     shown(build(of))
 
 
@@ -86,8 +84,7 @@ def _study_cases(
         of = runs / asked.about.name
     assert of is not None
     for folder in sorted(of.glob("*/")):
-        if is_unfinished(trial := RunFolder(folder)):
-            recover(trial)
+        complete(folder)
     comparison = build_cases(of, published)
     if json:
         typer.echo(comparison.model_dump_json())

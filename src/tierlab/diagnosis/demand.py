@@ -10,7 +10,7 @@ ACM Computing Surveys 10, 1978). Where CPUs are busy for a share ``U``, it is ``
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from tierlab.analysis.facts import facts
 from tierlab.analysis.observed import Observed
@@ -119,7 +119,7 @@ class Demands:
         if rate.size < FEWEST or not rate.any():
             return None
         mean = float(rate.mean())
-        error = float(rate.std(ddof=1) / np.sqrt(rate.size) * t.ppf(0.975, rate.size - 1))
+        error = float(rate.std(ddof=1) / np.sqrt(rate.size) * stdtrit(rate.size - 1, 0.975))
         low, high = max(0.0, mean - error), mean + error
         about = facts(self.observed.run.manifest, None)
         quiet = self._quiet_s()

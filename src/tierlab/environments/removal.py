@@ -22,13 +22,12 @@ from tierlab.environments.ledger import Account, Entry, Ledger, discard
 from tierlab.environments.mounts import detach, mounts_below
 from tierlab.environments.process import Identity, end, session_members
 from tierlab.environments.qemu import process as qemu_process
-from tierlab.environments.vsphere import machine as vsphere_machine
-from tierlab.environments.vsphere import settings as vsphere_settings
-from tierlab.environments.vsphere.session import session
 from tierlab.errors import UserError
 
 GRACE = 5.0
 """Seconds between asking a process to end and killing it."""
+VIRTUAL_MACHINE = "virtual machine"
+"""As what the ledger lists one of a vCenter's."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def _rank(entry: Entry) -> int:
 def describe(entry: Entry) -> str:
     """Name an entry for people."""
     what = entry.what
-    if entry.kind in ("container", "guest", vsphere_machine.ENTRY):
+    if entry.kind in ("container", "guest", VIRTUAL_MACHINE):
         return f"{entry.kind} {what['name']}"
     if entry.kind == "process":
         return f"process {what['pid']} ({what['program']})"
@@ -218,14 +217,19 @@ def _remove_guest(entry: Entry, account: Account, grace: float) -> Outcome:
 
 def _remove_virtual_machine(entry: Entry, account: Account, _grace: float) -> Outcome:
     """At the vCenter, which outlives this machine: as whom to log in, the user has to say again."""
+    # What speaks to it takes long to load.
+    from tierlab.environments.vsphere import machine
+    from tierlab.environments.vsphere.session import session
+    from tierlab.environments.vsphere.settings import load
+
     what = entry.what
     try:
-        settings = vsphere_settings.load(Path(str(what["settings"])))
+        settings = load(Path(str(what["settings"])))
         if settings.address != what["address"]:
             raise UserError(f"{settings.file} names another vCenter than {what['address']}.")
         with session(settings) as opened:
             task = str(what["task"]) if "task" in what else None
-            problem = vsphere_machine.remove(opened, str(what["name"]), account.token, task)
+            problem = machine.remove(opened, str(what["name"]), account.token, task)
     except UserError as error:
         return Outcome(entry, False, f"could not remove {describe(entry)}: {error}".rstrip("."))
     if problem is not None:
@@ -272,7 +276,7 @@ _REMOVERS: dict[str, Callable[[Entry, Account, float], Outcome]] = {
     "network namespace": _remove_namespace,
     "container": _remove_container,
     "guest": _remove_guest,
-    vsphere_machine.ENTRY: _remove_virtual_machine,
+    VIRTUAL_MACHINE: _remove_virtual_machine,
     "container storage": _remove_storage,
     "folder": _remove_folder,
     "empty folder": _remove_empty_folder,

@@ -28,11 +28,6 @@ CUT_SHORT = "its process ended before the trial was complete (it was killed)"
 CUT = "its writer was killed: the last batch is missing"
 
 
-def is_unfinished(folder: RunFolder) -> bool:
-    """Say whether streams are still to be made into tables."""
-    return folder.streams.is_dir()
-
-
 def finish(folder: RunFolder, manifest: Manifest) -> None:
     """Link the visits, make the tables and complete the manifest; the streams are then removed.
 

@@ -32,6 +32,11 @@ class RunFolder:
         return self.path / "streams"
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether streams are still to be made into tables."""
+        return self.streams.is_dir()
+
+    @property
     def logs(self) -> Path:
         """Each server's and agent's log and rendered configuration."""
         return self.path / "logs"

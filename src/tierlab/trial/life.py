@@ -13,17 +13,10 @@ from typing import Any, Protocol
 
 from tierlab.deploy.neighbours import Neighbours
 from tierlab.deploy.system import System
-from tierlab.environments.containers.docker import Docker
-from tierlab.environments.containers.lxc import Lxc
-from tierlab.environments.containers.podman import Podman
 from tierlab.environments.environment import Environment
+from tierlab.environments.kinds import KINDS
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.native.host import HostEnvironment
-from tierlab.environments.native.native import Native
 from tierlab.environments.network.tcp import BEHAVIOURS
-from tierlab.environments.qemu.environment import Qemu
-from tierlab.environments.vsphere.environment import Vsphere
-from tierlab.environments.xen.environment import Xen
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.tables.manifest import Manifest
@@ -45,9 +38,6 @@ from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.workload import DataKey
 
-ENVIRONMENTS: dict[str, type[HostEnvironment]] = {
-    kind.name: kind for kind in (Native, Podman, Docker, Lxc, Qemu, Xen, Vsphere)
-}
 STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
 CHECK_S = 0.5
 DRIVER_READY_S = 30.0
@@ -142,7 +132,7 @@ class _Trial:
             ledger = Ledger(f"{self.plan.experiment[:NAMED]}-{self.folder.trial}-{os.getpid()}")
             self.teardown.callback(ledger.close)
         shape = self.plan.system
-        environment = ENVIRONMENTS[shape.environment](ledger, tcp=BEHAVIOURS[shape.tcp])
+        environment = KINDS[shape.environment](ledger, tcp=BEHAVIOURS[shape.tcp])
         self.teardown.callback(environment.destroy)
         return environment
 

@@ -6,18 +6,18 @@ from tierlab.deploy import needs
 from tierlab.deploy.neighbours import check_neighbours
 from tierlab.deploy.placement import check_changes
 from tierlab.environments.capability import Capability
+from tierlab.environments.kinds import KINDS
 from tierlab.environments.refusal import refuse
 from tierlab.experiment import TrialPlan
 from tierlab.servers.programs import check_programs
 from tierlab.trial import agent, echoes
 from tierlab.trial.disturb_needs import check_disturbances
-from tierlab.trial.life import ENVIRONMENTS
 
 
 def check_needs(plan: TrialPlan) -> None:
     """Raise :class:`UserError` for what is missing, in one sentence."""
     agent.binary()
-    probe = ENVIRONMENTS[plan.system.environment].probe()
+    probe = KINDS[plan.system.environment].probe()
     plan.system.application.check()
     needs.check_needs(plan.system, probe)
     check_neighbours(plan.system, probe)

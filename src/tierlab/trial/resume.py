@@ -12,8 +12,8 @@ from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
-from tierlab.trial.finish import is_unfinished, recover
-from tierlab.trial.folder import NAMED, RunFolder
+from tierlab.trial.complete import complete
+from tierlab.trial.folder import NAMED
 from tierlab.trial.truth import TruthFolder, written
 
 
@@ -26,11 +26,10 @@ def finished(experiment: Path, plans: Sequence[TrialPlan]) -> dict[str, Path]:
     """
     found = {}
     for path in sorted(experiment.glob(f"*/{manifests.NAME}")):
-        folder = RunFolder(path.parent)
-        if is_unfinished(folder):
-            recover(folder)
-        if (likeness := _likeness_of(folder.path)) is not None:
-            found[likeness] = folder.path
+        folder = path.parent
+        complete(folder)
+        if (likeness := _likeness_of(folder)) is not None:
+            found[likeness] = folder
     likenesses = {plan.trial: _likeness(plan, written(plan.disturb)) for plan in plans}
     return {trial: found[each] for trial, each in likenesses.items() if each in found}
 

@@ -14,3 +14,7 @@ class Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+
+MADE = {"use_attribute_docstrings": False}
+"""Of a model that is made by a program: its source, which has none, would be sought for long."""

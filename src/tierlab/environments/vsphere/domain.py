@@ -26,10 +26,10 @@ from tierlab.environments.native.host_domain import CAPABILITIES, Ground, HostDo
 from tierlab.environments.placement import Placement, listed
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
-from tierlab.environments.removal import GRACE, remove_listed
+from tierlab.environments.removal import GRACE, VIRTUAL_MACHINE, remove_listed
 from tierlab.environments.vsphere.files import GuestFiles
 from tierlab.environments.vsphere.guest import GuestAbsentError, GuestOperations
-from tierlab.environments.vsphere.machine import ENTRY, Machine
+from tierlab.environments.vsphere.machine import Machine
 from tierlab.environments.vsphere.process import WORD, end_all, members, start
 from tierlab.environments.vsphere.session import Session
 from tierlab.errors import UserError
@@ -133,7 +133,7 @@ class VsphereDomain(Domain):
             raise UserError(f"{self.spec.name}: {'; '.join(left)}; the trial's end tries again.")
 
     def _is_mine(self, entry: Entry) -> bool:
-        return entry.kind == ENTRY and entry.what["name"] == self._machine.name
+        return entry.kind == VIRTUAL_MACHINE and entry.what["name"] == self._machine.name
 
     def inside(self) -> Inside:
         """The way in, as the guest's administrator."""

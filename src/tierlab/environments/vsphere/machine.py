@@ -11,6 +11,7 @@ from pyVmomi import vim
 
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import Placement
+from tierlab.environments.removal import VIRTUAL_MACHINE
 from tierlab.environments.vsphere.session import Session, answered, finish
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list
@@ -18,8 +19,6 @@ from tierlab.machine.mapping import HOSTS
 
 MIB = 1 << 20
 MS_NS = 1_000_000
-ENTRY = "virtual machine"
-"""As what the ledger lists one."""
 OWNER = "tierlab.ledger"
 """Key of its extra configuration that tells whose it is: the token of a ledger."""
 NODES = "numa.nodeAffinity"
@@ -59,7 +58,7 @@ class Machine:
             )
             spec = vim.vm.CloneSpec(location=location, powerOn=False, template=False)
             what = {"name": self.name, "address": settings.address, "settings": str(settings.file)}
-            entry = self._ledger.add(ENTRY, **what)
+            entry = self._ledger.add(VIRTUAL_MACHINE, **what)
             task = template.CloneVM_Task(folder=template.parent, name=self.name, spec=spec)
             self._ledger.amend(entry, task=task._moId)
         self._vm = finish(task, self.subject)
