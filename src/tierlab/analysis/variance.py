@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from tierlab.analysis.query import Floats
 
@@ -42,12 +41,16 @@ class EstimatedVariance:
 
     def reach(self, chance: float) -> float:
         """How far off the figure is at most, but for this chance."""
+        from scipy.special import stdtrit  # takes a tenth of a second to load
+
         return float(-stdtrit(self.freedom, chance / 2) * self.variance**0.5)
 
     def p(self, shift: float) -> float:
         """The chance of a figure this far from 0 where 0 is true, two-sided."""
         if shift == 0 or self.variance == 0:
             return 1.0 if shift == 0 else 0.0
+        from scipy.special import stdtr
+
         return float(2 * stdtr(self.freedom, -abs(shift) / self.variance**0.5))
 
 

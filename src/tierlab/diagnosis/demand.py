@@ -10,7 +10,6 @@ ACM Computing Surveys 10, 1978). Where CPUs are busy for a share ``U``, it is ``
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from tierlab.analysis.facts import facts
 from tierlab.analysis.observed import Observed
@@ -118,6 +117,8 @@ class Demands:
         rate = rate[np.isfinite(rate)]
         if rate.size < FEWEST or not rate.any():
             return None
+        from scipy.special import stdtrit  # takes a tenth of a second to load
+
         mean = float(rate.mean())
         error = float(rate.std(ddof=1) / np.sqrt(rate.size) * stdtrit(rate.size - 1, 0.975))
         low, high = max(0.0, mean - error), mean + error

@@ -69,7 +69,7 @@ def _version(name: str, path: str) -> str | None:
 
 def _package_version(package: str) -> str | None:
     dpkg = shutil.which("dpkg-query")
-    if dpkg is None:
+    if dpkg is None or not package:
         return None
     said = _said([dpkg, "--show", "--showformat=${db:Status-Status} ${Version}", package])
     status, _, version = (said or "").partition(" ")

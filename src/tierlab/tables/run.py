@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow
 
 from tierlab.errors import UserError
 from tierlab.tables import manifest as manifests
@@ -69,7 +70,8 @@ class Run:
                         f"({str(error).splitlines()[0]}): remove it to report the rest of the run."
                     ) from error
             else:
-                empty = schema.empty_table()
+                # Not `schema.empty_table()`: it has pandas loaded.
+                empty = pyarrow.Table.from_batches([], schema)
                 connection.register(f"empty_{name}", empty)
                 connection.execute(f"CREATE VIEW {name} AS FROM empty_{name}")
         return connection
