@@ -19,6 +19,7 @@ import org.apache.catalina.valves.AccessLogValve;
 import org.apache.catalina.valves.ErrorReportValve;
 import org.apache.coyote.AbstractProtocol;
 import org.apache.coyote.ajp.AbstractAjpProtocol;
+import org.apache.tomcat.util.modeler.Registry;
 import org.tierlab.rubbos.Settings.Endpoint;
 import org.tierlab.rubbos.data.Database;
 import org.tierlab.rubbos.html.Link;
@@ -35,6 +36,11 @@ final class EmbeddedServer {
     private static final long DRAIN_NS = 5_000_000_000L;
 
     private static final long POLL_MS = 10;
+
+    static {
+        // Nobody asks for its management beans, whose descriptions take long to be read.
+        Registry.disableRegistry();
+    }
 
     private final Tomcat tomcat = new Tomcat();
 
