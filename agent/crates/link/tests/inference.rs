@@ -102,7 +102,7 @@ fn pools_of_other_sizes_and_orders() {
 /// A server that closes kept connections leaves requests without an answer, which are asked again.
 #[test]
 fn unanswered_requests_are_no_candidates() {
-    let mut capture = capture(Setting { seconds: 4.0, ..Setting::default() });
+    let mut capture = capture(Setting::default());
     let mut visits = Vec::new();
     for (turn, visit) in capture.visits.drain(..).enumerate() {
         let at_ns = visit.ended_ns;
@@ -154,7 +154,8 @@ fn a_connection_lent_again_tells_whose_it_was() {
 /// rather than wrong.
 #[test]
 fn where_every_page_is_the_same_it_is_silent() {
-    let setting = Setting { only_page: Some(7), literals: false, ..Setting::default() };
+    let setting =
+        Setting { only_page: Some(7), literals: false, seconds: 6.0, ..Setting::default() };
     let (_, lb) = judge("one page", setting);
     assert!(lb.wrong() <= 0.1);
 }

@@ -44,7 +44,7 @@ impl Default for Setting {
             keeps: false,
             literals: true,
             only_page: None,
-            seconds: 6.0,
+            seconds: 4.0,
             seed: 1,
         }
     }
