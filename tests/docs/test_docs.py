@@ -34,11 +34,15 @@ BUILDS = DOCS / "reference" / "rubbos.md"
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 FURTHER = {
     DOCS / "how-to" / "guests.md": [pytest.mark.environments],
-    DOCS / "how-to" / "studies.md": [pytest.mark.environments, pytest.mark.alone],
+    DOCS / "how-to" / "studies.md": [pytest.mark.environments],
 }
-"""They build guests' images, and run whole studies, of which one keeps all cores busy."""
+"""They build guests' images, and run whole studies."""
 SECONDS = 900
-HURRIED_S = {"ramp_up": 1, "runtime": 6, "ramp_down": 0}
+CELLS = "cells.py"
+"""A page's programs, one after the other, as a notebook's cells go on from those before."""
+HURRIED_S = {"ramp_up": 1, "runtime": 3, "ramp_down": 0}
+COMPARED = {"runtime": 6}
+"""Where trials are compared: of less than 5 s nothing can be said."""
 
 
 def name(page: Path) -> str:
@@ -75,39 +79,41 @@ def run_command(command: str, printed: str, folder: Path, environment: Mapping[s
         assert same, f"{command}\nprinted\n{done.stdout}\nand not\n{printed}"
 
 
-def hurried(text: str) -> str:
+def hurried(text: str, page: Path) -> str:
     """The same file with phases as short as its commands can still be shown with.
 
     Disturbances and changes need the time that they are stated in.
     """
     if "[[disturb]]" in text or "[[change]]" in text:
         return text
+    seconds = HURRIED_S | (COMPARED if "tierlab compare" in page.read_text("utf-8") else {})
+
+    def shortened(phase: re.Match[str]) -> str:
+        return f'{phase[1]} = "{seconds[phase[1]]}s"'
+
     return re.sub(r'\b(ramp_up|runtime|ramp_down) = "\d+s"', shortened, text)
 
 
-def shortened(phase: re.Match[str]) -> str:
-    return f'{phase[1]} = "{HURRIED_S[phase[1]]}s"'
-
-
-def run_block(block: Block, folder: Path, environment: Mapping[str, str]) -> None:
+def run_block(block: Block, page: Path, folder: Path, environment: Mapping[str, str]) -> None:
     if block.language == "toml" and block.file is not None:
-        (folder / block.file).write_text(hurried(block.text), encoding="utf-8")
+        (folder / block.file).write_text(hurried(block.text, page), encoding="utf-8")
     elif block.language == "console":
         for command, printed in block.commands():
             if not run_by_ci(command):
                 run_command(command, printed, folder, environment)
     elif block.language == "python":
-        # A notebook's cells: each goes on from those before.
-        with (folder / "cells.py").open("a", encoding="utf-8") as cells:
+        with (folder / CELLS).open("a", encoding="utf-8") as cells:
             cells.write(block.text)
-        run_command("python cells.py", "", folder, environment)
 
 
 def run_page(page: Path, folder: Path, *, slow: bool) -> None:
+    """Run what takes seconds, or all of the rest: what other blocks need is done for either."""
     environment = workspace(folder)
     for block in blocks(page):
-        if slow or not block.slow:
-            run_block(block, folder, environment)
+        if block.slow == slow or (slow and block.language != "console"):
+            run_block(block, page, folder, environment)
+    if (folder / CELLS).exists():
+        run_command(f"python {CELLS}", "", folder, environment)
 
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=name)
