@@ -44,7 +44,7 @@ def test_visits_are_the_same_as_those_of_whole_packets(bed: Bed, tmp_path: Path)
     with bed.dumped("whole") as path, bed.traced("filtered") as traced:
         bed.browse(list(PAGES))
         for page in ("ViewStory?storyId=5", "StoriesOfTheDay"):
-            bed.run(["wrk", "-t1", "-c4", "-d3s", f"{SITE}/{page}"])
+            bed.run(["wrk", "-t1", "-c4", "-d1s", f"{SITE}/{page}"])
     whole = dissect(path, tmp_path / "out")
     assert traced.summary["drops"] == 0
     kept = traced.summary["bytes"] / whole["bytes"]

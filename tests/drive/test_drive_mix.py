@@ -46,7 +46,7 @@ def test_page_shares_are_the_published_ones(mix, site, drive: Driver) -> None:
     driven = drive(
         site(),
         users(mix, "published", POPULATION),
-        seconds=4,
+        seconds=2,
         think_ms=0,
         users=50,
         connection="keep_alive",
@@ -162,7 +162,7 @@ def test_same_seed_same_requests_on_the_wire(site, drive: Driver, tmp_path: Path
 def test_requests_carry_what_the_pages_offer(site, drive: Driver, tmp_path: Path) -> None:
     log = tmp_path / "site.log"
     workload = users("read-write", "corrected", POPULATION)
-    drive(site("--log", str(log)), workload, seconds=3, think_ms=1, users=50)
+    drive(site("--log", str(log)), workload, seconds=1.5, think_ms=1, users=50)
     seen = defaultdict(list)
     for method, target, body in logged(log):
         url = urlsplit(target)
@@ -186,7 +186,7 @@ def test_requests_carry_what_the_pages_offer(site, drive: Driver, tmp_path: Path
 
 def test_older_stories_are_asked_for_by_day(site, drive: Driver, tmp_path: Path) -> None:
     log = tmp_path / "site.log"
-    drive(site("--log", str(log)), seconds=3, think_ms=1, users=50)
+    drive(site("--log", str(log)), seconds=1.5, think_ms=1, users=50)
     days = [
         tuple(int(parse_qs(urlsplit(target).query)[key][0]) for key in ("year", "month", "day"))
         for _, target, _ in logged(log)

@@ -44,7 +44,7 @@ def test_what_users_write_arrives(
     workload = users(mix, fidelity, Population(SCALE, load_day))
     before = rows()
     driven = Driver(tmp_path / "drive")(
-        port, workload, seconds=8, think_ms=300, users=60, grace_ns=20_000_000_000, seed=seed
+        port, workload, seconds=4, think_ms=200, users=60, grace_ns=20_000_000_000, seed=seed
     )
     after = rows()
     requests = driven.requests

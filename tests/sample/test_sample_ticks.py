@@ -18,8 +18,8 @@ pytestmark = pytest.mark.alone
 TEN_MS = 10 * MILLISECOND
 
 
-def ten_seconds(start: Start) -> tuple[Sampling, str]:
-    sampling = start(interval_ns=TEN_MS, duration_ns=10_000 * MILLISECOND, tables=["memory"])
+def five_seconds(start: Start) -> tuple[Sampling, str]:
+    sampling = start(interval_ns=TEN_MS, duration_ns=5_000 * MILLISECOND, tables=["memory"])
     said, errors = sampling.process.communicate(timeout=30)
     assert sampling.process.returncode == 0, errors
     return sampling, said.splitlines()[-1]
@@ -35,15 +35,15 @@ def in_time_to_the_end(sampling: Sampling) -> bool:
 
 
 @pytest.mark.slow
-def test_ten_milliseconds_do_not_drift_in_ten_seconds(start: Start) -> None:
-    sampling, summary = ten_seconds(start)
+def test_ten_milliseconds_do_not_drift_in_five_seconds(start: Start) -> None:
+    sampling, summary = five_seconds(start)
     assert in_time_to_the_end(sampling)
     memory = sampling.table("memory")
     # Each tick is there once or is told as missed; intervals leave no gap and do not overlap.
     ticks = memory.t_ns.to_numpy() // TEN_MS
     assert (np.diff(ticks) >= 1).all()
     missed = (np.diff(ticks) - 1).sum()
-    assert len(memory) + missed == pytest.approx(1000, abs=2)
+    assert len(memory) + missed == pytest.approx(500, abs=2)
     assert f'"missed_ticks":{missed}' in summary
     covered = memory.t_ns.iloc[-1] - (memory.t_ns.iloc[0] - memory.dt_ns.iloc[0])
     assert memory.dt_ns.sum() == pytest.approx(covered, abs=5 * MILLISECOND)
@@ -84,7 +84,7 @@ def test_every_interval_has_its_rows(start: Start, interval_ms: int) -> None:
     began = time.monotonic_ns()
     sampling = start(interval_ns=interval, tables=["memory", "cpu"])
     ready = time.monotonic_ns()
-    time.sleep(2.2)
+    time.sleep(max(0.6, 2.2 * interval_ms / 1000))
     asked = time.monotonic_ns()
     summary = sampling.stop()
     ended = time.monotonic_ns()

@@ -37,7 +37,7 @@ duration = "1800ms"
 [[disturb]]
 class = "freeze"
 on = "db.1"
-at = "11s"
+at = "9s"
 duration = "2200ms"
 """
 """A small accept queue that overflows; the second SYN is dropped too, so its sender waits 3 s."""
@@ -47,7 +47,7 @@ duration = "2200ms"
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     folder = tmp_path_factory.mktemp("very-long")
     file = folder / "very-long.toml"
-    text = EXPERIMENT.format(name="very-long", users=800, up=4, run=18, down=4)
+    text = EXPERIMENT.format(name="very-long", users=800, up=4, run=13, down=3)
     file.write_text(text + STOPPED)
     ended = Command(folder, "run", file).end()
     assert ended.status == 0, ended.stderr
