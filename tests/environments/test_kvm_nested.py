@@ -36,6 +36,7 @@ SAME = ("PYTHONPATH", "TIERLAB_AGENT")
 MODULES = (test_kvm, test_kvm_trial)
 PYTEST = (
     *("pytest", "--verbose", "-p", "no:cacheprovider"),
+    *("-p", "no:hypothesispytest"),  # takes seconds to load there
     *("-o", "junit_logging=system-out", f"--junitxml={RESULTS}/junit.xml"),
 )
 

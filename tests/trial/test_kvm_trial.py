@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import tierlab as api
 from tests.command import Start
 from tests.conftest import host
 from tests.environments.guests import FAR_NODE, no_kvm
 from tests.figures import figure
 from tests.trial.left import check_nothing_left
 from tierlab.machine.hwloc import pus_at
+from tierlab.tables.run import Run
 
 pytestmark = [
     pytest.mark.environments,
@@ -55,7 +55,7 @@ def test_a_place_on_the_second_socket_is_where_a_server_runs(
     ended = command.end(3500)
     assert ended.status == 0, ended.stderr
     check_nothing_left(command, tmp_path, before)
-    run = api.open(tmp_path / "runs" / "t" / "001")
+    run = Run(tmp_path / "runs" / "t" / "001")
     assert run.manifest.accelerator == "kvm"
     found = run.manifest.mapping["web.1"]["found"]
     assert (found["pus"], found["nodes"]) == (list(pus_at(PLACE)), [FAR_NODE])

@@ -43,7 +43,7 @@ class Entry:
     """Whether a daemon must start and end with it: one environment serves all tests."""
     memory: int = 64 << 20
     """A limit, in bytes, that leaves room for small programs."""
-    window: float = 4.0
+    window: float = 2.5
     """Seconds over which CPU time is compared: many times what it is counted in."""
     keeper: Callable[[Path], AbstractContextManager[Mapping[str, str]]] | None = None
     """What has to run first, and the environment variables by which it is found."""
