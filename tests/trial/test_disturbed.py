@@ -43,19 +43,19 @@ DISTURBED = """
 [[disturb]]
 class = "freeze"
 on = "db.1"
-at = "2s"
+at = "1500ms"
 duration = "400ms"
 
 [[disturb]]
 class = "lock"
-at = "5s"
+at = "3500ms"
 duration = "300ms"
 
 [[disturb]]
 class = "random"
 classes = ["freeze"]
 subjects = ["web.1", "app.1", "lb.1"]
-at = "8s"
+at = "5500ms"
 longest = "500ms"
 """
 
@@ -67,7 +67,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     """A disturbed trial: where it was run, and what was said."""
     folder = tmp_path_factory.mktemp("blind")  # the path is in the logs
     file = folder / "t.toml"
-    file.write_text(EXPERIMENT.format(name="t", users=200, up=8, run=11, down=1) + DISTURBED)
+    file.write_text(EXPERIMENT.format(name="t", users=200, up=5, run=7, down=1) + DISTURBED)
     done = Command(folder, "run", file).end()
     assert done.status == 0, done.stderr
     return folder, done
@@ -98,7 +98,7 @@ def test_each_came_to_pass_at_its_time(run: Run, truth: TruthFolder) -> None:
         assert each.start_ns == pytest.approx(plan["start_ns"], abs=NEAR_NS)
         assert each.end_ns == pytest.approx(plan["start_ns"] + plan["duration_ns"], abs=NEAR_NS)
     starts = [each["start_ns"] - runtime.start_ns for each in planned]
-    assert starts == pytest.approx([2 * S, 5 * S, 8 * S], abs=5 * MS)
+    assert starts == pytest.approx([1.5 * S, 3.5 * S, 5.5 * S], abs=5 * MS)
 
 
 def waited(run: Run, it: Happened) -> int:
@@ -200,7 +200,7 @@ def test_what_ends_the_trial_in_the_middle_of_it_undoes_it(
     number: signal.Signals, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(up=8, run=12, more=STOPPED))
+    command = tierlab("run", experiment(up=4, run=12, more=STOPPED))
     command.wait_for("runtime")
     database = of_the_database(command)
     wait_until_stopped(database)
@@ -237,7 +237,7 @@ def test_one_that_cannot_be_made_fails_the_trial_in_a_sentence_that_the_run_fold
     )
     refusing.chmod(refusing.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("TIERLAB_AGENT", str(refusing))
-    ended = tierlab("run", experiment(up=8, run=12, more=STOPPED)).end()
+    ended = tierlab("run", experiment(up=4, run=12, more=STOPPED)).end()
 
     assert said in ended.sentence
     run = tmp_path / "runs" / "t" / "001"
