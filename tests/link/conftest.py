@@ -34,7 +34,7 @@ think = "0s"
 connection = "keep-alive"
 images = false
 mix = "read-write"
-phases = {{ ramp_up = "12s", runtime = "10s", ramp_down = "1s" }}
+phases = {{ ramp_up = "10s", runtime = "6s", ramp_down = "0s" }}
 """
 
 BEDS = {
