@@ -73,6 +73,7 @@ def associations(
     usable = {n: s for n, s in series.items() if s is not None and s.size == effect.size}
     if target is None or effect.size < _FEWEST or not usable:
         return []
+
     reach = list(range(-1, max(1, lag_ns // width_ns) + 1))
     table = np.stack(list(usable.values()))
     shifted = [np.roll(table, step, axis=1) for step in reach]

@@ -52,7 +52,7 @@ def clean(
 
 
 def _cached() -> list[Path]:
-    # What knows all software takes longer to load than most of what is cleaned to be removed.
+    # They take longer to load than most removals take.
     from tierlab.servers.kinds import KINDS
     from tierlab.servers.seed import cache_folder
 
