@@ -6,8 +6,9 @@ proof goes on where it was and tries again what failed. A trial that fails ends 
 go on, and the table says which failed. A second table holds the findings' confidence against the
 share that was right. ``--thresholds`` scores the trials again with each level of
 :mod:`tierlab.diagnosis.thresholds` halved and doubled, and ``--unknown`` with each cause taken out
-of the catalogue in turn. Exits 1 when a bar is missed, when a row has nothing to count, when a
-confidence is off by more than 0.1 or when more than one in ten trials of a kind failed.
+of the catalogue in turn. ``--outside`` runs so many trials with troubles that no injector makes,
+and nothing else. Exits 1 when a bar is missed, when a row has nothing to count, when a confidence
+is off by more than 0.1 or when more than one in ten trials of a kind failed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import sensitivity
 import truth
 from campaign import FULL, QUICK, Planned, planned
 from conduct import Conducted, conduct
+from outside import outside
 from score import Score, add_founded, add_overload, add_pairs, add_single, found_in
 from systems import SYSTEMS
 from table import holds, markdown
@@ -74,6 +76,7 @@ def main() -> int:
     parser.add_argument("--capacity", type=int, help="how many users are served at most")
     parser.add_argument("--thresholds", action="store_true", help="halve and double each level")
     parser.add_argument("--unknown", action="store_true", help="leave out each cause in turn")
+    parser.add_argument("--outside", type=int, help="so many trials of troubles of no class")
     asked = parser.parse_args()
     with ExitStack() as stack:
         folder = asked.runs or Path(
@@ -81,6 +84,10 @@ def main() -> int:
         )
         system = SYSTEMS[asked.workload]
         system = replace(system, capacity=asked.capacity or system.capacity)
+        if asked.outside:
+            table, holding = outside(folder, asked.seed, system.capacity // 2, asked.outside)
+            print(table)
+            return 0 if holding else 1
         size = replace(QUICK if asked.quick else FULL, system=system)
         conducted = conduct(planned(size, asked.seed), folder)
         print(f"Disturbances drawn from seed {asked.seed}.\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ANYWHERE = ("burst", "cpu", "disk", "freeze", "memory", "network", "quota", "weight")
+ANYWHERE = ("burst", "cpu", "disk", "freeze", "loss", "memory", "network", "quota", "weight")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ RUBBOS = System(
     "rubbos",
     "read-write",
     6500,  # 911 to 1,051 requests/s at saturation, thinking for 7 s, on a machine that others used
-    tuple(sorted({*ANYWHERE, "gc", "lock", "pool"})),
+    tuple(sorted({*ANYWHERE, "gc", "lock", "pool", "restart"})),
     {
         "freeze": ["web.1", "app.1", "lb.1", "db.1"],
         "gc": ["app.1"],

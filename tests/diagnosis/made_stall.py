@@ -128,6 +128,8 @@ def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
         for resource in ("cpu", "memory", "io")
     ]
     gauge = {"in_use": 1, "waiting": 0}
+    sent_again = {"retransmissions": 0, "spurious_retransmissions": 0, "syn_retransmissions": 0}
+    sent_again |= {"listen_drops": 0}
     counters = {"threads_connected": 20, "threads_running": 1, "row_lock_waiting": 0}
     return {
         "cpu": [(f"cpu{n}", {"busy": 0.2, "iowait": 0.0, "steal": 0.0}) for n in range(2)],
@@ -142,7 +144,7 @@ def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
         "database": [("db.1", counters | {"table_lock_waiting": 0, "poll_ns": MS})],
         "memory": [("host", {"total": 8 << 30, "major_faults": 0})],
         "disk": [("vda", {"busy": 0.01, "queue_length": 0.0})],
-        "tcp": [("ns", {"listen_drops": 0, "retransmissions": 0, "syn_retransmissions": 0})],
+        "tcp": [("ns", sent_again)],
         "process": [(name, {"process": 1, "name": "own", "state": "S"}) for name in SERVERS],
     }
 

@@ -150,6 +150,52 @@ def test_a_slow_way_back_is_told_from_a_stopped_server(tmp_path):
     assert [(each.cause, each.subject) for each in found.findings] == [("network", "lb.1")]
 
 
+def processes(lives: dict[int, tuple[int, int]]) -> Rows:
+    """Return what is seen each second of web.1's processes, by their numbers and when they live."""
+    return [
+        {"t_ns": t, "dt_ns": 1000 * MS, "subject": "web.1", "process": number, "name": "httpd"}
+        | {"run_ns": MS, "state": "S"}
+        for t in range(made_stall.START + 500 * MS, made_stall.START + made_stall.LENGTH, 1000 * MS)
+        for number, (born, died) in lives.items()
+        if born <= t < died
+    ]
+
+
+@pytest.mark.parametrize(("ended", "cause"), [(4, "restart"), (1, "pool")])
+def test_a_restart_is_told_from_a_pool_that_is_used_up(tmp_path, ended, cause):
+    """Nobody accepts connections in either; of a pool one process may go and another one come."""
+    end = made_stall.START + made_stall.LENGTH
+    lives = {number: (0, STALL[0] if number <= ended else end) for number in range(1, 6)}
+    lives |= {number + 10: (STALL[1], end) for number in range(1, ended + 1)}
+    samples = {
+        "listen": [{"subject": "web.1", "accept_queue": 14}],
+        "domain": idle("web.1", threads_stopped=0),
+    }
+    extra = {"process": processes(lives)}
+    found = diagnosed(made_stall.make(tmp_path, "web.1", samples, extra))
+    assert [(each.cause, each.subject) for each in found.findings] == [(cause, "web.1")]
+
+
+LOST = {"subject": "ns", "retransmissions": 3}
+
+
+def test_lost_packets_are_told_from_a_slow_way_and_from_a_stopped_server(tmp_path):
+    found = diagnosed(made_stall.make(tmp_path, "lb.1", {"tcp": [LOST]}))
+    assert [(each.cause, each.subject) for each in found.findings] == [("loss", "db.1")]
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        {"tcp": [LOST | {"spurious_retransmissions": 3}]},
+        {"tcp": [LOST], "listen": [{"subject": "db.1", "accept_queue": 101}]},
+    ],
+)
+def test_segments_that_had_arrived_or_met_a_full_queue_are_not_lost(tmp_path, samples):
+    found = diagnosed(made_stall.make(tmp_path, "lb.1", samples))
+    assert [(each.cause, each.subject) for each in found.findings] == [("unknown", "lb.1")]
+
+
 def test_nothing_abnormal_is_an_answer(tmp_path):
     found = diagnosed(made_stall.make(tmp_path, None))
     assert found.verdict == "nothing abnormal"
@@ -273,7 +319,8 @@ def more_visits(folder, rows: Rows) -> None:
 
 
 def test_an_unknown_cause_comes_with_what_moved_with_it(tmp_path):
-    samples = {"tcp": [{"subject": "ns", "retransmissions": 40}]}
+    sent_again = {"retransmissions": 40, "spurious_retransmissions": 40}
+    samples = {"tcp": [{"subject": "ns"} | sent_again]}
     (found,) = diagnosed(made_stall.make(tmp_path, "db.1", samples)).findings
     assert found.cause == "unknown"
     assert [(each.table, each.subject) for each in found.evidence] == [("tcp", "ns")]

@@ -18,7 +18,7 @@ from systems import RUBBOS, SYSTEMS
 from tierlab import experiment
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.thresholds import THRESHOLDS
-from tierlab.experiment.disturb import CLASSES as KINDS
+from tierlab.experiment.disturb_classes import CLASSES as KINDS
 
 from . import made_stall
 from .made_stall import STALL

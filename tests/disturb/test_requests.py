@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import signal
 import time
 
 import pytest
 
-from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
+from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, pids, wait_for
 from tierlab.environments.network.netns import Namespace
 
 pytestmark = pytest.mark.alone
@@ -87,6 +88,22 @@ def test_held_threads_keep_the_next_client_waiting_until_the_end(
     after = fetch_ns(site, 5)
     assert after is not None
     assert after < 300 * MS
+
+
+def test_restarted_workers_are_others_and_answer_again(
+    domain: Domain, disturb: Disturb, site: Namespace
+) -> None:
+    main = int((domain.folder / "httpd.pid").read_text())
+    before = set(pids(domain.groups["cpu"])) - {main}
+    keys = {"signal": signal.SIGHUP, "pids": [main]}
+    run = disturb(entry(domain, 1, "restart", LEAD, 100 * MS, **keys))
+    (truth,) = run.finish()
+    now = set(pids(domain.groups["cpu"])) - {main}
+    assert before
+    assert now
+    assert not now & before
+    assert truth["effect"]["restarts"] >= 1
+    assert fetch_ns(site, 5) is not None
 
 
 @pytest.mark.usefixtures("site")

@@ -10,14 +10,15 @@ from jsonschema import Draft202012Validator
 
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
-from tierlab.experiment.disturb import CLASSES, KINDS, drawable
+from tierlab.experiment.disturb import drawable
+from tierlab.experiment.disturb_classes import CLASSES, KINDS
 from tierlab.experiment.draw_class import existing
 from tierlab.experiment.publish import schema
 
 VALIDATOR = Draft202012Validator(schema())
 WORDS = (
-    '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network", "quota", '
-    '"weight" or "random"'
+    '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network", "loss", "quota", '
+    '"weight", "restart" or "random"'
 )
 FREEZE = {"class": "freeze"}
 STATED = FREEZE | {"at": "10s"}

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tierlab.experiment import Experiment, TrialPlan
-from tierlab.experiment.disturb import CLASSES, drawable
+from tierlab.experiment.disturb import drawable
+from tierlab.experiment.disturb_classes import CLASSES
 from tierlab.experiment.draw import APART_NS, MARGIN_NS, PREPARATION_NS, Drawn
 from tierlab.experiment.draw_class import existing
 from tierlab.trial.truth import written

@@ -160,6 +160,7 @@ def test_connections_add_up_to_snmp_and_netstat(start: Start) -> None:
         "listen_overflows": "ListenOverflows",
         "listen_drops": "ListenDrops",
         "timeouts": "TCPTimeouts",
+        "spurious_retransmissions": "TCPDSACKRecv",
     }.items():
         assert within(tcp[column].sum(), grew[counter]), column
 

@@ -17,7 +17,7 @@ from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
-from tierlab.experiment.disturb import CLASSES
+from tierlab.experiment.disturb_classes import CLASSES
 from tierlab.experiment.file import read_tables
 from tierlab.servers.database import Credentials
 from tierlab.trial.disturb_needs import check_disturbances, possible_classes
@@ -71,6 +71,8 @@ def test_times_are_absolute_and_the_server_is_where_it_listens(tmp_path: Path) -
         ({"class": "pool", "on": "web.1", "hold": 9}, {"hold": 9, "protocol": "http"}),
         ({"class": "pool", "on": "db.1"}, {"resource": "max_connections", "hold": 300}),
         ({"class": "network", "rate": "8KiB"}, {"rate": 8192}),
+        ({"class": "loss", "share": 0.25}, {"share": 0.25}),
+        ({"class": "restart"}, {"signal": 1}),
     ],
 )
 def test_each_class_is_told_what_it_needs(
@@ -137,5 +139,6 @@ def test_what_this_host_cannot_have_is_one_sentence(tmp_path: Path) -> None:
         check_disturbances(trial(tmp_path, {"class": "memory"}), probe)
     assert str(raised.value) == (
         "disturb: memory on db.1 cannot be had here, because there is no such controller; choose"
-        " among the classes cpu, disk, freeze, gc, lock, pool, burst, network, quota, weight."
+        " among the classes cpu, disk, freeze, gc, lock, pool, burst, network, loss,"
+        " quota, weight, restart."
     )

@@ -21,6 +21,8 @@ import tierlab as api
 from tests.command import Command, Ended, Start
 from tests.conftest import Traces, host
 from tests.trial.conftest import EXPERIMENT
+from tierlab.analysis.observed import observe
+from tierlab.diagnosis import diagnose
 from tierlab.tables.run import Run
 from tierlab.trial import agent
 from tierlab.trial.truth import Happened, TruthFolder
@@ -57,7 +59,21 @@ classes = ["freeze"]
 subjects = ["web.1", "app.1", "lb.1"]
 at = "5500ms"
 longest = "500ms"
+
+[[disturb]]
+class = "loss"
+on = "db.1"
+at = "8s"
+duration = "400ms"
+share = 0.5
+
+[[disturb]]
+class = "restart"
+on = "web.1"
+at = "10s"
+duration = "400ms"
 """
+RUNTIME_S = 12
 
 Write = Callable[..., Path]
 
@@ -67,7 +83,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     """A disturbed trial: where it was run, and what was said."""
     folder = tmp_path_factory.mktemp("blind")  # the path is in the logs
     file = folder / "t.toml"
-    file.write_text(EXPERIMENT.format(name="t", users=200, up=5, run=7, down=1) + DISTURBED)
+    file.write_text(EXPERIMENT.format(name="t", users=200, up=5, run=RUNTIME_S, down=1) + DISTURBED)
     done = Command(folder, "run", file).end()
     assert done.status == 0, done.stderr
     return folder, done
@@ -91,14 +107,17 @@ def test_each_came_to_pass_at_its_time(run: Run, truth: TruthFolder) -> None:
     planned = json.loads((truth.path / "agent.disturb.json").read_text())["disturbances"]
     happened = sorted(truth.happened(), key=lambda each: each.id)
 
-    assert [each.class_ for each in happened] == ["freeze", "lock", "freeze"]
+    assert [each.class_ for each in happened] == ["freeze", "lock", "freeze", "loss", "restart"]
     assert [each["on"] for each in asked] == [each.subject for each in happened]
     for each, plan in zip(happened, planned, strict=True):
         assert each.done
         assert each.start_ns == pytest.approx(plan["start_ns"], abs=NEAR_NS)
-        assert each.end_ns == pytest.approx(plan["start_ns"] + plan["duration_ns"], abs=NEAR_NS)
+        end_ns = plan["start_ns"] + plan["duration_ns"]
+        # A restart is over when the last workers are there.
+        late_ns = S if each.class_ == "restart" else NEAR_NS
+        assert end_ns - NEAR_NS <= each.end_ns <= end_ns + late_ns
     starts = [each["start_ns"] - runtime.start_ns for each in planned]
-    assert starts == pytest.approx([1.5 * S, 3.5 * S, 5.5 * S], abs=5 * MS)
+    assert starts == pytest.approx([1.5 * S, 3.5 * S, 5.5 * S, 8 * S, 10 * S], abs=5 * MS)
 
 
 def waited(run: Run, it: Happened) -> int:
@@ -120,6 +139,22 @@ def test_requests_waited_for_it(run: Run, truth: TruthFolder) -> None:
 
     assert left.departure_ns.min() > first.end_ns - 5 * MS
     assert waited(run, first) > 0
+
+
+@pytest.mark.alone
+def test_lost_packets_and_a_restart_are_named(run: Run, truth: TruthFolder) -> None:
+    found = diagnose(observe(run)).findings
+    for each in truth.happened():
+        if each.class_ in {"loss", "restart"}:
+            assert each.start_ns is not None
+            assert each.end_ns is not None
+            named = {
+                (finding.cause, finding.subject)
+                for finding in found
+                for window in finding.windows
+                if window.start_ns < each.end_ns + 500 * MS and window.end_ns > each.start_ns
+            }
+            assert named == {(each.class_, each.subject)}
 
 
 def texts(run: Run) -> Iterator[tuple[Path, bytes]]:

@@ -22,7 +22,7 @@ class Case:
     """
 
     def __init__(self, cause: str, subject: str) -> None:
-        self._cause, self._subject = cause, subject
+        self._cause, self.subject = cause, subject
         self._least, self._most = 1.0, 1.0
         self._evidence: list[Evidence] = []
 
@@ -40,7 +40,7 @@ class Case:
         self._most *= 1.0 if support is None else support
         said = words if support is not None else f"{words}: not measured"
         self._evidence.append(
-            Evidence(table=table, subject=self._subject, support=support, words=said)
+            Evidence(table=table, subject=self.subject, support=support, words=said)
         )
         return self
 
@@ -48,7 +48,7 @@ class Case:
         """Close the case."""
         return Suspect(
             cause=self._cause,
-            subject=self._subject,
+            subject=self.subject,
             least=self._least,
             most=self._most,
             evidence=self._evidence,

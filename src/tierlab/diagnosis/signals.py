@@ -194,6 +194,13 @@ class Signals:
         own = [name for name in self._names.get(subject, []) if self._works(subject, name)]
         return self._used_by(subject, own) if own else None
 
+    def own_lives(self, subject: str) -> list[Window]:
+        """Return from when to when each of the server's own processes was seen, to a second or so;
+        nothing where none was looked at.
+        """
+        lives = self._lives.get(subject, [])
+        return [life for name, life in lives if self._works(subject, name)]
+
     def _works(self, subject: str, name: str) -> bool:
         used = self._used_by(subject, [name])
         return used is not None and used.usual >= LEAST_CORES
@@ -202,6 +209,17 @@ class Signals:
         listed = ", ".join("'{}'".format(name.replace("'", "''")) for name in names)
         where = f"thread IS NULL AND name IN ({listed})"
         return self.get("process", "run_ns * 1.0 / dt_ns", subject, where)
+
+    @cached_property
+    def _lives(self) -> dict[str, list[tuple[str, Window]]]:
+        found = self._db.execute(
+            """SELECT subject, name, min(t_ns), max(t_ns) FROM process
+            WHERE thread IS NULL GROUP BY subject, name, process"""
+        ).fetchall()
+        lives: dict[str, list[tuple[str, Window]]] = {}
+        for subject, name, first, last in found:
+            lives.setdefault(subject, []).append((name, Window(start_ns=first, end_ns=last)))
+        return lives
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:

@@ -208,6 +208,23 @@ THRESHOLDS: dict[str, Threshold] = {
     "queued bytes": Threshold(
         "bytes held back before a wire", 0.0, 500.0, "quiet", "a packet or two"
     ),
+    "replaced": Threshold(
+        "share of a server's processes that ended, others coming in their place",
+        0.25,
+        0.5,
+        "physics",
+        "who manages a pool of processes adds or ends one at a time, a restart ends all but one",
+    ),
+    "segments lost": Threshold(
+        "segments that were sent again and had not arrived", 0.0, 1.0, "quiet", "one is enough"
+    ),
+    "accept queue": Threshold(
+        "connections that wait to be accepted over how many may",
+        0.8,
+        1.0,
+        "physics",
+        "full is full; a tick misses the last few",
+    ),
     "arrived late": Threshold(
         "share of the wait that ended with an arrival", 0.5, 0.8, "physics", "most of it"
     ),

@@ -23,8 +23,10 @@ Class = Literal[
     "pool",
     "burst",
     "network",
+    "loss",
     "quota",
     "weight",
+    "restart",
     "random",
 ]
 

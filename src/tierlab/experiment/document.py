@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.change import Change, change_problems
-from tierlab.experiment.disturb import KINDS, Random, Written
+from tierlab.experiment.disturb import Random, Written
+from tierlab.experiment.disturb_classes import KINDS
 from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.draw import disturbance_problems
 from tierlab.experiment.factors import Factors

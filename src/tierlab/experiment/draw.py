@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.disturb import Lock, Pool, Random
+from tierlab.experiment.disturb import Random
+from tierlab.experiment.disturb_classes import Lock, Pool
 from tierlab.experiment.disturbance import Disturbance, Timed
 from tierlab.experiment.draw_class import drawn_disturbance, existing
 from tierlab.experiment.load import Phases
@@ -38,8 +39,10 @@ APART_NS: Mapping[str, int] = {
     "freeze": 50 * MILLISECOND,
     "pool": 50 * MILLISECOND,
     "network": 50 * MILLISECOND,
+    "loss": 50 * MILLISECOND,
     "quota": 50 * MILLISECOND,
     "weight": 50 * MILLISECOND,
+    "restart": 2 * SECOND,
 }
 """Classes of which one's end would end another one of the same (`_held`), and the least time from
 its planned end to the other's start: ends are late on a saturated machine, a squeeze's most of all.

@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tierlab.experiment.disturb import KINDS, Random
+from tierlab.experiment.disturb import Random
+from tierlab.experiment.disturb_classes import KINDS
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.system import System
 from tierlab.servers.base import Server
@@ -76,6 +77,10 @@ def _network(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"rate": evenly_by_logarithm(dice, KIB, 8 * KIB, KIB)}
 
 
+def _loss(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
+    return {"share": evenly_by_logarithm(dice, 10, 100, 1) / 100}
+
+
 def _quota(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"cores": evenly_by_logarithm(dice, 5, 50, 1) / 1000}
 
@@ -94,6 +99,7 @@ _INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any
     "pool": _pool,
     "burst": _burst,
     "network": _network,
+    "loss": _loss,
     "quota": _quota,
     "weight": _weight,
 }

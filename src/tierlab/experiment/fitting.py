@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierlab.experiment.disturb import Disk, Memory
+from tierlab.experiment.disturb_classes import Disk, Memory
 from tierlab.experiment.draw import Drawn
 from tierlab.experiment.system import System
 from tierlab.experiment.tier import Tier

@@ -19,6 +19,7 @@ ANYONE = _names()
 DATABASES = _names(lambda kind: kind.is_database)
 POOLED = _names(lambda kind: kind.holdable)
 COLLECTING = _names(lambda kind: kind.collects)
+RESTARTABLE = _names(lambda kind: kind.restart_signal is not None)
 ENTRIES = tuple(dict.fromkeys(f"{next(iter(each.tiers))}.1" for each in WORKLOADS.values()))
 """Whom users call."""
 APPLICATION = COLLECTING[0]

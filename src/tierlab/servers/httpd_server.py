@@ -48,6 +48,7 @@ class HttpdServer(Server):
     holdable = ("threads",)
     # Graceful: requests in progress are finished and buffered log lines written.
     stop_signal = signal.SIGWINCH
+    restart_signal = signal.SIGHUP
     own_logs = ("logs/error.log", CONSOLE)
     disk: ClassVar[tuple[str, ...]] = (DOCUMENTS,)
     document_root = DOCUMENTS

@@ -54,7 +54,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
         "tcp": """t_ns:i64 dt_ns:i64 subject:text established:i64? active_opens:i64?
             passive_opens:i64? attempt_fails:i64? resets_in:i64? resets_out:i64? segments_in:i64?
             segments_out:i64? retransmissions:i64? syn_retransmissions:i64? listen_overflows:i64?
-            listen_drops:i64? timeouts:i64?""",
+            listen_drops:i64? timeouts:i64? spurious_retransmissions:i64?""",
         "listen": """t_ns:i64 dt_ns:i64 subject:text address:text port:i32 accept_queue:i64
             backlog:i64 drops:i64?""",
         "pressure": "t_ns:i64 dt_ns:i64 subject:text resource:text some:f64? full:f64?",

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from tierlab.environments.capability import Capability, Probe
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
-from tierlab.experiment.disturb import CLASSES
+from tierlab.experiment.disturb_classes import CLASSES
 
 NEEDED: Mapping[str, Capability] = {
     "memory": Capability.MEMORY,
     "disk": Capability.DISK,
     "network": Capability.NETWORK,
+    "loss": Capability.NETWORK,
     "quota": Capability.WEIGHT,
     "weight": Capability.WEIGHT,
 }

@@ -9,7 +9,7 @@ from typing import Any
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
-from tierlab.experiment.disturb import Burst, Lock, Memory, Pool
+from tierlab.experiment.disturb_classes import Burst, Lock, Memory, Pool, Restart
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.database import Credentials
@@ -74,6 +74,9 @@ def _intensity(
             "paths": shape.application.entry_paths,
             "sources": str(addresses.crowd.network_address),
         }
+    if isinstance(what, Restart):
+        tier = shape.tiers[what.on.partition(".")[0]]
+        return keys | {"signal": int(tier.software.restart_signal or 0)}
     if isinstance(what, Pool):
         return _pool(what, shape, login)
     return keys

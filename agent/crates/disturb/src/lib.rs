@@ -4,6 +4,7 @@
 //! - `plan`: what to do; `class`: one file a class of disturbance; `disturbance`: what they share;
 //! - `schedule`: the right moment, a thread for each disturbance under way; `truth`: what happened;
 //! - `neighbour`, `worker`: a process inside a server's domain, and the agent's hold on it;
+//! - `shaper`: what stands in the way of packets;
 //! - `undo`, `keeper`: every change is taken back, also when the agent is killed.
 //!
 //! Everything that takes time (allocating, connecting, opening) happens before the agent says that
@@ -24,6 +25,7 @@ pub mod neighbour;
 pub mod plan;
 mod postgresql;
 mod schedule;
+mod shaper;
 mod sql_client;
 mod sql_dialect;
 mod truth;

@@ -162,6 +162,7 @@ tables! {
         listen_overflows: Option<i64>,
         listen_drops: Option<i64>,
         timeouts: Option<i64>,
+        spurious_retransmissions: Option<i64>,
     }
 
     /// Listening sockets: connections that wait to be accepted, and how many may.

@@ -1,7 +1,8 @@
 //! Table `tcp`: TCP of the sampled network namespace, from `/proc/self/net/snmp` (RFC 4022's
 //! counters) and `/proc/self/net/netstat` (Linux's own). `established` is a level. `resets_in`
 //! is RFC 4022's EstabResets, connections that a reset ended, which is as near as the kernel
-//! counts; `listen_drops` includes the overflows.
+//! counts; `listen_drops` includes the overflows. A segment that was sent again although the receiver
+//! had it comes back as a duplicate (DSACK, RFC 2883): `spurious_retransmissions` counts those.
 //!
 //! netstat has some two hundred columns, more than all else that is read at a tick. What we want of
 //! it counts trouble, and trouble shows elsewhere: in snmp's retransmissions, failed attempts and
@@ -33,16 +34,17 @@ const SNMP: [&str; 9] = [
 /// Of `SNMP`: what grows when a request or a segment was lost.
 const TROUBLE: [usize; 3] = [3, 4, 8];
 const SLOW_NS: i64 = 1_000_000_000;
-const NETSTAT: [&str; 4] = ["TCPSynRetrans", "ListenOverflows", "ListenDrops", "TCPTimeouts"];
+const NETSTAT: [&str; 5] =
+    ["TCPSynRetrans", "ListenOverflows", "ListenDrops", "TCPTimeouts", "TCPDSACKRecv"];
 
 /// Samples TCP's counters.
 pub struct TcpSampler {
     snmp: KernelFile,
     tcp: Columns<9>,
     netstat: Option<KernelFile>,
-    tcp_ext: Columns<4>,
+    tcp_ext: Columns<5>,
     /// netstat as it was last read, and when.
-    ext: Option<(Moment, [Option<u64>; 4])>,
+    ext: Option<(Moment, [Option<u64>; 5])>,
     drops: Tally,
     before: Option<(Moment, Counts)>,
 }
@@ -50,7 +52,7 @@ pub struct TcpSampler {
 #[derive(Clone, Copy)]
 struct Counts {
     tcp: [Option<u64>; 9],
-    ext: [Option<u64>; 4],
+    ext: [Option<u64>; 5],
 }
 
 impl TcpSampler {
@@ -70,14 +72,14 @@ impl TcpSampler {
         })
     }
 
-    fn ext(&mut self, now: Moment, tcp: &[Option<u64>; 9]) -> [Option<u64>; 4] {
+    fn ext(&mut self, now: Moment, tcp: &[Option<u64>; 9]) -> [Option<u64>; 5] {
         if let Some((read, ext)) = self.ext
             && !self.is_troubled(read, now, tcp)
         {
             return ext;
         }
-        let Some(netstat) = &mut self.netstat else { return [None; 4] };
-        let ext = netstat.read().map_or([None; 4], |text| self.tcp_ext.read(text));
+        let Some(netstat) = &mut self.netstat else { return [None; 5] };
+        let ext = netstat.read().map_or([None; 5], |text| self.tcp_ext.read(text));
         self.ext = Some((now, ext));
         ext
     }
@@ -119,6 +121,7 @@ impl Sampler for TcpSampler {
             listen_overflows: ext_grew(1),
             listen_drops: ext_grew(2),
             timeouts: ext_grew(3),
+            spurious_retransmissions: ext_grew(4),
         });
     }
 
@@ -134,8 +137,13 @@ impl Sampler for TcpSampler {
             "segments_out",
             "retransmissions",
         ];
-        const OF_EXT: [&str; 4] =
-            ["syn_retransmissions", "listen_overflows", "listen_drops", "timeouts"];
+        const OF_EXT: [&str; 5] = [
+            "syn_retransmissions",
+            "listen_overflows",
+            "listen_drops",
+            "timeouts",
+            "spurious_retransmissions",
+        ];
         let tcp = self.tcp.missing().map(|at| (OF_TCP[at], SNMP[at]));
         let tcp = tcp.map(|(column, key)| (column, format!("/proc/net/snmp has no {key}")));
         let ext = self.tcp_ext.missing().map(|at| (OF_EXT[at], NETSTAT[at]));

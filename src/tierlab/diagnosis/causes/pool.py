@@ -5,6 +5,7 @@ from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import exceeded, no_limit
 from tierlab.diagnosis.evidence import no_pause, not_held_back, queued, stopped, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.replaced import no_restart
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
@@ -32,6 +33,7 @@ def judge(context: StallContext) -> Suspect:
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
     no_pause(case, context)
     no_limit(case, context)
+    no_restart(case, context)
     case.beside("visits", against(support("surge", surge(context))), "no surge of users")
     return case.suspect()
 

@@ -6,16 +6,19 @@ mod disk;
 mod freeze;
 mod gc;
 mod lock;
+mod loss;
 mod memory;
 mod network;
 mod pool;
 mod quota;
+mod restart;
 mod weight;
 
 use crate::attach::Doors;
 use crate::disturbance::Disturbance;
 use crate::keeper::Keeper;
 use crate::plan::Planned;
+use crate::shaper::Shaper;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -36,6 +39,8 @@ pub enum Class {
     Gc(gc::Gc),
     /// Another transaction holds what it needs.
     Lock(lock::Lock),
+    /// Packets to it are lost.
+    Loss(loss::Loss),
     /// A neighbour in its memory.
     Memory(memory::Memory),
     /// A rate limit on the way to it.
@@ -44,6 +49,8 @@ pub enum Class {
     Pool(pool::Pool),
     /// A limit on its CPU time.
     Quota(quota::Quota),
+    /// Its workers end and others come in their place.
+    Restart(restart::Restart),
     /// It weighs less than a neighbour on its PUs.
     Weight(weight::Weight),
 }
@@ -77,10 +84,12 @@ impl Class {
             Self::Freeze(_) => freeze::prepare(planned, preparation),
             Self::Gc(_) => gc::prepare(planned, preparation),
             Self::Lock(lock) => lock.prepare(planned),
+            Self::Loss(loss) => loss.prepare(planned, preparation),
             Self::Memory(memory) => memory.prepare(planned, preparation),
             Self::Network(network) => network.prepare(planned, preparation),
             Self::Pool(pool) => pool.prepare(planned),
             Self::Quota(quota) => quota.prepare(planned, preparation),
+            Self::Restart(restart) => restart.prepare(planned),
             Self::Weight(weight) => weight.prepare(planned, preparation),
         }
     }
@@ -92,13 +101,21 @@ pub struct Preparation {
     pub keeper: Keeper,
     /// The doors of JVMs that stand open.
     pub doors: Doors,
-    /// The limits on the network, once there are any.
-    pub shaper: Option<network::Shaper>,
+    /// What stands in the way of packets, once anything does.
+    shaper: Option<Shaper>,
 }
 
 impl Preparation {
     /// Nothing is prepared yet.
     pub fn new(keeper: Keeper) -> Self {
         Self { keeper, doors: Doors::new(), shaper: None }
+    }
+
+    /// What stands in the way of packets, installed when first asked for.
+    pub fn shaper(&mut self) -> Result<&mut Shaper> {
+        match &mut self.shaper {
+            Some(shaper) => Ok(shaper),
+            none => Ok(none.insert(Shaper::install(&self.keeper)?)),
+        }
     }
 }

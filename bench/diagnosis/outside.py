@@ -1,0 +1,233 @@
+"""Troubles that no injector makes, made in a running trial, and how they are answered.
+
+A trial is run without any disturbance. Meanwhile each trouble of :mod:`troubles` is made in turn,
+in an order drawn from the seed; when is written beside the run. Those count that were felt, and
+those of which something is said. An answer is the cause that the report puts first of the findings
+that touch the time.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import duckdb
+import psutil
+from access import Access
+from conduct import LONGEST_S, TIERLAB, finished
+from score import Found, found_in, touches
+from troubles import TROUBLES, Trouble
+from truth import Injected
+
+from tierlab.analysis.observed import observe
+from tierlab.diagnosis import diagnose
+from tierlab.diagnosis.merge import UNKNOWN
+from tierlab.tables.run import Run
+
+RAMP_UP_S, APART_S, ROUNDS = 20, 6.0, 2
+LONGEST_TROUBLE_S = 4.0
+LATE_NS, FELT = 100_000_000, 5
+"""Felt is what made so many requests so late."""
+LEAST_GOOD, MOST_WRONG = 0.9, 0.1
+EXPERIMENT = """[experiment]
+name = "{name}"
+seed = {seed}
+
+[system]
+workload = "rubbos"
+
+[load]
+users = {users}
+mix = "read-write"
+phases = {{ ramp_up = "{ramp_up}s", runtime = "{runtime}s", ramp_down = "2s" }}
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A trouble that was made, by its name, and when."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was said of a trouble: ``cause`` and ``tier`` are empty where nothing was found."""
+
+    trouble: Trouble
+    made: Made
+    cause: str
+    tier: str
+
+    @property
+    def kind(self) -> str:
+        """``right``, ``unknown``, ``missed`` or ``wrong``."""
+        if not self.cause:
+            return "missed"
+        if self.cause == UNKNOWN:
+            return "unknown"
+        return "right" if (self.cause, self.tier) in self.trouble.answers else "wrong"
+
+
+def outside(folder: Path, seed: int, users: int, trials: int) -> tuple[str, bool]:
+    """Run the trials below ``folder`` that are not there yet. Return the table of answers, and
+    whether the bars hold.
+    """
+    answers: list[Answer] = []
+    quiet: Counter[str] = Counter()
+    for number in range(trials):
+        run, made = _trial(folder, f"outside-{number}", seed + number, users)
+        felt, unfelt = _answers(run, made)
+        answers += felt
+        quiet += unfelt
+    good, wrong = shares(answers)
+    return markdown(answers, quiet), good >= LEAST_GOOD and wrong <= MOST_WRONG
+
+
+def _trial(folder: Path, name: str, seed: int, users: int) -> tuple[Path, list[Made]]:
+    """Return the run folder and what was made, now unless it is there."""
+    told = folder / f"{name}.made.json"
+    there = finished(folder / name)
+    if there is None or not told.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        order = list(TROUBLES) * ROUNDS
+        random.Random(seed).shuffle(order)
+        runtime = round(len(order) * (APART_S + LONGEST_TROUBLE_S))
+        text = EXPERIMENT.format(
+            name=name, seed=seed, users=users, ramp_up=RAMP_UP_S, runtime=runtime
+        )
+        file = folder / f"{name}.toml"
+        file.write_text(text)
+        told.write_text(json.dumps([asdict(each) for each in _make(file, order, runtime)]))
+        there = finished(folder / name)
+        if there is None:
+            raise SystemExit(f"{name} failed: see {file.with_suffix('.log')}")
+    return there, [Made(**each) for each in json.loads(told.read_text())]
+
+
+def _make(file: Path, order: Sequence[Trouble], runtime_s: int) -> list[Made]:
+    """Run the trial and make the troubles, as many as fit into its runtime. One that cannot be made
+    is told of, and does not count.
+    """
+    made = []
+    with (
+        file.with_suffix(".log").open("w") as said,
+        subprocess.Popen(
+            [TIERLAB, "run", file, "--runs", file.parent],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        _wait_for_users(process)
+        begin = time.monotonic() + RAMP_UP_S + 1
+        until = begin + runtime_s - APART_S - LONGEST_TROUBLE_S
+        time.sleep(begin - time.monotonic())
+        access = Access(f"{file.stem}-001-{process.pid}")
+        for trouble in order:
+            if time.monotonic() > until or process.poll() is not None:
+                break
+            start_ns = time.time_ns()
+            try:
+                trouble.make(access)
+            except subprocess.CalledProcessError as failure:
+                print(f"{trouble.name} failed: {failure.stderr}", file=sys.stderr, flush=True)
+            else:
+                made.append(Made(trouble.name, start_ns, time.time_ns()))
+            time.sleep(APART_S)
+        process.wait(LONGEST_S)
+    return made
+
+
+def _wait_for_users(process: subprocess.Popen[bytes]) -> None:
+    """Return once the trial's driver runs."""
+    until = time.monotonic() + LONGEST_S
+    while process.poll() is None and time.monotonic() < until:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            try:
+                command = child.cmdline()
+            except psutil.Error:
+                continue
+            if any(word.endswith("tierlab-agent") for word in command) and "drive" in command:
+                return
+        time.sleep(0.1)
+
+
+def _answers(run: Path, made: Sequence[Made]) -> tuple[list[Answer], Counter[str]]:
+    """Return how those that delayed requests were answered, and the names of the others."""
+    found = found_in(diagnose(observe(Run(run))))
+    known = {each.name: each for each in TROUBLES}
+    answers, unfelt = [], Counter[str]()
+    for number, each in enumerate(made, 1):
+        trouble = known[each.name]
+        late = _late(run, each)
+        true = Injected(
+            number, each.name, trouble.server, each.start_ns, each.end_ns, delayed=late, held=0
+        )
+        hits = [one for one in found if touches(one.window, true)]
+        if late < FELT and not hits:
+            unfelt[each.name] += 1
+            continue
+        first = min(hits, key=lambda one: (one.place, one.window.start_ns), default=None)
+        answers.append(Answer(trouble, each, *_said(first)))
+    return answers, unfelt
+
+
+def _late(run: Path, made: Made) -> int:
+    """Count the requests under way meanwhile that took 100 ms more than their page's median."""
+    row = duckdb.execute(
+        """WITH requests AS (FROM read_parquet($file)), usual AS (
+            SELECT interaction, median(end_ns - intended_ns) AS usual FROM requests GROUP BY ALL
+        ) SELECT count(*) FROM requests JOIN usual USING (interaction)
+        WHERE intended_ns < $end AND end_ns > $start AND end_ns - intended_ns - usual >= $late""",
+        {
+            "file": str(run / "requests.parquet"),
+            "start": made.start_ns,
+            "end": made.end_ns,
+            "late": LATE_NS,
+        },
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _said(first: Found | None) -> tuple[str, str]:
+    return ("", "") if first is None else (first.cause, first.tier)
+
+
+def markdown(answers: Sequence[Answer], unfelt: Counter[str]) -> str:
+    """Return the table of answers, with the two shares below it."""
+    lines = [
+        "| trouble | right answers | cases | right | unknown | missed | a wrong name | not felt |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for trouble in TROUBLES:
+        mine = [each for each in answers if each.trouble is trouble]
+        kinds = Counter(each.kind for each in mine)
+        wrong = Counter(f"{each.cause} at {each.tier}" for each in mine if each.kind == "wrong")
+        named = ", ".join(f"{count} {name}" for name, count in wrong.items()) or "0"
+        right = ", ".join(sorted(f"{cause} at {tier}" for cause, tier in trouble.answers)) or "none"
+        counts = (kinds["right"], kinds["unknown"], kinds["missed"])
+        row = (trouble.words, right, len(mine), *counts, named, unfelt[trouble.name])
+        lines.append(f"| {' | '.join(map(str, row))} |")
+    good, wrong = shares(answers)
+    below = (
+        f"Right or unknown: {good:.2f} (bar {LEAST_GOOD}); a wrong name: {wrong:.2f} (bar "
+        f"{MOST_WRONG}); of {len(answers)} that count."
+    )
+    return "\n".join([*lines, "", below])
+
+
+def shares(answers: Sequence[Answer]) -> tuple[float, float]:
+    """Return which share was answered right or with ``unknown``, and which with a wrong name."""
+    kinds = Counter(each.kind for each in answers)
+    all_ = max(1, len(answers))
+    return (kinds["right"] + kinds["unknown"]) / all_, kinds["wrong"] / all_

@@ -1,0 +1,62 @@
+"""Restart: the server's processes ended, and others came in their place.
+
+Until those are there nobody works on requests, and what was under way is lost: a new configuration,
+a crash, or a manager that ends what uses too much memory. One process that goes and comes in a pool
+of many is its daily life.
+"""
+
+from tierlab.diagnosis.case import Case
+from tierlab.diagnosis.cause import Cause
+from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.replaced import replaced
+from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
+
+NAME = "restart"
+
+
+def judge(context: StallContext) -> Suspect | None:
+    """Weigh processes that were replaced. Where a run tells no processes nothing is said: there
+    every stall might be a restart.
+    """
+    share = replaced(context)
+    if share is None:
+        return None
+    case = Case(NAME, context.subject)
+    words = f"its processes were replaced: {share:.0%}"
+    return case.direct("process", support("replaced", share), words).suspect()
+
+
+def happened(context: StallContext) -> str:
+    """Say what happened."""
+    share = replaced(context)
+    figure = "" if share is None else f" ({share:.0%} of them)"
+    return f"was restarted: its processes ended{figure}, and others came in their place"
+
+
+def remedies(context: StallContext) -> list[Remedy]:
+    """Say what to change."""
+    return [
+        Remedy(
+            change=f"find what restarts {context.subject}: its own log says whether it was told "
+            "to, or its processes crashed or were ended for their memory",
+            expected="without it these requests take their usual time",
+        ),
+        Remedy(
+            change="have it reload gracefully, so that the old processes go when the new ones are "
+            "there, or take it out of its balancer meanwhile",
+            expected="requests find a worker at any time",
+        ),
+    ]
+
+
+CAUSE = Cause(
+    NAME,
+    "a restart",
+    judge,
+    happened,
+    remedies,
+    None,
+    # Whoever has no processes uses no CPU and accepts nobody; those that start use more.
+    explains=frozenset({"pool", "freeze", "cpu", "overload", "burst"}),
+)

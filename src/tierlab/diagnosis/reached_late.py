@@ -1,0 +1,55 @@
+"""Who was reached late over the network, while its sender had nothing else to wait for?"""
+
+from tierlab.diagnosis.case import Case, against
+from tierlab.diagnosis.evidence import (
+    faulting,
+    no_lock,
+    no_pause,
+    pressure_beyond,
+    starved,
+    stopped,
+)
+from tierlab.diagnosis.neighbour import excess
+from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
+
+
+def reached_late(cause: str, context: StallContext) -> Case | None:
+    """Open a case at whom the suspected server's messages reached late: a callee, or the caller
+    where the waiting ended with the reply. None for replies to the users.
+    """
+    receiver, share = _receiver(context)
+    if receiver is None and context.leaving is not None:
+        return None
+    case = Case(cause, receiver or context.subject)
+    figure = "" if share is None else f": {share:.0%} of it"
+    case.direct("visits", support("arrived late", share), f"the wait was before {receiver}{figure}")
+    return case
+
+
+def sender_idle(case: Case, context: StallContext) -> None:
+    """Rule the way out where the sender had a trouble of its own: whatever holds back a server that
+    calls nobody ends with its replies, and a packet or two wait before a wire at any time.
+    """
+    name = context.subject
+    case.beside("domain", against(stopped(context)), f"{name} was not stopped")
+    case.beside(
+        "domain", against(faulting(context)), f"{name} did not read pages back after faults"
+    )
+    beyond = support("foreign cores", excess(context))
+    case.beside("domain", against(beyond), f"{name} used no CPU beyond what its visits take")
+    case.beside("pressure", against(starved(context)), f"{name} did not wait for a CPU")
+    io = support("io wait", pressure_beyond(context, "io"))
+    case.beside("pressure", against(io), f"{name} did not wait for I/O")
+    no_pause(case, context)
+    no_lock(case, context)
+
+
+def _receiver(context: StallContext) -> tuple[str | None, float | None]:
+    """Return who was reached late (None: the users), and the share of the waiting that ended there;
+    None for both where messages were not captured.
+    """
+    if context.leaving is None:
+        return None, None
+    replied = max(0.0, 1.0 - sum(context.toward.values()))
+    return max([*context.toward.items(), (context.above, replied)], key=lambda each: each[1])

@@ -1,0 +1,33 @@
+"""Were a server's own processes replaced by others?"""
+
+from tierlab.diagnosis.case import Case, against
+from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
+
+SEEN_NS = 1_200_000_000
+"""A process is looked at once a second, and looked for as often."""
+
+
+def replaced(context: StallContext) -> float | None:
+    """Return the share of the server's own processes that ended in the window, or shortly before
+    it, while as many began. None where none was looked at.
+    """
+    lives = context.signals.own_lives(context.subject)
+    begin, end = context.window.start_ns - SEEN_NS, context.window.end_ns
+    there = [each for each in lives if each.start_ns < begin + SEEN_NS and each.end_ns >= begin]
+    if not there:
+        return None
+    last = max(each.end_ns for each in lives)
+    ended = [each for each in there if each.end_ns <= min(end, last - SEEN_NS)]
+    first = min(each.start_ns for each in lives)
+    begun = [
+        each for each in lives if max(begin, first) + SEEN_NS < each.start_ns <= end + 2 * SEEN_NS
+    ]
+    return min(len(ended), len(begun)) / len(there)
+
+
+def no_restart(case: Case, context: StallContext) -> None:
+    """Rule a cause out where the server's processes were replaced; nothing is said otherwise."""
+    share = support("replaced", replaced(context))
+    if share:
+        case.beside("process", against(share), "its processes were not replaced")
