@@ -140,6 +140,17 @@ class Manifest(_Part):
         known = (call for call in self.calls if {call.caller, call.callee} <= tier_of.keys())
         return Topology(tier_of, tuple(known))
 
+    @property
+    def host_name(self) -> str | None:
+        """What the machine is called whose samplers wrote the tables; None in older folders."""
+        name = self.host.get("name")
+        return name if isinstance(name, str) else None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the servers stand on another machine than the samplers."""
+        return self.environment == "vsphere"
+
     def phase(self, name: str) -> Phase | None:
         """Return the phase of that name, or None when the trial never reached it."""
         return next((phase for phase in self.phases if phase.name == name), None)

@@ -44,7 +44,7 @@ def finish(folder: RunFolder, manifest: Manifest) -> None:
         bring_out(folder, manifest)
         read_server_logs(folder, manifest)
         write_rows(folder.streams / "changes.events.arrows", "events", made(folder.logs))
-        for converted in convert_all(folder.streams, folder.path):
+        for converted in convert_all(folder.streams, folder.path, manifest.host_name):
             if converted.truncated:
                 manifest.not_measured[f"{converted.table} (end)"] = CUT
         manifest.phases = _phases(folder)

@@ -14,7 +14,7 @@ from tierlab.servers.gc_log import pauses
 from tierlab.servers.soft_log import uses
 from tierlab.tables.clock import on_host
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import TABLES
+from tierlab.tables.schemas import STREAMS
 from tierlab.trial.folder import RunFolder
 
 GC_LOG = Path("logs/gc.log")
@@ -87,6 +87,6 @@ def _logs(folder: RunFolder, name: Path) -> list[tuple[str, Path]]:
 
 def write_rows(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write a stream of a table's rows."""
-    schema = TABLES[table]
+    schema = STREAMS[table]
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as stream:
         stream.write_table(pa.Table.from_pylist(list(rows), schema))
