@@ -25,8 +25,8 @@ def test_without_a_ramp_up_users_are_not_staggered_over_the_runtime() -> None:
             "load": {"users": 1, "phases": {"ramp_up": "0s", "runtime": "2s"}},
         }
     ).trials()
-    target = Endpoint("127.0.1.1", 8080, "http")
-    plan = plans.drive(trial, target, Path("workload.json"), LOOPBACK)
+    targets = [Endpoint("127.0.1.1", 8080, "http")]
+    plan = plans.drive(trial, targets, Path("workload.json"), LOOPBACK)
     assert plan["phases"][:2] == [
         {"name": "ramp_up", "duration_ns": 0},
         {"name": "runtime", "duration_ns": 2_000_000_000},

@@ -217,8 +217,9 @@ class _Trial:
         if load.start is not None:
             users["rules"]["start"] = load.start.replace(" ", "_")
         described.write_text(json.dumps(users))
-        target = system.subjects()[0].endpoint
-        plan = plans.drive(self.plan, target, described, environment.addresses)
+        entries = system.topology.entries
+        targets = [each.endpoint for each in system.subjects() if each.name in entries]
+        plan = plans.drive(self.plan, targets, described, environment.addresses)
         driver = Verb("drive", plan, self.folder.streams, self.folder.logs, _spawner(environment))
         self.teardown.callback(lambda: record_driver(self.manifest, driver))
         self.teardown.callback(driver.stop)

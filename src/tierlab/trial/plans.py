@@ -32,12 +32,12 @@ SELDOM_NS = 10_000_000_000
 
 
 def drive(
-    plan: TrialPlan, target: Endpoint, workload: Path, addresses: Addresses
+    plan: TrialPlan, targets: Sequence[Endpoint], workload: Path, addresses: Addresses
 ) -> dict[str, Any]:
-    """Drive users against ``target`` as the workload file describes them."""
+    """Drive users against ``targets`` in turn as the workload file describes them."""
     load = plan.load
     return {
-        "target": {"address": target.address, "port": target.port},
+        "targets": [{"address": target.address, "port": target.port} for target in targets],
         "workload": str(workload.resolve()),
         "users": load.users or 1,
         "seed": plan.seed,

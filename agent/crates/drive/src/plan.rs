@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Where requests go.
-    pub target: Target,
+    /// Where requests go: the k-th user's all to the k-th of these, round.
+    pub targets: Vec<Target>,
     /// The workload file, relative to the plan's folder unless absolute; see
     /// [`crate::workload::Workload`].
     pub workload: PathBuf,
@@ -50,7 +50,7 @@ pub struct Plan {
     pub grace_ns: i64,
 }
 
-/// Where requests go.
+/// A server that users call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -166,6 +166,12 @@ impl Plan {
 
     fn check(&self) -> Result<()> {
         self.check_times()?;
+        ensure!(!self.targets.is_empty(), "`targets` must list at least one");
+        let family = self.targets[0].address.is_ipv4();
+        ensure!(
+            self.targets.iter().all(|target| target.address.is_ipv4() == family),
+            "`targets` must all have addresses of one family"
+        );
         ensure!(!self.phases.is_empty(), "`phases` must list at least one phase");
         for phase in &self.phases {
             ensure!(
@@ -224,14 +230,16 @@ impl Plan {
         );
         Ok(())
     }
+}
 
+impl Target {
     /// Where to connect.
-    pub fn address(&self) -> SocketAddr {
-        SocketAddr::new(self.target.address, self.target.port)
+    pub fn socket(&self) -> SocketAddr {
+        SocketAddr::new(self.address, self.port)
     }
 
     /// The value of the `Host` header.
     pub fn host(&self) -> String {
-        self.target.host.clone().unwrap_or_else(|| self.address().to_string())
+        self.host.clone().unwrap_or_else(|| self.socket().to_string())
     }
 }
