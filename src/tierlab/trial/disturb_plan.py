@@ -12,7 +12,6 @@ from tierlab.experiment import System
 from tierlab.experiment.disturb import Burst, Lock, Memory, Pool
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
-from tierlab.servers.database import Credentials
 
 
 def squeezed_by(drawn: Sequence[Drawn]) -> frozenset[str]:
@@ -25,8 +24,6 @@ def disturb(
     runtime_ns: int,
     subjects: Sequence[Subject],
     shape: System,
-    *,
-    login: Credentials,
     addresses: Addresses,
 ) -> dict[str, Any]:
     """Disturb `subjects`; `runtime_ns` is when the runtime starts (UTC)."""
@@ -40,7 +37,7 @@ def disturb(
                 "start_ns": runtime_ns + each.at_ns,
                 "duration_ns": each.what.duration_ns,
                 **_target(by_name[each.what.on]),
-                **_intensity(each.what, by_name[each.what.on], shape, login, addresses),
+                **_intensity(each.what, by_name[each.what.on], shape, addresses),
             }
             for each in drawn
         ]
@@ -60,12 +57,12 @@ def _target(subject: Subject) -> dict[str, Any]:
 
 
 def _intensity(
-    what: Disturbance, subject: Subject, shape: System, login: Credentials, addresses: Addresses
+    what: Disturbance, subject: Subject, shape: System, addresses: Addresses
 ) -> dict[str, Any]:
     """The class's own keys, with what the agent needs to know of the system."""
     keys = what.intensity
     if isinstance(what, Lock):
-        return keys | asdict(login)
+        return keys | asdict(subject.login)
     if isinstance(what, Burst):
         return keys | {
             "paths": shape.application.entry_paths,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from tierlab.deploy.layout import Place
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
-from tierlab.experiment import Load, Observe, TrialPlan
+from tierlab.experiment import Load, Observe, SystemPlan, TrialPlan
 from tierlab.servers.base import Endpoint
-from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 
@@ -27,16 +27,26 @@ WIRE = {
 DATABASE_INTERVAL_NS = 100_000_000
 """A poll costs the server some 0.4 ms of CPU time."""
 
+MOST_SESSIONS = 10_000_000
+"""Kept free for the users of a system with an open loop, which are as many as it takes."""
+
 SELDOM_NS = 10_000_000_000
 """The agent samples no more seldom."""
 
 
 def drive(
-    plan: TrialPlan, targets: Sequence[Endpoint], workload: Path, addresses: Addresses
+    plan: TrialPlan,
+    asked: SystemPlan,
+    targets: Sequence[Endpoint],
+    workload: Path,
+    addresses: Addresses,
 ) -> dict[str, Any]:
-    """Drive users against ``targets`` in turn as the workload file describes them."""
-    load = plan.load
+    """Drive a system's users against ``targets`` in turn as the workload file describes them."""
+    load = asked.load
+    before = takewhile(lambda each: each.name != asked.name, plan.systems)
     return {
+        "system": asked.name or None,
+        "first_user": sum(each.load.users or MOST_SESSIONS for each in before),
         "targets": [{"address": target.address, "port": target.port} for target in targets],
         "workload": str(workload.resolve()),
         "users": load.users or 1,
@@ -82,7 +92,7 @@ SEEN_INSIDE = (
 """Tables that are sampled inside a domain with a kernel of its own."""
 
 
-def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) -> dict[str, Any]:
+def sample(observe: Observe, subjects: Sequence[Subject]) -> dict[str, Any]:
     """Sample every resource, the servers by their control groups and processes, and what the
     databases say of themselves to whom the application logs in as.
 
@@ -90,7 +100,7 @@ def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) ->
     """
     here = [subject for subject in subjects if not subject.guest]
     tables = [each for each in observe.samplers if here or each not in OF_SERVERS]
-    return _sampling(observe, tables, here, login) | {
+    return _sampling(observe, tables, here) | {
         "subjects": [
             {
                 "name": subject.name,
@@ -102,9 +112,7 @@ def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) ->
     }
 
 
-def sample_inside(
-    observe: Observe, guest: Subject, login: Credentials, slowness: float
-) -> dict[str, Any]:
+def sample_inside(observe: Observe, guest: Subject, slowness: float) -> dict[str, Any]:
     """Sample what only the guest's own kernel, and the server in it, can tell.
 
     Where its CPUs are slow, as much more seldom: sampling is to cost no greater share of them.
@@ -118,13 +126,13 @@ def sample_inside(
             for name in ("interval_ns", "thread_interval_ns")
         }
     )
-    return _sampling(slowly, tables, [guest], login) | {
+    return _sampling(slowly, tables, [guest]) | {
         "subjects": [{"name": guest.name, "pids": list(guest.pids)}]
     }
 
 
 def _sampling(
-    observe: Observe, tables: Sequence[str], servers: Sequence[Subject], login: Credentials
+    observe: Observe, tables: Sequence[str], servers: Sequence[Subject]
 ) -> dict[str, Any]:
     """What is the same wherever the sampler is; `servers` are on the same kernel."""
     return {
@@ -136,8 +144,8 @@ def _sampling(
             {
                 "subject": subject.name,
                 "socket": str(subject.folder / path),
-                "user": login.user,
-                "password": login.password,
+                "user": subject.login.user,
+                "password": subject.login.password,
             }
             for subject in servers
             if (path := KINDS[subject.place.server].socket) is not None

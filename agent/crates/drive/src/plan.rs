@@ -16,6 +16,11 @@ pub struct Plan {
     pub workload: PathBuf,
     /// Users (closed loop), or sessions kept at least (open loop).
     pub users: u32,
+    /// The first one's number, so that no two systems of a trial have users alike.
+    #[serde(default)]
+    pub first_user: u32,
+    /// Which of several systems they are users of: in the tables' rows and in their files' names.
+    pub system: Option<String>,
     /// Same seed and same pages, same sessions.
     pub seed: u64,
     /// What makes requests start.
@@ -138,6 +143,9 @@ pub struct Timeouts {
 /// More threads than that are a slip of the pen.
 const MOST_THREADS: u32 = 1024;
 
+/// A user's number is an `i32` in the table.
+const MOST_USERS: u32 = 1_000_000_000;
+
 /// The longest time in a plan or a workload, ten years: sums of a few with a clock's time stay far
 /// from the limit of an `i64`, which is 292 years.
 pub(crate) const LONGEST_TIME_NS: i64 = 10 * 365 * 86_400 * 1_000_000_000;
@@ -166,6 +174,10 @@ impl Plan {
 
     fn check(&self) -> Result<()> {
         self.check_times()?;
+        ensure!(
+            self.first_user <= MOST_USERS && self.users <= MOST_USERS,
+            "`first_user` and `users` must each be at most {MOST_USERS}"
+        );
         ensure!(!self.targets.is_empty(), "`targets` must list at least one");
         let family = self.targets[0].address.is_ipv4();
         ensure!(
@@ -229,6 +241,17 @@ impl Plan {
             "`phases` must be at most ten years long together"
         );
         Ok(())
+    }
+}
+
+impl Plan {
+    /// A name that no other system's driver has: `before` and `after` with the system's between.
+    pub fn named(&self, before: &str, after: &str) -> String {
+        [before, self.system.as_deref().unwrap_or(""), after]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(".")
     }
 }
 

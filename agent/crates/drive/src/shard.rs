@@ -110,7 +110,7 @@ impl Shard {
             sources: Sources::parse(&plan.sources, plan.targets[0].address)?,
             destinations: Destinations::new(plan),
             poll,
-            tally: Tally::new(share.first as usize, plan.request_ids, requests)?,
+            tally: Tally::new(share.first as usize, plan, requests)?,
             places: Vec::new(),
             users: Vec::new(),
             flights: Slab::new(),
@@ -201,9 +201,9 @@ impl Shard {
                     Start::Staggered => plan.phases[0].duration_ns,
                 };
                 let users = i128::from(plan.users);
-                let at = |number: u32| (i128::from(number) * i128::from(over) / users) as i64;
+                let at = |rank: u32| (i128::from(rank) * i128::from(over) / users) as i64;
                 let first =
-                    |place| Reverse((began.monotonic_ns + at(self.share.number(place)), place));
+                    |place| Reverse((began.monotonic_ns + at(self.share.rank(place)), place));
                 self.schedule.extend(places.map(first));
             }
         }
