@@ -72,7 +72,7 @@ class Tierlab:
     def drive(self, port: int, load: Load, cores: list[int], folder: Path) -> Result:
         (folder / "workload.json").write_text(json.dumps(_one_page()))
         plan = {
-            "target": {"address": "127.0.0.1", "port": port, "host": None},
+            "targets": [{"address": "127.0.0.1", "port": port, "host": None}],
             "workload": "workload.json",
             "users": load.users,
             "seed": 1,

@@ -38,6 +38,26 @@ def test_figures_by_hand(tiny):
     assert kinds == {"status 500": 1, "status 404": 1}
 
 
+def test_each_of_several_systems_has_figures_of_its_own(tiny):
+    """A system that answered nothing has none; the whole has those of all."""
+    systems = {
+        name: {"workload": "rubis", "load": {"users": users}}
+        for name, users in (("shop", 6), ("market", 3), ("still", 1))
+    }
+    rows = [
+        request(100, 10, system="shop"),
+        request(200, 30, system="shop", status=500),
+        request(300, 50, system="market"),
+    ]
+    found = summarise(tiny({"requests": rows}, systems=systems))
+    figures = [(each.name, each.users, each.responses) for each in found.systems]
+    (_, _, shop), (_, _, market), still = figures
+    assert (shop.count, shop.failed, shop.time.mean_s) == (2, 1, 0.010)
+    assert (market.count, market.failed, market.time.mean_s) == (1, 0, 0.050)
+    assert still == ("still", 1, None)
+    assert (found.responses.count, found.responses.failed) == (3, 1)
+
+
 def test_response_time_starts_when_the_user_meant_to_click(tiny):
     late = request(500, 400, start_ns=480 * MS)
     observed = tiny({"requests": [late]})

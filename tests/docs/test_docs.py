@@ -19,7 +19,7 @@ from tierlab.cli.verbs import Verbs
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import SCHEMAS
+from tierlab.tables.schemas import SCHEMAS, TABLES
 
 BASE = {
     "experiment": {"name": "e"},
@@ -229,7 +229,7 @@ def test_the_reference_has_every_column_with_its_type(table: str) -> None:
     rows = row.findall(section("run-folder.md", table))
     columns = [
         (field.name, TYPES[str(field.type)] + (", null" if field.nullable else ""))
-        for field in SCHEMAS[table]
+        for field in TABLES[table]
     ]
 
     assert rows == columns

@@ -27,6 +27,10 @@ def table(folder: Path, name: str) -> pd.DataFrame:
         return pa.ipc.open_stream(file).read_all().to_pandas()
 
 
+def target(port: int) -> dict[str, Any]:
+    return {"address": "127.0.0.1", "port": port, "host": None}
+
+
 @dataclass(frozen=True)
 class Driven:
     """What one run of the driver left."""
@@ -69,7 +73,7 @@ class Driver:
         workload = workload or users("read-write", "corrected", POPULATION)
         (self.folder / "workload.json").write_text(json.dumps(workload))
         plan = {
-            "target": {"address": "127.0.0.1", "port": port, "host": None},
+            "targets": [target(port)],
             "workload": "workload.json",
             "users": 20,
             "seed": 1,

@@ -12,7 +12,7 @@ import pytest
 
 from tierlab.workloads.rubbos.users import users
 
-from .driving import POPULATION, Driver
+from .driving import POPULATION, Driver, target
 from .test_drive_failures import OK, serving
 
 
@@ -37,6 +37,20 @@ def test_a_connection_for_each_session(site, drive: Driver, tmp_path: Path) -> N
     # The first interaction of a session connects, the others need not.
     connected = requests.sort_values("start_ns").groupby("session").connected_ns
     assert connected.count().eq(1).all()
+
+
+def test_users_take_turns_at_several_servers_and_each_keeps_its_own(
+    site, drive: Driver, tmp_path: Path
+) -> None:
+    """Also where each thread drives every third user."""
+    logs = [tmp_path / "0.log", tmp_path / "1.log"]
+    targets = [target(site("--log", str(log))) for log in logs]
+    requests = drive(0, users=10, seconds=0.4, threads=3, targets=targets).requests
+    asked = [{line.split("\t")[4] for line in log.read_text().splitlines()} for log in logs]
+    assert requests.error.dropna().empty
+    for user, ids in requests.groupby("user").request_id:
+        assert set(ids) <= asked[user % 2]
+    assert set(requests.user) == set(range(10))
 
 
 def answers_once_a_connection(heads: list[bytes]) -> Callable[[socket.socket], None]:

@@ -80,7 +80,8 @@ CASES: list[tuple[str, Any, str]] = [
     ("experiment.seed", -1, "experiment.seed must be a whole number from 0 to 4294967295, not -1"),
     ("system.db.count", 0, "system.db.count must be a whole number from 1 to 4, not 0"),
     ("system.db.count", 5, "system.db.count must be a whole number from 1 to 4, not 5"),
-    ("system.web.count", 2, "system.web.count must be 1, not 2"),
+    ("system.web.count", 9, "system.web.count must be a whole number from 1 to 8, not 9"),
+    ("system.lb.count", 2, "system.lb.count must be 1, not 2"),
     ("system.scale", 0, "system.scale must be a number from 0.0005 to 10, not 0"),
     ("system.scale", float("nan"), "system.scale must be a number from 0.0005 to 10, not NaN"),
     (

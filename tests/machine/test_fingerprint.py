@@ -17,7 +17,8 @@ def said(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_the_kernel_is_unames() -> None:
+def test_the_name_and_the_kernel_are_unames() -> None:
+    assert FOUND["name"] == said("uname", "-n")
     assert FOUND["kernel"] == {
         "release": said("uname", "-r"),
         "build": said("uname", "-v"),

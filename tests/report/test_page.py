@@ -12,10 +12,12 @@ from reader import Page
 from rich.console import Console
 from typer.testing import CliRunner
 
+from tierlab.analysis.by_system import SystemFigures
 from tierlab.cli.main import app
 from tierlab.report import build, figures, terminal
 from tierlab.report.diagnosis import why
 from tierlab.report.payload import embed
+from tierlab.report.picture import picture
 from tierlab.report.words import answer
 
 HOSTILE = """</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>'"&\u2028{{7*7}}"""
@@ -187,3 +189,35 @@ def test_headings_do_not_skip_and_every_chart_says_what_it_shows(made):
     assert len(charts) >= 8
     assert all("peaks at" in chart["aria-label"] for chart in charts)
     assert "db.2" in page.text
+
+
+def test_the_picture_has_a_row_for_each_of_several_systems(made):
+    """With its users before it, and no box on another."""
+    systems = [
+        SystemFigures(name=name, workload="rubbos", users=users, rate=None, responses=None)
+        for name, users in (("shop", 30), ("board", 20))
+    ]
+    servers = [
+        each.model_copy(
+            update={"name": f"{system.name}.{each.name}", "tier": f"{system.name}.{each.tier}"}
+        )
+        for system in systems
+        for each in made.summary.servers
+    ]
+    drawn = picture(
+        made.summary.model_copy(update={"systems": systems, "servers": servers, "time": None})
+    )
+    assert [(each.name, each.lines) for each in drawn.users] == [
+        ("30 users", ("of shop",)),
+        ("20 users", ("of board",)),
+    ]
+    shop, board = (
+        [box for box in drawn.boxes if box.name.startswith(name)] for name in ("shop", "board")
+    )
+    assert len(shop) == len(board) == 4
+    assert {box.top for box in shop} == {drawn.users[0].top}
+    assert {box.top for box in board} == {drawn.users[1].top}
+    assert max(box.top + box.height for box in shop) < min(box.top for box in board)
+    assert max(box.top + box.height for box in board) < drawn.height
+    for one, other in pairwise(sorted(shop, key=lambda box: box.x)):
+        assert one.x + one.width < other.x

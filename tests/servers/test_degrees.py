@@ -23,7 +23,7 @@ def course(neighbours: dict[str, Any], *changes: dict[str, Any], web: Any = WEB)
         "change": list(changes),
     }
     (plan,) = Experiment.from_tables(document).trials()
-    return degrees(plan.system, plan.change, HOST)
+    return degrees({"": plan.system}, plan.change, HOST)
 
 
 def test_without_a_place_nothing_is_said() -> None:

@@ -38,7 +38,10 @@ STACKS = {
         "web": {"server": "httpd"},
         "db": {"server": "mariadb"},
     },
-    "httpd with PHP, PostgreSQL": {"workload": "rubis", "web": {"server": "httpd-php"}},
+    "two httpd with PHP, PostgreSQL": {
+        "workload": "rubis",
+        "web": {"server": "httpd-php", "count": 2},
+    },
     "two PostgreSQL behind pgpool": {"workload": "rubis", "db": {"count": 2}},
     "RUBBoS on PostgreSQL": {"workload": "rubbos", "db": {"server": "postgresql"}},
     "RUBBoS on three behind pgpool": {
@@ -99,11 +102,14 @@ def test_a_stack_serves_pages_and_what_is_written_is_in_every_database(
     figure(f"up in {time.monotonic() - began:.1f} s, its data made with it")
     assert time.monotonic() - began < UP_SECONDS
     places = system.places
-    web = places[0].endpoint
+    first, *other_webs = [place.endpoint for place in places if place.tier == "web"]
     path, more = REGISTRATION[shape.workload]
-    status, page = asked(native, web, "POST", path, nickname="ada", **MEMBER, **more)
+    status, page = asked(native, first, "POST", path, nickname="ada", **MEMBER, **more)
     assert status == 200, page
     assert "</html>" in page.lower()
+    for web in other_webs:
+        status, page = asked(native, web, "POST", path, nickname="bob", **MEMBER, **more)
+        assert status == 200, page
     databases = [place.endpoint for place in places if place.tier == "db"]
     assert len(databases) == shape.tiers["db"].count
     for database in databases:

@@ -101,6 +101,33 @@ def test_a_broken_table_is_named(tmp_path: Path) -> None:
         tierlab.open(tmp_path).connect()
 
 
+def write_pressure(path: Path) -> None:
+    schema = SCHEMAS["pressure"]
+    row = {"t_ns": 1, "dt_ns": 1, "subject": "web.1", "resource": "cpu"}
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.RecordBatch.from_pylist([row | {"some": 0.5}], schema))
+
+
+def test_sampled_rows_say_of_which_machine_they_are(tmp_path: Path) -> None:
+    write_pressure(tmp_path / "pressure.arrows")
+    write_stream(tmp_path / "sample.events.arrows", 1, finished=True)
+    convert_all(tmp_path, tmp_path, "alpha")
+    (found,) = pq.read_table(tmp_path / "pressure.parquet").to_pylist()
+    assert (found["host"], found["subject"], found["some"]) == ("alpha", "web.1", 0.5)
+    assert "host" not in pq.read_table(tmp_path / "events.parquet").column_names
+
+
+def test_a_folder_from_before_rows_had_a_host_opens_with_null(tmp_path: Path) -> None:
+    write_pressure(tmp_path / "pressure.arrows")
+    (batch,) = pa.ipc.open_stream(tmp_path / "pressure.arrows")
+    pq.write_table(pa.Table.from_batches([batch]), tmp_path / "pressure.parquet")
+    Manifest(experiment="e", trial="1", environment="n", workload="w", created_ns=0).write(tmp_path)
+    found = tierlab.open(tmp_path).pressure.execute()
+    assert found.columns[:4].tolist() == ["t_ns", "dt_ns", "host", "subject"]
+    assert found.host.isna().all()
+    assert found.some.tolist() == [0.5]
+
+
 def test_a_column_that_an_older_agent_did_not_have_is_null(tmp_path: Path) -> None:
     older = pa.schema([field for field in SCHEMAS["listen"] if field.name != "drops"])
     row = {"t_ns": 1, "dt_ns": 1, "subject": "web.1", "address": "::1", "port": 80}

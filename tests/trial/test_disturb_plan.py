@@ -38,12 +38,10 @@ def trial(tmp_path: Path, *tables: dict[str, Any]) -> TrialPlan:
 def planned(tmp_path: Path, **table: Any) -> dict[str, Any]:
     plan = trial(tmp_path, table | {"at": "7s"})
     subjects = [
-        Subject(place, {}, (1,), tmp_path / place.name, Placement(), Placement())
+        Subject(place, {}, (1,), tmp_path / place.name, Placement(), Placement(), LOGIN)
         for place in layout(plan.system, LOOPBACK).values()
     ]
-    plan_of_agent = disturb(
-        plan.disturb, 100 * S, subjects, plan.system, login=LOGIN, addresses=LOOPBACK
-    )
+    plan_of_agent = disturb(plan.disturb, 100 * S, subjects, plan.system, LOOPBACK)
     (only,) = plan_of_agent["disturbances"]
     return dict(only)
 

@@ -47,9 +47,9 @@ def read(folder: RunFolder, table: str) -> list[tuple[int, str]]:
     return sorted((row["t_ns"], row["subject"]) for row in rows)
 
 
-def manifest(**clocks: list[ClockReading]) -> Manifest:
+def manifest(environment: str = "qemu", **clocks: list[ClockReading]) -> Manifest:
     named = {name.replace("_", "."): readings for name, readings in clocks.items()}
-    return Manifest.model_construct(not_measured={}, clocks=named)
+    return Manifest.model_construct(environment=environment, not_measured={}, clocks=named)
 
 
 def test_subjects_are_named_after_the_server_and_times_are_the_hosts(folder: RunFolder) -> None:
@@ -74,6 +74,16 @@ def test_guests_stand_beside_one_another_and_beside_the_host(folder: RunFolder) 
     bring_out(folder, manifest(db_1=[AHEAD], web_1=[AHEAD]))
     convert_all(folder.streams, folder.path)
     assert read(folder, "listen") == [(1_600, "db.1"), (2_000, "web.1")]
+
+
+@pytest.mark.parametrize(("environment", "host"), [("qemu", "here"), ("vsphere", None)])
+def test_what_was_seen_inside_is_of_the_machine_that_the_guest_is_on(
+    folder: RunFolder, environment: str, host: str | None
+) -> None:
+    write(folder, "db.1", "cpu", (2_000, "cpu0"))
+    bring_out(folder, manifest(environment, db_1=[AHEAD]))
+    convert_all(folder.streams, folder.path, "here")
+    assert pq.read_table(folder.path / "inside_cpu.parquet")["host"].to_pylist() == [host]
 
 
 def test_a_guest_that_died_keeps_its_whole_batches(folder: RunFolder) -> None:

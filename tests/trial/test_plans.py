@@ -25,8 +25,8 @@ def test_without_a_ramp_up_users_are_not_staggered_over_the_runtime() -> None:
             "load": {"users": 1, "phases": {"ramp_up": "0s", "runtime": "2s"}},
         }
     ).trials()
-    target = Endpoint("127.0.1.1", 8080, "http")
-    plan = plans.drive(trial, target, Path("workload.json"), LOOPBACK)
+    targets = [Endpoint("127.0.1.1", 8080, "http")]
+    plan = plans.drive(trial, trial.systems[0], targets, Path("workload.json"), LOOPBACK)
     assert plan["phases"][:2] == [
         {"name": "ramp_up", "duration_ns": 0},
         {"name": "runtime", "duration_ns": 2_000_000_000},
@@ -35,17 +35,17 @@ def test_without_a_ramp_up_users_are_not_staggered_over_the_runtime() -> None:
 
 def test_a_slow_guest_is_sampled_as_much_more_seldom(tmp_path: Path) -> None:
     place = Place("db.1", "db", "mariadb", Endpoint("10.0.4.1", 3306, "mysql"))
-    guest = Subject(place, {}, (7,), tmp_path, Placement(), Placement(), guest=True)
+    guest = Subject(place, {}, (7,), tmp_path, Placement(), Placement(), LOGIN, guest=True)
     observe = Observe()
-    inside = plans.sample_inside(observe, guest, LOGIN, 15.0)
+    inside = plans.sample_inside(observe, guest, 15.0)
     assert inside["interval_ns"] == 15 * observe.interval_ns
     assert (inside["subjects"], len(inside["databases"]), len(inside["listen"])) == (
         [{"name": "db.1", "pids": [7]}],
         1,
         1,
     )
-    assert plans.sample_inside(observe, guest, LOGIN, 1.5)["interval_ns"] == observe.interval_ns
-    outside = plans.sample(observe, [guest], LOGIN)
+    assert plans.sample_inside(observe, guest, 1.5)["interval_ns"] == observe.interval_ns
+    outside = plans.sample(observe, [guest])
     assert outside["subjects"] == [{"name": "db.1", "cgroups": {}, "pids": []}]
     assert not outside["listen"]
     assert set(outside["tables"]) == set(observe.samplers) - {"listen", "database"}

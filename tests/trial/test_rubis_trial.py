@@ -4,6 +4,7 @@ books say, and each statement is its request's."""
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ name = "t"
 [system]
 workload = "rubis"
 scale = 0.001
+[system.web]
+count = {webs}
 [system.db]
 count = {databases}
 [load]
@@ -49,10 +52,10 @@ def lines(file: Path) -> list[str]:
 
 
 def run_trial(
-    tierlab: Start, folder: Path, databases: int = 1, *options: str, more: str = ""
+    tierlab: Start, folder: Path, *options: str, webs: int = 1, databases: int = 1, more: str = ""
 ) -> api.Run:
     path = folder / "t.toml"
-    path.write_text(EXPERIMENT.format(databases=databases, more=more))
+    path.write_text(EXPERIMENT.format(webs=webs, databases=databases, more=more))
     before = host()
     command = tierlab("run", path, *options)
     ended = command.end()
@@ -99,9 +102,12 @@ def check_links(run: api.Run) -> None:
 
 
 def test_each_message_behind_pgpool_is_its_requests(tierlab: Start, tmp_path: Path) -> None:
-    """It prepares, binds and synchronises each statement in messages of their own, without ids."""
-    run = run_trial(tierlab, tmp_path, 2)
+    """It prepares, binds and synchronises each statement in messages of their own, without ids.
+    In front are two web servers, between which the users are shared out.
+    """
+    run = run_trial(tierlab, tmp_path, webs=2, databases=2)
     check_links(run)
+    check_each_user_keeps_its_server(run, ["web.1", "web.2"])
     with run.connect() as db:
         outside = db.execute(
             """SELECT count(*) FROM visits c JOIN visits p ON c.parent = p.visit
@@ -110,11 +116,21 @@ def test_each_message_behind_pgpool_is_its_requests(tierlab: Start, tmp_path: Pa
     assert outside == (0,)
 
 
+def check_each_user_keeps_its_server(run: api.Run, webs: list[str]) -> None:
+    assert run.manifest.topology.entries == webs
+    logs = [(run.path / f"logs/{web}/logs/access.log").read_text() for web in webs]
+    asked = [set(re.findall(r"\b[0-9a-f]{16}\b", log)) for log in logs]
+    pages = run.requests.execute()
+    assert len(pages) > 500
+    for user, ids in pages.groupby("user").request_id:
+        assert set(ids.dropna()) <= asked[user % len(webs)], user
+
+
 @pytest.mark.environments
 @pytest.mark.parametrize("environment", ["podman", "lxc"])
 def test_in_containers(environment: str, tierlab: Start, tmp_path: Path) -> None:
     if (reason := obstacle(environment)) is not None:
         pytest.skip(reason)
-    run = run_trial(tierlab, tmp_path, 1, "--environment", environment)
+    run = run_trial(tierlab, tmp_path, "--environment", environment)
     assert run.manifest.environment == environment
     check_links(run)

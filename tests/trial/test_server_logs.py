@@ -41,7 +41,7 @@ def test_stops_and_gauges_become_rows(folder: RunFolder, manifest: Manifest) -> 
     leave(folder, "app.1", "gc.log", GC_LOG)
     leave(folder, "app.1", "soft.log", SOFT_LOG)
     read_server_logs(folder, manifest)
-    convert_all(folder.streams, folder.path)
+    convert_all(folder.streams, folder.path, "here")
     events = pq.read_table(folder.path / "events.parquet").to_pylist()
     assert [(e["kind"], e["subject"], e["duration_ns"], e["detail"]) for e in events] == [
         ("safepoint", "app.1", 2_000_000, "G1CollectFull"),
@@ -49,7 +49,7 @@ def test_stops_and_gauges_become_rows(folder: RunFolder, manifest: Manifest) -> 
     ]
     soft = pq.read_table(folder.path / "soft.parquet").to_pylist()
     row = {"t_ns": 1_100_000_000, "dt_ns": 100_000_000, "subject": "app.1", "resource": "pool"}
-    assert soft == [row | {"in_use": 8, "waiting": 3, "limit": 8}]
+    assert soft == [row | {"host": "here", "in_use": 8, "waiting": 3, "limit": 8}]
     assert manifest.not_measured == {}
 
 

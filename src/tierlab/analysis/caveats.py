@@ -1,5 +1,7 @@
 """What makes the figures less than they seem? The reader has to know it before them."""
 
+from collections.abc import Set
+
 from tierlab.analysis.cpu_use import MUCH, CpuUse
 from tierlab.analysis.facts import Facts
 from tierlab.analysis.responses import Responses
@@ -15,15 +17,23 @@ def caveats(
     found: Responses | None,
     *,
     shares: TimeShares | None,
+    entries: Set[str],
     visits: list[ServerVisits],
     linked: Linking | None,
     use: CpuUse | None,
 ) -> list[str]:
     """Return one sentence for each thing that a reader has to know before the figures.
 
-    ``note`` says why the figures are not of the runtime, if they are not.
+    ``note`` says why the figures are not of the runtime, if they are not; ``entries`` are the tiers
+    that users call.
     """
-    said = [_ending(about), note, _emptiness(about, found), _entries(shares), _links(linked)]
+    said = [
+        _ending(about),
+        note,
+        _emptiness(about, found),
+        _entries(shares, entries),
+        _links(linked),
+    ]
     said += [_unfinished(visits), _company(use)]
     return [sentence for sentence in said if sentence is not None]
 
@@ -49,10 +59,10 @@ def _emptiness(about: Facts, found: Responses | None) -> str | None:
     return None
 
 
-def _entries(shares: TimeShares | None) -> str | None:
-    """Users call one tier; another that nothing is linked to has lost its callers."""
+def _entries(shares: TimeShares | None, entries: Set[str]) -> str | None:
+    """Users call a tier of each system; another that nothing is linked to has lost its callers."""
     first = [each.tier for each in shares.tiers if each.depth == 0] if shares is not None else []
-    if len(first) < 2:
+    if len(first) < 2 or entries >= set(first):
         return None
     return (
         f"Nothing links the visits of {', '.join(first)}: the time of one counts in another's "

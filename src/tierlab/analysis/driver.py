@@ -18,12 +18,13 @@ COVERED = 0.98
 """Share of a span that the driver's records must lie over for its CPU time there to be known."""
 
 _RECORDS = """SELECT * FROM (
-    SELECT t_ns AS start_ns, t_ns + duration_ns AS end_ns, duration_ns, CASE WHEN json_valid(detail)
+    SELECT subject, t_ns AS start_ns, t_ns + duration_ns AS end_ns, duration_ns,
+        CASE WHEN json_valid(detail)
         THEN TRY_CAST(detail ->> 'cpu_ns' AS BIGINT) END AS cpu_ns, CASE WHEN json_valid(detail)
         THEN TRY_CAST(detail ->> 'busiest_thread_cpu_ns' AS BIGINT) END AS thread_cpu_ns
     FROM events WHERE kind = 'driver_lag') WHERE cpu_ns IS NOT NULL AND duration_ns > 0"""
-"""The driver's record of each second that says its CPU time, as SQL. Older ones say nothing of its
-busiest thread."""
+"""The driver's record of each second that says its CPU time, as SQL; of several systems each has a
+driver, which is the subject. Older records say nothing of the busiest thread."""
 
 OWN_LIMIT = "regexp_full_match(error, '(image_)?no_(descriptors|address)')"
 """A request that failed at a limit of the driver's own, as SQL."""
@@ -77,13 +78,14 @@ def driver(db: Connection, span: Span, cpu_ns: int | None, trial_ns: int) -> Dri
 
 
 def recorded_cpu_share(db: Connection, span: Span) -> float | None:
-    """Return the driver's share of a core over its own records that lie in the span; None when
+    """Return the drivers' share of a core over their own records that lie in the span; None when
     there are none.
     """
     found = row(
         db,
-        f"""SELECT sum(cpu_ns) / sum(duration_ns) AS share FROM ({_RECORDS})
-            WHERE start_ns >= $start AND end_ns <= $end""",
+        f"""SELECT sum(share) AS share FROM (
+            SELECT sum(cpu_ns) / sum(duration_ns) AS share FROM ({_RECORDS})
+            WHERE start_ns >= $start AND end_ns <= $end GROUP BY subject)""",
         bounds(span),
     )
     share: float | None = found["share"]
@@ -91,13 +93,15 @@ def recorded_cpu_share(db: Connection, span: Span) -> float | None:
 
 
 def _busiest_thread_share(db: Connection, span: Span) -> float | None:
-    """Return the share of a core that its busiest thread used, second by second; None when its
-    records do not say.
+    """Return the share of a core that the busiest thread used, second by second, of the driver
+    whose is larger; None when its records do not say.
     """
     found = row(
         db,
-        f"""SELECT sum(thread_cpu_ns) / sum(duration_ns) AS share FROM ({_RECORDS})
-            WHERE thread_cpu_ns IS NOT NULL AND start_ns >= $start AND end_ns <= $end""",
+        f"""SELECT max(share) AS share FROM (
+            SELECT sum(thread_cpu_ns) / sum(duration_ns) AS share FROM ({_RECORDS})
+            WHERE thread_cpu_ns IS NOT NULL AND start_ns >= $start AND end_ns <= $end
+            GROUP BY subject)""",
         bounds(span),
     )
     share: float | None = found["share"]

@@ -59,7 +59,7 @@ def _traits(manifest: Manifest) -> Iterator[tuple[str, str]]:
 
 def _processors(manifest: Manifest) -> str:
     """What runs the servers' threads. A manifest without `accelerator` may have `emulated_pus`."""
-    if manifest.environment == "vsphere":
+    if manifest.elsewhere:
         return ELSEWHERE
     if manifest.accelerator is None:
         return OWN if manifest.emulated_pus is None else EMULATED

@@ -49,23 +49,29 @@ class Interaction(Result):
     time: Distribution | None
 
 
-def responses(db: Connection, span: Span) -> Responses | None:
-    """Summarise the requests that ended in the span; None when there were none."""
+def responses(db: Connection, span: Span, system: str | None = None) -> Responses | None:
+    """Summarise the requests that ended in the span, of one of several systems if it is named;
+    None when there were none.
+    """
+    ended = f"end_ns {IN_SPAN}"
+    which: dict[str, object] = {**bounds(span)}
+    if system is not None:
+        ended, which["system"] = f"{ended} AND system = $system", system
     total = row(
         db,
         f"""SELECT count(*) AS count, count(*) FILTER (WHERE {FAILED}) AS failed,
             avg({RESPONSE_NS}) / 1e9 AS mean_all_s,
             {distribution.aggregates(RESPONSE_NS, f"NOT {FAILED}")}
-            FROM requests WHERE end_ns {IN_SPAN}""",
-        bounds(span),
+            FROM requests WHERE {ended}""",
+        which,
     )
     if not total["count"]:
         return None
     errors = rows(
         db,
         f"""SELECT {_KIND} AS kind, count(*) AS count FROM requests
-            WHERE {FAILED} AND end_ns {IN_SPAN} GROUP BY kind ORDER BY count DESC, kind""",
-        bounds(span),
+            WHERE {FAILED} AND {ended} GROUP BY kind ORDER BY count DESC, kind""",
+        which,
     )
     return Responses(
         count=total["count"],

@@ -1,6 +1,9 @@
 """All figures of one trial. Terminal, JSON and HTML show this and nothing else."""
 
+from pydantic import Field
+
 from tierlab.analysis.busy_workers import busy_workers
+from tierlab.analysis.by_system import SystemFigures, by_system
 from tierlab.analysis.caveats import caveats
 from tierlab.analysis.changes import Change, changes
 from tierlab.analysis.cpu_use import CpuUse, agents_use, cpu_use
@@ -40,6 +43,7 @@ class Summary(Result):
     format: int = 1
     facts: Facts
     responses: Responses | None
+    systems: list[SystemFigures] = Field(default_factory=list)
     histogram: list[Bucket]
     very_long: VeryLong | None
     interactions: list[Interaction]
@@ -88,6 +92,7 @@ def summarise(observed: Observed) -> Summary:
     return Summary(
         facts=about,
         responses=all_responses,
+        systems=by_system(db, span, run.manifest),
         histogram=histogram(db, span),
         very_long=very_long(db, span, over),
         interactions=interactions(db, span),
@@ -116,6 +121,7 @@ def summarise(observed: Observed) -> Summary:
             observed.note,
             all_responses,
             shares=shares,
+            entries={tier_of[name] for name in run.manifest.topology.entries},
             visits=visits,
             linked=linked,
             use=use,
@@ -168,5 +174,7 @@ def _nothing(run: Run) -> Summary:
         driver=None,
         observation=observation_cost(run.manifest.observation, 0, None),
         not_measured=not_measured(run),
-        caveats=caveats(about, None, None, shares=None, visits=[], linked=None, use=None),
+        caveats=caveats(
+            about, None, None, shares=None, entries=set(), visits=[], linked=None, use=None
+        ),
     )

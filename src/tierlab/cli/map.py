@@ -15,8 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tierlab import experiment
+from tierlab.deploy.layout import full_name
 from tierlab.deploy.mapping import plan, servers
 from tierlab.environments.kinds import KINDS
+from tierlab.experiment import TrialPlan
 from tierlab.machine import topology
 from tierlab.machine.cautions import cautions
 from tierlab.machine.mapping import Plan
@@ -86,8 +88,7 @@ def _mapped(asked: experiment.Experiment, given: str | None) -> Iterator[Mapped]
     planned_on = cache(lambda environment: KINDS[environment].planned_on())
     for trial in asked.trials():
         machine = given or planned_on(trial.system.environment)
-        mapping = plan(trial.system, machine)
-        elsewhere = tuple(name for name, _ in servers(trial.system) if name not in mapping)
+        mapping, elsewhere = _planned(trial, machine)
         same = next(
             (
                 each
@@ -101,6 +102,18 @@ def _mapped(asked: experiment.Experiment, given: str | None) -> Iterator[Mapped]
         else:
             same.trials.append(trial.trial)
     yield from found
+
+
+def _planned(trial: TrialPlan, machine: str) -> tuple[Plan, tuple[str, ...]]:
+    """Where the servers of all systems would run, and those that are not placed."""
+    seated: Plan = {}
+    elsewhere: list[str] = []
+    for each in trial.systems:
+        own = plan(each.system, machine)
+        seated = {**seated, **{full_name(each.name, name): own[name] for name in own}}
+        names = (name for name, _ in servers(each.system) if name not in own)
+        elsewhere += (full_name(each.name, name) for name in names)
+    return seated, tuple(elsewhere)
 
 
 def _table(mapping: Plan, shape: Topology) -> Table:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tierlab import experiment
+from tierlab.deploy.layout import full_name
 from tierlab.deploy.mapping import neighbour_seats, plan
 from tierlab.deploy.placement import changed_placement
 from tierlab.experiment.change import NEIGHBOURS, Change
@@ -14,14 +15,18 @@ from tierlab.machine.uniformity import static_dnu
 
 
 def degrees(
-    shape: experiment.System, changes: Sequence[Change], machine: str
+    shapes: Mapping[str, experiment.System], changes: Sequence[Change], machine: str
 ) -> dict[str, list[tuple[int, float]]]:
     """The DNU of each server that is placed on a machine (a source of hwloc's), as (nanoseconds
     from the start of the runtime, DNU) pairs in order: the first at 0, one more wherever a change
-    makes it another.
+    makes it another. `shapes` are the systems by name, the only one's empty.
     """
-    seated = plan(shape, machine)
-    neighbours = neighbour_seats(shape, machine)
+    seated: Plan = {}
+    neighbours: Plan = {}
+    for system, shape in shapes.items():
+        own = plan(shape, machine)
+        seated = {**seated, **{full_name(system, name): own[name] for name in own}}
+        neighbours = {**neighbours, **neighbour_seats(shape, machine)}
     found = {name: [(0, dnu)] for name, dnu in static_dnu(seated).items() if name not in neighbours}
     for change in changes:
         seated = _changed(seated, neighbours, change, machine)

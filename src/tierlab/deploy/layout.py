@@ -20,8 +20,19 @@ class Place:
 
     name: str
     tier: str
+    """As its name has it: with its system's name before it where there are several."""
     server: str
     endpoint: Endpoint
+
+    @property
+    def system(self) -> str:
+        """Its system's name; empty where there is one."""
+        return self.tier.rpartition(".")[0]
+
+    @property
+    def own_tier(self) -> str:
+        """Its tier as its system calls it."""
+        return self.tier.rpartition(".")[2]
 
     @property
     def pass_through(self) -> bool:
@@ -29,27 +40,38 @@ class Place:
         return KINDS[self.server].passes_through
 
 
-def layout(shape: experiment.System, addresses: Addresses) -> dict[str, Place]:
-    """Give every instance its place, by name, in a request's order."""
+def layout(
+    shape: experiment.System, addresses: Addresses, name: str = "", before: int = 0
+) -> dict[str, Place]:
+    """Give every instance its place, by name, in a request's order.
+
+    `name` is the system's where there are several; `before`, how many tiers other systems have.
+    """
     spoken = shape.protocols
     places = {}
-    for at, (name, tier) in enumerate(shape.tiers.items(), 1):
+    for at, (own, tier) in enumerate(shape.tiers.items(), before + 1):
         for number in range(1, tier.count + 1):
-            protocol, port = spoken[name]
+            protocol, port = spoken[own]
             endpoint = Endpoint(addresses.server(at, number), port, protocol)
-            server = f"{name}.{number}"
-            places[server] = Place(server, name, tier.server, endpoint)
+            full = full_name(name, own)
+            server = f"{full}.{number}"
+            places[server] = Place(server, full, tier.server, endpoint)
     return places
 
 
+def full_name(system: str, name: str) -> str:
+    """The name that a tier or server of a system has among all systems'; the only one has none."""
+    return f"{system}.{name}" if system else name
+
+
 def topology(shape: experiment.System, places: Mapping[str, Place]) -> Topology:
-    """Who calls whom of these: each server of a tier all of those that its tier calls."""
+    """Who calls whom of one system's: each server of a tier all of those that its tier calls."""
     tier_of = {name: place.tier for name, place in places.items()}
     calls = (
         Call(caller, callee, called.endpoint.protocol)
         for caller, calling in places.items()
-        for tier in shape.callees(calling.tier)
+        for tier in shape.callees(calling.own_tier)
         for callee, called in places.items()
-        if called.tier == tier
+        if called.own_tier == tier
     )
     return Topology(tier_of, tuple(calls))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from tierlab import experiment
-from tierlab.deploy.layout import Place, layout, topology
+from tierlab.deploy.layout import Place, full_name, layout, topology
 from tierlab.deploy.lifecycle import Instance
 from tierlab.deploy.needs import check_needs
 from tierlab.deploy.placement import placements, vcpus
@@ -21,6 +22,8 @@ from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
+
+Value = TypeVar("Value")
 
 Progress = Callable[[str], None]
 """Told what is being done, in a few words."""
@@ -39,6 +42,8 @@ class Subject:
     """Its domain's folder."""
     asked: Placement
     found: Placement
+    login: Credentials
+    """What the databases of its system let in."""
     guest: bool = False
     """Whether its domain has a kernel of its own, into which this host's does not see."""
 
@@ -63,25 +68,33 @@ class System:
         environment: Environment,
         logs: Path,
         *,
+        name: str = "",
+        before: int = 0,
         squeezed: frozenset[str] = frozenset(),
         moving: frozenset[str] = frozenset(),
     ) -> None:
-        """`logs`: where each instance's logs and configuration go when it stops. `squeezed`: whose
+        """`logs`: where each instance's logs and configuration go when it stops. `name`: its own
+        where there are several, of which those before it have so many tiers. `squeezed`: whose
         memory limit somebody else changes meanwhile, on purpose. `moving`: who will move to another
         host.
         """
+        self.name = name
         self._shape = shape
         self._content = content
         self._environment = environment
         self._logs = logs
         self._squeezed = squeezed
         self._moving = moving
-        self._places = layout(shape, environment.addresses)
+        self._places = layout(shape, environment.addresses, name, before)
         self._probe = environment.probe()
-        self._asked = placements(shape, self._probe.machine)
-        self._vcpus = vcpus(shape, self._probe.machine)
+        self._asked = self._named(placements(shape, self._probe.machine))
+        self._vcpus = self._named(vcpus(shape, self._probe.machine))
         self._domains: dict[str, Domain] = {}
         self._instances: list[Instance] = []
+
+    def _named(self, found: Mapping[str, Value]) -> dict[str, Value]:
+        """What is known of each server, by the name that it has among all systems'."""
+        return {full_name(self.name, server): found[server] for server in found}
 
     @property
     def credentials(self) -> Credentials:
@@ -126,7 +139,7 @@ class System:
             self._bring_up_tier(tier, progress)
 
     def _bring_up_tier(self, name: str, progress: Progress) -> None:
-        tier, data = self._shape.tiers[name], None
+        tier, data = self._shape.tiers[name.rpartition(".")[2]], None
         if tier.software.is_database:
             progress(f"{name}: seed data")
             data = tier.software.make_data(self._environment, self._content)
@@ -233,5 +246,6 @@ class System:
             folder=domain.folder,
             asked=domain.spec.placement,
             found=domain.read_back(),
+            login=self.credentials,
             guest=domain.inside() is not None,
         )

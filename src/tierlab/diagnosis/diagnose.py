@@ -22,6 +22,7 @@ from tierlab.diagnosis.words import paragraph, said
 from tierlab.tables.schemas import SCHEMAS
 
 NOTHING = "Nothing abnormal: no server kept requests waiting for longer than they usually take."
+SEVERAL = "Not diagnosed: whose trouble is whose is not told yet where several systems run."
 UNSEEN = "Nothing can be said: the run holds neither requests nor visits."
 
 
@@ -31,6 +32,8 @@ def diagnose(observed: Observed) -> Diagnosis:
     missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
     if span is None or not (run.has("requests") or run.has("visits")):
         return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
+    if len(run.manifest.systems) > 1:
+        return Diagnosis(verdict="not observed", words=SEVERAL, findings=[], missing=missing)
     stalls, saturations = run_stalls(observed, span), saturated(observed, span)
     run_context = RunContext(observed, [*stalls, *(each.stall for each in saturations)])
     coverage = 1 - len(missing) / len(SCHEMAS)

@@ -9,7 +9,7 @@ from tierlab.experiment.file import load
 from tierlab.experiment.load import Load, Phases, Timeouts
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
-from tierlab.experiment.plan import TrialPlan
+from tierlab.experiment.plan import SystemPlan, TrialPlan
 from tierlab.experiment.system import System
 from tierlab.experiment.tier import Mapping, Tier
 
@@ -21,6 +21,7 @@ __all__ = [
     "Observe",
     "Phases",
     "System",
+    "SystemPlan",
     "Tier",
     "Timeouts",
     "TrialPlan",

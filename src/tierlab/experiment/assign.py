@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tierlab.errors import UserError
+from tierlab.experiment.by_name import as_written, by_name, names
 from tierlab.experiment.factors import stated_levels
 from tierlab.experiment.problem import dotted, shown
 
@@ -46,7 +47,8 @@ def assigned(
     file and option.
     """
     _check_factors(tables, path, source)
-    changed = dict(tables)
+    _check_system(tables, path, source)
+    changed = by_name(tables)
     table = changed
     for number, key in enumerate(path[:-1], start=1):
         below = table.get(key, {})
@@ -57,7 +59,16 @@ def assigned(
             )
         table[key] = table = dict(below)
     table[path[-1]] = value
-    return changed
+    return as_written(changed, tables)
+
+
+def _check_system(tables: Mapping[str, Any], path: tuple[str, ...], source: str) -> None:
+    systems = names(tables)
+    if path[0] == "system" and systems and (len(path) < 3 or path[1] not in systems):
+        raise UserError(
+            f"{source}: there are several systems ({', '.join(systems)}); name one, as in"
+            f" --set system.{systems[0]}.load.users=50."
+        )
 
 
 def _check_factors(tables: Mapping[str, Any], path: tuple[str, ...], source: str) -> None:

@@ -12,10 +12,11 @@ from tierlab.experiment.draw import NoRoomError, draw
 from tierlab.experiment.factors import Factors, with_levels
 from tierlab.experiment.fitting import fitted
 from tierlab.experiment.load import Load
-from tierlab.experiment.mistakes import Levels, causes, checked, checked_factors
+from tierlab.experiment.mistakes import Levels, causes, checked_factors
 from tierlab.experiment.objective import Objective
-from tierlab.experiment.plan import TrialPlan
+from tierlab.experiment.plan import SystemPlan, TrialPlan
 from tierlab.experiment.problem import Mistake, told
+from tierlab.experiment.several import Named, checked_each
 from tierlab.experiment.system import System
 
 MOST_TRIALS = 100_000
@@ -44,18 +45,18 @@ class Experiment:
         found: dict[Mistake, list[Levels]] = {mistake: [] for mistake in wrong}
         combinations = []
         for levels in crossed:
-            file, wrong = checked(with_levels(rest, levels))
+            files, wrong = checked_each(with_levels(rest, levels))
             for mistake in wrong:
                 found.setdefault(mistake, []).append(levels)
-            if file is not None:
-                combinations.append((levels, file))
+            combinations.append((levels, files))
         if found:
             raise told(source, causes(found, crossed))
-        about, objective = combinations[0][1].experiment, combinations[0][1].objective
+        (_, first), *_ = combinations[0][1]
+        about, objective = first.experiment, first.objective
         width = max(3, len(str(factors.trials)))
         trials = tuple(
-            _plan(source, f"{number:0{width}}", repetition, levels, file)
-            for number, (repetition, (levels, file)) in enumerate(
+            _plan(source, f"{number:0{width}}", repetition, levels, files)
+            for number, (repetition, (levels, files)) in enumerate(
                 factors.blocks(combinations, about.seed), start=1
             )
         )
@@ -67,9 +68,10 @@ class Experiment:
 
 
 def _plan(
-    source: str, trial: str, repetition: int, levels: dict[str, Any], file: ExperimentFile
+    source: str, trial: str, repetition: int, levels: dict[str, Any], files: tuple[Named, ...]
 ) -> TrialPlan:
     """One run of a combination that was checked; UserError if what it draws finds no room."""
+    (name, file), *_ = files
     about = file.experiment
     seed = about.seed + repetition - 1
     try:
@@ -88,9 +90,16 @@ def _plan(
         load=_with_mix(file),
         observe=file.observe,
         objective=file.objective,
+        several=tuple(map(_system, files)) if name else (),
         disturb=drawn,
         change=tuple(sorted(file.change, key=lambda change: change.at_ns)),
     )
+
+
+def _system(named: Named) -> SystemPlan:
+    """One of several systems, undisturbed."""
+    name, file = named
+    return SystemPlan.model_construct(name=name, system=_seeded(file), load=_with_mix(file))
 
 
 def _seeded(file: ExperimentFile) -> System:

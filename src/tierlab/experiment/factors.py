@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
+from tierlab.experiment.by_name import as_written, by_name
 from tierlab.experiment.problem import problem, raise_all, shown
 from tierlab.values.kinds import Whole
 from tierlab.values.section import Section
@@ -103,7 +104,7 @@ def _flat(table: Mapping[str, Any], *above: str) -> Iterator[tuple[str, Any]]:
 
 def with_levels(document: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the file's tables in which every dotted key of `levels` has its level."""
-    changed = dict(document)
+    changed = by_name(document)
     for dotted, level in levels.items():
         table = changed
         *above, last = dotted.split(".")
@@ -114,4 +115,4 @@ def with_levels(document: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[
             table[key] = table = dict(below)
         else:
             table[last] = level
-    return changed
+    return as_written(changed, document)

@@ -10,6 +10,7 @@ from typing import Any
 from tierlab.errors import UserError
 from tierlab.experiment.assign import assigned, assignment
 from tierlab.experiment.experiment import Experiment
+from tierlab.experiment.several import are_several, with_environment
 
 MOST_BYTES = 1 << 20
 
@@ -28,9 +29,7 @@ def load(
     """
     tables = read_tables(Path(path))
     if environment is not None:
-        tables = assigned(
-            tables, ("system", "environment"), environment, f"{path}: --environment {environment}"
-        )
+        tables = _in_environment(tables, environment, str(path))
     for text in assignments:
         tables = assigned(tables, *assignment(text), f"{path}: --set {text}")
     if repeat is not None:
@@ -46,6 +45,13 @@ def read_tables(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not valid TOML: {_lower(str(error))}.") from None
     except (ValueError, RecursionError):
         raise UserError(f"{path}: not valid TOML: a number too long or nested too deep.") from None
+
+
+def _in_environment(tables: dict[str, Any], environment: str, path: str) -> dict[str, Any]:
+    if are_several(tables):
+        return with_environment(tables, environment)
+    source = f"{path}: --environment {environment}"
+    return assigned(tables, ("system", "environment"), environment, source)
 
 
 def _text(path: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from tierlab.experiment.by_name import EXAMPLE, key_alone
 from tierlab.experiment.change import Change
 from tierlab.experiment.disturb import Written
 from tierlab.experiment.document import KEYS, TABLES, ExperimentFile, event_problems
@@ -45,9 +46,10 @@ def checked_factors(document: Mapping[str, Any]) -> tuple[Factors, list[Mistake]
     if factors is None:
         found += [each for each in _own(own) if each not in found]
     stated, _ = stated_levels({key: table[key] for key in table if key not in own})
-    found += [_uncrossable(key, known) for key in stated if key not in known]
+    alone = {key: key_alone(document, key) for key in stated}
+    found += [_uncrossable(key, alone[key], known) for key in stated if alone[key] not in known]
     if factors is None or found:
-        first = {key: levels[:1] for key, levels in stated.items() if key in known}
+        first = {key: levels[:1] for key, levels in stated.items() if alone[key] in known}
         return Factors.model_construct(levels=first), found
     return factors, found
 
@@ -118,7 +120,10 @@ def _apart(document: Mapping[str, Any]) -> Iterator[Mistake]:
     yield from found
 
 
-def _uncrossable(key: str, known: Iterable[str]) -> Mistake:
+def _uncrossable(key: str, alone: str | None, known: Iterable[str]) -> Mistake:
+    """`alone`: what the key is called where its system is the only one."""
+    if alone is None:
+        return Mistake(("factors", key), f'must say of which system, as in "{EXAMPLE}"')
     return Mistake(
         ("factors", key),
         f"is not a key that can be crossed{closest(key, known)}; a factor is a dotted key of"

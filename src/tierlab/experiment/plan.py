@@ -17,6 +17,14 @@ from tierlab.values.quantities import SECOND
 from tierlab.values.section import Section
 
 
+class SystemPlan(Section):
+    """A system and its users. The name is empty where it is the only one."""
+
+    name: str
+    system: AnySystem
+    load: Load
+
+
 class TrialPlan(Section):
     """One run at one combination of the factors' levels."""
 
@@ -40,7 +48,12 @@ class TrialPlan(Section):
     """This trial's level of every factor, as the file has it."""
 
     system: AnySystem
+    """Of several, the first; its environment, and the phases of its load, are those of all."""
+
     load: Load
+    several: tuple[SystemPlan, ...] = ()
+    """All systems, the first one too, where there are several."""
+
     observe: Observe
     objective: Objective
 
@@ -49,6 +62,12 @@ class TrialPlan(Section):
 
     disturb: tuple[Drawn, ...] = ()
     """What is done to it and when, nothing left to be drawn; the truth, which no run folder has."""
+
+    @property
+    def systems(self) -> tuple[SystemPlan, ...]:
+        """All systems, one or several."""
+        only = SystemPlan.model_construct(name="", system=self.system, load=self.load)
+        return self.several or (only,)
 
     def as_file(self) -> dict[str, Any]:
         """The tables of an experiment file that runs this trial again, undisturbed."""
@@ -64,4 +83,16 @@ class TrialPlan(Section):
             exclude_none=True,
             include={"system", "load", "observe", "objective", "change"},
         )
+        if self.several:
+            parts |= {"system": list(map(_table, self.several))}
+            parts["load"] = {"phases": parts["load"]["phases"]}
         return {"experiment": about} | parts
+
+
+def _table(plan: SystemPlan) -> dict[str, Any]:
+    """One table of `[[system]]`."""
+    written = plan.model_dump(mode="json", by_alias=True, exclude_none=True)
+    load = {key: value for key, value in written["load"].items() if key != "phases"}
+    # What would be refused beside others is not there, and so at its default.
+    system = {key: value for key, value in written["system"].items() if key != "neighbours"}
+    return {"name": plan.name} | system | {"load": load}

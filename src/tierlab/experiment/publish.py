@@ -13,6 +13,7 @@ from typing import Any
 
 from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, SOFT, TABLES
 from tierlab.experiment.keys import Key, Table
+from tierlab.experiment.several import ALIKE, ALONE, MOST, NAME, NAME_WORDS
 from tierlab.experiment.template import as_toml
 from tierlab.values.quantities import BYTES, NANOSECONDS
 
@@ -56,6 +57,21 @@ What a server may use is changed while the trial runs: one table for each moment
 then in force is read back; a difference fails the trial. The report shows what each did. [How to
 change a running system](../how-to/change.md) says more.
 """
+SEVERAL_SYSTEMS = f"""\
+## [[system]]
+
+Instead of `[system]`: several systems on one machine, one table each, at most {MOST}. Each has the
+keys and tables of `[system]`, but for `{"` and `".join(ALONE)}`, and besides them:
+
+| key | takes | default | meaning |
+|---|---|---|---|
+| `name` | {NAME_WORDS} | required | Of its servers too: `NAME.web.1` and so on. |
+| `load` | a table | required | Its users: `[load]` without `phases`, which are common to all. |
+
+`[load]` then has `phases` alone; `{"` and `".join(ALIKE)}` are the same for all. There is no
+`[[disturb]]` and no `[[change]]`. A factor, or `--set`, names the system: `system.shop.load.users`.
+[How to run several systems on one machine](../how-to/several-systems.md) says more.
+"""
 LEVELS = {
     "anyOf": [
         {"type": "array", "minItems": 1, "uniqueItems": True, "description": "Levels."},
@@ -79,12 +95,32 @@ def _object(path: tuple[str, ...]) -> dict[str, Any]:
     arrays = {name: ARRAYS[name] for name in table.arrays}
     required = [key.path[-1] for key in table.keys if key.required]
     required += [name for name, part in below.items() if "required" in part]
+    if not path:
+        below["system"] |= _several(below["system"], below["load"])
     return (
         {"type": "object", "description": table.meaning}
         | {"properties": _properties(table) | below | arrays}
         | ({"required": required} if required else {})
         | {"additionalProperties": LEVELS if path == ("factors",) else False}
     )
+
+
+def _several(system: dict[str, Any], load: dict[str, Any]) -> dict[str, Any]:
+    """What makes of the system's table an array of systems as well."""
+    own = {key: _same("system", key) for key in system["properties"] if key not in ALONE}
+    users = {key: _same("load", key) for key in load["properties"] if key != "phases"}
+    name = {"type": "string", "pattern": f"^{NAME}$", "description": f"Its own: {NAME_WORDS}."}
+    item = {
+        "type": "object",
+        "properties": {"name": name} | own | {"load": load | {"properties": users}},
+        "required": ["name", *system["required"], "load"],
+        "additionalProperties": False,
+    }
+    return {"type": ["object", "array"], "minItems": 1, "maxItems": MOST, "items": item}
+
+
+def _same(table: str, key: str) -> dict[str, str]:
+    return {"$ref": f"#/properties/{table}/properties/{key}"}
 
 
 def _properties(table: Table) -> dict[str, Any]:
@@ -124,6 +160,8 @@ def reference() -> str:
     for path, table in TABLES.items():
         if path == ("factors",):
             parts += [CHANGES + "\n".join(_keys(CHANGE.keys)) + "\n", *_disturbances()]
+        if path == ("load",):
+            parts.append(SEVERAL_SYSTEMS)
         if path:
             forms = SOFT.get(path, (table,))
             parts += ["\n".join(_table(each, len(forms) > 1)) + "\n" for each in forms]

@@ -20,7 +20,13 @@ DATABASES = _names(lambda kind: kind.is_database)
 POOLED = _names(lambda kind: kind.holdable)
 COLLECTING = _names(lambda kind: kind.collects)
 RESTARTABLE = _names(lambda kind: kind.restart_signal is not None)
-ENTRIES = tuple(dict.fromkeys(f"{next(iter(each.tiers))}.1" for each in WORKLOADS.values()))
+ENTRIES = tuple(
+    dict.fromkeys(
+        f"{tier}.{number}"
+        for tier, declared in (next(iter(each.tiers.items())) for each in WORKLOADS.values())
+        for number in range(1, declared.most + 1)
+    )
+)
 """Whom users call."""
 APPLICATION = COLLECTING[0]
 """Where what has no natural server is done unless said otherwise."""

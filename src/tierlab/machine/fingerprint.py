@@ -25,10 +25,11 @@ DMI = Path("/sys/class/dmi/id")
 
 
 def fingerprint(programs: tuple[Program, ...] = ()) -> dict[str, Any]:
-    """Kernel, processor, topology, memory, clock, isolation and the programs asked about."""
+    """Name, kernel, processor, topology, memory, clock, isolation and the programs asked about."""
     uname = platform.uname()
     shape = topology.read()
     return {
+        "name": uname.node,
         "kernel": {"release": uname.release, "build": uname.version, "machine": uname.machine},
         "system": platform.freedesktop_os_release().get("PRETTY_NAME"),
         "cpu": processor(shape),

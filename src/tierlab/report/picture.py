@@ -29,6 +29,7 @@ class TierBox:
     software: str
     colour: str
     x: int
+    top: int
     width: int
     height: int
     share: str
@@ -39,42 +40,82 @@ class TierBox:
 
 
 @dataclass(frozen=True)
+class UsersBox:
+    """The users of a system, left of the tiers that serve them: who they are and what is about
+    them.
+    """
+
+    top: int
+    name: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Picture:
     """Everything that the drawing needs, in its own units; ``words`` say it without eyes."""
 
     width: int
     height: int
-    users: str
-    remainder: str
+    users: list[UsersBox]
     boxes: list[TierBox]
     words: str
 
 
 def picture(summary: Summary) -> Picture | None:
-    """Lay the tiers out from left to right; None when there is no server to show."""
+    """Lay the tiers out from left to right, of several systems one below the other; None when there
+    is no server to show.
+    """
     servers: dict[str, list[Server]] = {tier: [] for tier in tier_colours(summary)}
     for server in summary.servers:
         servers[server.tier].append(server)
     if not servers:
         return None
-    width = (WIDTH - USERS - 2 * MARGIN - GAP * len(servers)) // len(servers)
-    boxes = [
-        _box(summary, tier, mine, MARGIN + USERS + GAP + index * (width + GAP), width)
-        for index, (tier, mine) in enumerate(servers.items())
-    ]
-    about = summary.facts
-    remainder = summary.time.remainder_share if summary.time is not None else None
+    rows = _rows(summary, list(servers))
+    most = max(map(len, rows.values()))
+    width = (WIDTH - USERS - 2 * MARGIN - GAP * most) // most
+    lefts = [MARGIN + USERS + GAP + at * (width + GAP) for at in range(most)]
+    users, boxes, top = [], [], TOP
+    for system, tiers in rows.items():
+        row = [
+            _box(summary, tier, servers[tier], (left, top, width))
+            for tier, left in zip(tiers, lefts, strict=False)
+        ]
+        users.append(_users(summary, system, top))
+        boxes += row
+        top += max(box.height for box in row) + TOP
     return Picture(
         width=WIDTH,
-        height=max(box.height for box in boxes) + 2 * TOP,
-        users=f"{count(about.users)} users" if about.users is not None else "open load",
-        remainder=share(remainder) if remainder is not None else "",
+        height=top,
+        users=users,
         boxes=boxes,
         words="; ".join(_words(box) for box in boxes),
     )
 
 
-def _box(summary: Summary, tier: str, servers: list[Server], x: int, width: int) -> TierBox:
+def _rows(summary: Summary, tiers: list[str]) -> dict[str, list[str]]:
+    """The tiers of each of several systems; of the only one, without a name."""
+    rows = {
+        each.name: [tier for tier in tiers if tier.startswith(f"{each.name}.")]
+        for each in summary.systems
+    }
+    return {name: own for name, own in rows.items() if own} or {"": tiers}
+
+
+def _users(summary: Summary, system: str, top: int) -> UsersBox:
+    users = {each.name: each.users for each in summary.systems}.get(system, summary.facts.users)
+    name = f"{count(users)} users" if users is not None else "open load"
+    if system:
+        return UsersBox(top, name, (f"of {system}",))
+    left = summary.time.remainder_share if summary.time is not None else None
+    lines = () if left is None else (f"{share(left)} in network,", "queues and driver")
+    return UsersBox(top, name, lines)
+
+
+def _box(
+    summary: Summary, tier: str, servers: list[Server], where: tuple[int, int, int]
+) -> TierBox:
+    """``where`` is its left edge, its top and its width."""
+    x, top, width = where
     times = summary.time.tiers if summary.time is not None else []
     time = next((each for each in times if each.tier == tier), None)
     rates = [each.rate for each in servers if each.rate is not None]
@@ -84,6 +125,7 @@ def _box(summary: Summary, tier: str, servers: list[Server], x: int, width: int)
         software=_short(", ".join(software), 22),
         colour=tier_colours(summary)[tier],
         x=x,
+        top=top,
         width=width,
         height=HEAD + ROW * len(servers),
         share=share(time.share) if time is not None else _no_share(servers),
@@ -91,9 +133,7 @@ def _box(summary: Summary, tier: str, servers: list[Server], x: int, width: int)
         own=["of the time", f"{seconds(time.per_visit_s)} own"] if time is not None else [],
         rate=_rate(sum(rates) if rates else None),
         rows=[
-            ServerRow(
-                _short(each.name, 18), _rate(each.rate), TOP + HEAD + ROW * index, _lines(each)
-            )
+            ServerRow(_short(each.name, 18), _rate(each.rate), HEAD + ROW * index, _lines(each))
             for index, each in enumerate(servers)
         ],
     )

@@ -10,6 +10,7 @@ from tierlab.report.figures import printable
 from tierlab.report.words import Answer, answer
 
 LINES = 10
+"""More only where there are several systems: a line for each."""
 
 
 def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
@@ -24,10 +25,14 @@ def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
             figures.append(value, style="bold cyan")
             figures.append(f" {what}")
         shown.append(figures)
-    shown += [_line(f"  {line}") for line in (said.slow, said.time, said.busy, said.queues) if line]
+    shown += [
+        _line(f"  {line}")
+        for line in (said.slow, *said.systems, said.time, said.busy, said.queues)
+        if line
+    ]
     end = [_line(f"  {line}", style="dim") for line in (said.quality, where) if line]
     end = [*(_line(f"  Changed at {each}") for each in said.changes), *end]
-    room = LINES - len(shown) - len(end)
+    room = LINES + len(said.systems) - len(shown) - len(end)
     warnings = said.warnings
     if len(warnings) > room:
         rest = len(warnings) - room + 1

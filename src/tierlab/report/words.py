@@ -14,6 +14,7 @@ class Answer:
     title: str
     figures: list[tuple[str, str]]
     slow: str
+    systems: list[str]
     time: str
     busy: str
     queues: str
@@ -28,6 +29,7 @@ def answer(summary: Summary) -> Answer:
         title=title(summary),
         figures=figures(summary),
         slow=slow(summary),
+        systems=systems(summary),
         time=time_went(summary),
         busy=busy(summary),
         queues=queues(summary),
@@ -67,6 +69,23 @@ def figures(summary: Summary) -> list[tuple[str, str]]:
         long = summary.very_long
         shown.append((share(long.share), f"over {seconds(long.threshold_s)}"))
     return shown
+
+
+def systems(summary: Summary) -> list[str]:
+    """Say of each of several systems how fast it was, and how many of its requests failed."""
+    said = []
+    for each in summary.systems:
+        load = f"{count(each.users)} users" if each.users is not None else "open load"
+        found = each.responses
+        if found is None or found.time is None:
+            said.append(f"{each.name} ({each.workload}, {load}): no request succeeded.")
+            continue
+        failed = f"{count(found.failed)} failed" if found.failed else "none failed"
+        said.append(
+            f"{each.name} ({each.workload}, {load}): {number(found.throughput)} requests/s, mean"
+            f" {seconds(found.time.mean_s)}, p99 {seconds(found.time.p99_s)}, {failed}."
+        )
+    return said
 
 
 def slow(summary: Summary) -> str:

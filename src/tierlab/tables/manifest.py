@@ -32,9 +32,13 @@ class Phase(_Part):
 
 
 class ServerPart(_Part):
-    """One server: where it stood, what it spoke, how it was set."""
+    """One server: where it stood, what it spoke, how it was set.
+
+    ``system`` is of which of several systems it is.
+    """
 
     tier: str
+    system: str | None = None
     server: str
     version: str | None = None
     address: str
@@ -42,6 +46,13 @@ class ServerPart(_Part):
     protocol: str
     soft: dict[str, int] = Field(default_factory=dict)
     pass_through: bool = False
+
+
+class SystemPart(_Part):
+    """One of several systems: its application, and its users as ``Manifest.load`` has them."""
+
+    workload: str
+    load: dict[str, Any]
 
 
 class VeryLong(_Part):
@@ -94,6 +105,7 @@ class Exit(_Part):
 class Manifest(_Part):
     """The whole file.
 
+    ``systems`` has each of several systems; ``load`` is then of all their users together.
     ``clocks`` has the servers whose domain has a kernel, and so a clock, of its own: how it stood
     to the host's each time it was read; none if it could not be. ``dnu`` has the servers that are
     placed: how unevenly the mapping asked for shares out the PUs of each, if all want to run.
@@ -120,6 +132,7 @@ class Manifest(_Part):
     accelerator: Literal["kvm", "tcg"] | None = None
     emulated_pus: int | None = None
     load: dict[str, Any] = Field(default_factory=dict)
+    systems: dict[str, SystemPart] = Field(default_factory=dict)
     very_long: VeryLong = Field(default_factory=VeryLong)
     plan: dict[str, Any] = Field(default_factory=dict)
     phases: list[Phase] = Field(default_factory=list)
@@ -139,6 +152,17 @@ class Manifest(_Part):
             return Topology.chain(tier_of, {n: part.protocol for n, part in self.servers.items()})
         known = (call for call in self.calls if {call.caller, call.callee} <= tier_of.keys())
         return Topology(tier_of, tuple(known))
+
+    @property
+    def host_name(self) -> str | None:
+        """What the machine is called whose samplers wrote the tables; None in older folders."""
+        name = self.host.get("name")
+        return name if isinstance(name, str) else None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the servers stand on another machine than the samplers."""
+        return self.environment == "vsphere"
 
     def phase(self, name: str) -> Phase | None:
         """Return the phase of that name, or None when the trial never reached it."""

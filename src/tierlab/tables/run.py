@@ -12,7 +12,7 @@ import pyarrow
 from tierlab.errors import UserError
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import SCHEMAS, TABLES
+from tierlab.tables.schemas import LABELS, SCHEMAS, TABLES
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
@@ -61,20 +61,33 @@ class Run:
         )
         for name, schema in TABLES.items():
             if self.has(name):
-                path = str(self._file(name)).replace("'", "''")
-                try:
-                    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
-                except duckdb.Error as error:
-                    raise UserError(
-                        f"{self._file(name)} cannot be read as Parquet "
-                        f"({str(error).splitlines()[0]}): remove it to report the rest of the run."
-                    ) from error
+                self._show(connection, name)
             else:
                 # Not `schema.empty_table()`: it has pandas loaded.
                 empty = pyarrow.Table.from_batches([], schema)
                 connection.register(f"empty_{name}", empty)
                 connection.execute(f"CREATE VIEW {name} AS FROM empty_{name}")
         return connection
+
+    def _show(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        """Make a table's view, with the labels that its folder may be too old to have."""
+        path = str(self._file(name)).replace("'", "''")
+        try:
+            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+        except duckdb.Error as error:
+            raise UserError(
+                f"{self._file(name)} cannot be read as Parquet "
+                f"({str(error).splitlines()[0]}): remove it to report the rest of the run."
+            ) from error
+        there = connection.view(name).columns
+        if any(label not in there for label in LABELS.intersection(TABLES[name].names)):
+            known = [each for each in TABLES[name].names if each in LABELS or each in there]
+            columns = ", ".join(
+                f'"{e}"' if e in there else f'NULL::VARCHAR AS "{e}"' for e in known
+            )
+            connection.execute(
+                f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{path}')"
+            )
 
     @cached_property
     def _ibis(self) -> Any:

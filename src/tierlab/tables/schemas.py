@@ -2,7 +2,9 @@
 
 Times are int64 nanoseconds since the epoch (UTC), sizes are bytes, shares are 0..1. A column that
 may hold null says "not measured" with it; zero always means a measured zero. The agent declares
-the same tables in ``agent/crates/record/src/tables.rs``; a contract test compares the two.
+the tables that it writes in ``agent/crates/record/src/tables.rs``; a contract test compares the
+two. A sampled row's ``host`` is not among its columns: whoever gathers a machine's streams knows by
+which name the trial calls it, and a column that is the same in every row costs no tick anything.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     for name, columns in {
         "requests": """user:i32 session:i64 interaction:text request_id:text? intended_ns:i64
             start_ns:i64 connected_ns:i64? first_byte_ns:i64? end_ns:i64 status:i16? bytes:i64
-            error:text? attempts:i16""",
+            error:text? attempts:i16 system:text?""",
         "visits": """visit:i64 server:text protocol:text connection:i64 arrival_ns:i64
             request_end_ns:i64 reply_start_ns:i64? departure_ns:i64? label:text status:i32?
             bytes_in:i64 bytes_out:i64 parent:i64? link:text? confidence:f64?""",
@@ -76,7 +78,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
             limit:i64?""",
     }.items()
 }
-"""Table name to schema, in the order of docs/reference/run-folder.md."""
+"""What the agents write, by table, in the order of docs/reference/run-folder.md."""
 
 _SEEN_INSIDE: Final = ("cpu", "memory", "disk", "net", "tcp", "pressure", "process")
 
@@ -107,5 +109,20 @@ INSTANTS: Final[dict[str, str]] = {
 """The columns that hold a moment (the other ``*_ns`` are durations), and what each is called as a
 timestamp."""
 
-TABLES: Final = SCHEMAS | INSIDE | OUTSIDE
+STREAMS: Final = SCHEMAS | INSIDE | OUTSIDE
+"""The columns of what is written while a trial runs."""
+
+
+def _with_host(schema: pa.Schema) -> pa.Schema:
+    """The schema in a run folder: a sampled row says of which machine it is."""
+    if "dt_ns" not in schema.names:
+        return schema
+    return schema.insert(schema.names.index("dt_ns") + 1, pa.field("host", pa.string()))
+
+
+TABLES: Final = {name: _with_host(schema) for name, schema in STREAMS.items()}
 """All that a run folder may have."""
+
+LABELS: Final = frozenset({"host", "system"})
+"""Text that says whose a row is: null where a folder is from before it was kept. Any other column
+that a folder has not was not measured in it, and its table has none of that name."""

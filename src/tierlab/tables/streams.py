@@ -63,11 +63,12 @@ def _ends_with_mark(path: Path) -> bool:
         return file.read(8) == b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
-def to_parquet(table: str, streams: Sequence[Path], folder: Path) -> Converted:
+def to_parquet(table: str, streams: Sequence[Path], folder: Path, host: str | None) -> Converted:
     """Write ``folder/<table>.parquet`` from one or more streams of that table.
 
-    A stream that ends early keeps its whole batches. When the disk does not take the file (OSError)
-    nothing half-written stays and the streams are untouched.
+    ``host`` is whose sampled rows they are, where a stream does not say so itself. A stream that
+    ends early keeps its whole batches. When the disk does not take the file (OSError) nothing
+    half-written stays and the streams are untouched.
     """
     schema = TABLES[table]
     target = folder / f"{table}.parquet"
@@ -78,7 +79,7 @@ def to_parquet(table: str, streams: Sequence[Path], folder: Path) -> Converted:
             for path in streams:
                 stream = Stream(path)
                 for batch in stream.batches():
-                    writer.write_batch(_fitted(batch, schema))
+                    writer.write_batch(_fitted(batch, schema, host))
                     rows += batch.num_rows
                 truncated |= stream.truncated
         part.replace(target)
@@ -87,22 +88,24 @@ def to_parquet(table: str, streams: Sequence[Path], folder: Path) -> Converted:
     return Converted(table, rows, truncated)
 
 
-def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema, host: str | None) -> pa.RecordBatch:
     """The columns of the schema; what an agent of another version did not measure is null."""
     known = set(batch.schema.names)
+    said = {"host": host}
     columns = [
         batch.column(field.name).cast(field.type)
         if field.name in known
-        else pa.nulls(batch.num_rows, field.type)
+        else pa.repeat(pa.scalar(said.get(field.name), field.type), batch.num_rows)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def convert_all(streams: Path, folder: Path) -> list[Converted]:
+def convert_all(streams: Path, folder: Path, host: str | None = None) -> list[Converted]:
     """Convert every known ``*.arrows`` file under ``streams``; converted streams are removed.
 
     ``<table>.arrows`` and ``<anything>.<table>.arrows`` are known: all of a table become one file.
+    ``host`` is the machine whose streams they are; None leaves that open in their rows.
     """
     found: dict[str, list[Path]] = {}
     for path in sorted(streams.glob("*.arrows")):
@@ -111,7 +114,7 @@ def convert_all(streams: Path, folder: Path) -> list[Converted]:
             found.setdefault(table, []).append(path)
     converted = []
     for table, paths in found.items():
-        converted.append(to_parquet(table, paths, folder))
+        converted.append(to_parquet(table, paths, folder, host))
         for path in paths:
             path.unlink()
     return converted

@@ -7,7 +7,7 @@ Branches, servers that several call and tiers that call themselves are ordinary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -41,6 +41,12 @@ class Topology:
             for callee in members[called]
         )
         return cls(tier_of, tuple(calls))
+
+    @classmethod
+    def of(cls, parts: Sequence[Topology]) -> Topology:
+        """Several graphs beside one another."""
+        tier_of = {name: tier for part in parts for name, tier in part.tier_of.items()}
+        return cls(tier_of, tuple(call for part in parts for call in part.calls))
 
     def callees(self, server: str) -> list[str]:
         """Whom a server calls."""

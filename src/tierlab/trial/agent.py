@@ -67,21 +67,29 @@ def binary() -> str:
 class Verb:
     """One running verb of the agent.
 
-    ``progress`` is the last progress line; ``summary`` is what it said at the end, or None when it
-    died before.
+    ``of`` is whose, where several run at once. ``progress`` is the last progress line; ``summary``
+    is what it said at the end, or None when it died before.
     """
 
     def __init__(
-        self, name: str, plan: Mapping[str, Any], folder: Path, logs: Path, spawn: Spawn
+        self,
+        verb: str,
+        plan: Mapping[str, Any],
+        folder: Path,
+        logs: Path,
+        spawn: Spawn,
+        *,
+        of: str = "",
     ) -> None:
-        self.name = name
-        self.log = logs / f"agent.{name}.log"
+        self.name = f"{verb}.{of}" if of else verb
+        self.log = logs / f"agent.{self.name}.log"
         self.progress: dict[str, Any] = {}
         self.ready_line: dict[str, Any] = {}
         self.summary: dict[str, Any] | None = None
         self._ready = threading.Event()
-        self.process = spawn(_argv(name, plan, folder, logs), self.log)
-        self._reader = threading.Thread(target=self._read, name=f"agent-{name}", daemon=True)
+        plan_file = logs / f"agent.{self.name}.json"
+        self.process = spawn(_argv(verb, plan, folder, plan_file), self.log)
+        self._reader = threading.Thread(target=self._read, name=f"agent-{self.name}", daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
@@ -160,12 +168,11 @@ def link(plan: Mapping[str, Any], folder: Path, logs: Path, spawn: Spawn) -> dic
     return linking.summary or {}
 
 
-def _argv(name: str, plan: Mapping[str, Any], folder: Path, logs: Path) -> list[str]:
-    plan_file = logs / f"agent.{name}.json"
+def _argv(verb: str, plan: Mapping[str, Any], folder: Path, plan_file: Path) -> list[str]:
     # A sampling plan has the password of the database.
     plan_file.touch(mode=0o600)
     plan_file.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
-    return [binary(), name, "--plan", str(plan_file), "--out", str(folder)]
+    return [binary(), verb, "--plan", str(plan_file), "--out", str(folder)]
 
 
 def _failure(name: str, status: int | None, log: Path) -> UserError:

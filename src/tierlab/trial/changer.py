@@ -11,7 +11,7 @@ from typing import Any
 
 from tierlab.deploy.neighbours import Neighbours
 from tierlab.deploy.placement import changed_placement
-from tierlab.deploy.system import System
+from tierlab.deploy.systems import Systems
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.experiment.change import Change
@@ -30,7 +30,7 @@ class Changer:
     def __init__(
         self,
         changes: Sequence[Change],
-        system: System,
+        system: Systems,
         neighbours: Neighbours,
         migrations: Migrations,
         *,

@@ -4,42 +4,49 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from tierlab.deploy.degrees import degrees
-from tierlab.deploy.system import System
+from tierlab.deploy.systems import Systems
 from tierlab.environments.placement import Placement
 from tierlab.environments.process import identify
-from tierlab.experiment import TrialPlan
+from tierlab.experiment import SystemPlan, TrialPlan
 from tierlab.machine.fingerprint import fingerprint
-from tierlab.tables.manifest import Degree, Manifest, Observation, Owner, ServerPart, VeryLong
+from tierlab.tables.manifest import (
+    Degree,
+    Manifest,
+    Observation,
+    Owner,
+    ServerPart,
+    SystemPart,
+    VeryLong,
+)
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.versions import programs, versions
 
 
 def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
     """Write down what is asked, of whom and where."""
-    data_seed = plan.seed if plan.system.data_seed is None else plan.system.data_seed
-    load, me = plan.load, identify(os.getpid())
-    servers = programs(tier.software for tier in plan.system.tiers.values())
+    me, systems = identify(os.getpid()), plan.systems
+    servers = programs(tier.software for each in systems for tier in each.system.tiers.values())
     return Manifest(
         experiment=plan.experiment,
         trial=folder.trial,
         question=plan.question or None,
         environment=plan.system.environment,
-        workload=plan.system.workload,
+        workload=", ".join(dict.fromkeys(each.system.workload for each in systems)),
         created_ns=time.time_ns(),
         factors=plan.levels,
-        seeds={"trial": plan.seed, "data": data_seed},
-        versions=versions(servers, plan.system.application.libraries),
+        seeds={"trial": plan.seed, **{_key("data", e): data_seed(plan, e) for e in systems}},
+        versions=versions(servers, _libraries(systems)),
         host=fingerprint(tuple(servers.values())),
-        load={
-            "users": load.users,
-            "rate": load.rate,
-            "mix": load.mix if plan.system.application.mixes else None,
-            "think_ns": load.think_ns if load.users is not None else None,
-            "connection": load.connection,
-            "fidelity": plan.system.fidelity,
+        load=_load(plan.systems[0]) if not plan.several else _together(plan.several),
+        systems={
+            each.name: SystemPart(workload=each.system.workload, load=_load(each))
+            for each in plan.several
         },
         very_long=_very_long(plan),
         plan=plan.as_file(),
@@ -48,38 +55,80 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
     )
 
 
+def data_seed(plan: TrialPlan, asked: SystemPlan) -> int:
+    """The seed of a system's data set."""
+    own = asked.system.data_seed
+    return plan.seed if own is None else own
+
+
+def _key(what: str, asked: SystemPlan) -> str:
+    return f"{what} of {asked.name}" if asked.name else what
+
+
+def _libraries(systems: Sequence[SystemPlan]) -> Path | None:
+    """Those of the application that brings some."""
+    found = (each.system.application.libraries for each in systems)
+    return next((each for each in found if each is not None), None)
+
+
+def _load(asked: SystemPlan) -> dict[str, Any]:
+    load, system = asked.load, asked.system
+    return {
+        "users": load.users,
+        "rate": load.rate,
+        "mix": load.mix if system.application.mixes else None,
+        "think_ns": load.think_ns if load.users is not None else None,
+        "connection": load.connection,
+        "fidelity": system.fidelity,
+    }
+
+
+def _together(systems: Sequence[SystemPlan]) -> dict[str, Any]:
+    """The users of all systems, and what they have in common."""
+    users = [each.load.users for each in systems if each.load.users is not None]
+    rates = [each.load.rate for each in systems if each.load.rate is not None]
+    first, *others = map(_load, systems)
+    alike = {
+        key: value if all(each[key] == value for each in others) else None
+        for key, value in first.items()
+    }
+    return alike | {"users": sum(users) or None, "rate": sum(rates) or None}
+
+
 def _very_long(plan: TrialPlan) -> VeryLong:
     if isinstance(plan.very_long, str):
         return VeryLong(valley=True)
     return VeryLong(threshold_ns=plan.very_long)
 
 
-def add_system(manifest: Manifest, plan: TrialPlan, system: System) -> None:
+def add_systems(manifest: Manifest, plan: TrialPlan, systems: Systems) -> None:
     """Write down the servers that stand and where they were placed, asked and found."""
-    tiers = plan.system.tiers
-    manifest.accelerator = system.accelerator
-    manifest.emulated_pus = system.emulated_pus
+    tiers = {each.name: each.system.tiers for each in plan.systems}
+    manifest.accelerator = systems.accelerator
+    manifest.emulated_pus = systems.emulated_pus
+    shapes = {each.name: each.system for each in plan.systems}
     manifest.dnu = {
         name: [Degree(from_ns=from_ns, dnu=dnu) for from_ns, dnu in course]
-        for name, course in degrees(plan.system, plan.change, system.machine).items()
+        for name, course in degrees(shapes, plan.change, systems.machine).items()
     }
-    for subject in system.subjects():
-        tier = subject.place.tier
+    for subject in systems.subjects():
+        place = subject.place
         manifest.servers[subject.name] = ServerPart(
-            tier=tier,
-            server=subject.place.server,
-            version=manifest.versions.get(subject.place.server),
+            tier=place.tier,
+            system=place.system or None,
+            server=place.server,
+            version=manifest.versions.get(place.server),
             address=subject.endpoint.address,
             port=subject.endpoint.port,
             protocol=subject.endpoint.protocol,
-            pass_through=subject.place.pass_through,
-            soft=tiers[tier].soft,
+            pass_through=place.pass_through,
+            soft=tiers[place.system][place.own_tier].soft,
         )
         manifest.mapping[subject.name] = {
             "asked": _placement(subject.asked),
             "found": _placement(subject.found),
         }
-    manifest.calls = list(system.topology.calls)
+    manifest.calls = list(systems.topology.calls)
 
 
 def _placement(placement: Placement) -> dict[str, object]:

@@ -12,7 +12,6 @@ from tierlab.experiment import System
 from tierlab.experiment.disturb_classes import Burst, Lock, Memory, Pool, Restart
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
-from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
 
 
@@ -26,8 +25,6 @@ def disturb(
     runtime_ns: int,
     subjects: Sequence[Subject],
     shape: System,
-    *,
-    login: Credentials,
     addresses: Addresses,
 ) -> dict[str, Any]:
     """Disturb `subjects`; `runtime_ns` is when the runtime starts (UTC)."""
@@ -41,7 +38,7 @@ def disturb(
                 "start_ns": runtime_ns + each.at_ns,
                 "duration_ns": each.what.duration_ns,
                 **_target(by_name[each.what.on]),
-                **_intensity(each.what, shape, login, addresses),
+                **_intensity(each.what, by_name[each.what.on], shape, addresses),
             }
             for each in drawn
         ]
@@ -63,12 +60,12 @@ def _target(subject: Subject) -> dict[str, Any]:
 
 
 def _intensity(
-    what: Disturbance, shape: System, login: Credentials, addresses: Addresses
+    what: Disturbance, subject: Subject, shape: System, addresses: Addresses
 ) -> dict[str, Any]:
     """The class's own keys, with what the agent needs to know of the system."""
     keys = what.intensity
     if isinstance(what, Lock):
-        return keys | asdict(login)
+        return keys | asdict(subject.login)
     if isinstance(what, Burst):
         return keys | {
             "paths": shape.application.entry_paths,
@@ -78,16 +75,16 @@ def _intensity(
         tier = shape.tiers[what.on.partition(".")[0]]
         return keys | {"signal": int(tier.software.restart_signal or 0)}
     if isinstance(what, Pool):
-        return _pool(what, shape, login)
+        return _pool(what, subject, shape)
     return keys
 
 
-def _pool(what: Pool, shape: System, login: Credentials) -> dict[str, Any]:
+def _pool(what: Pool, subject: Subject, shape: System) -> dict[str, Any]:
     tier = shape.tiers[what.on.partition(".")[0]]
     held = str(what.resource)
     keys = {"resource": held, "hold": what.hold or tier.soft[held]}
     if held == "threads":
         return keys | {"path": shape.application.form_path}
     if held == "max_connections":
-        return keys | {"user": login.user, "database": login.database}
+        return keys | {"user": subject.login.user, "database": subject.login.database}
     return keys

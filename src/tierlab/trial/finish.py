@@ -39,7 +39,7 @@ def finish(folder: RunFolder, manifest: Manifest) -> None:
         bring_out(folder, manifest)
         read_server_logs(folder, manifest)
         write_rows(folder.streams / "changes.events.arrows", "events", made(folder.logs))
-        for converted in convert_all(folder.streams, folder.path):
+        for converted in convert_all(folder.streams, folder.path, manifest.host_name):
             if converted.truncated:
                 manifest.not_measured[f"{converted.table} (end)"] = CUT
         manifest.phases = _phases(folder)
@@ -105,16 +105,19 @@ def _link(folder: RunFolder, manifest: Manifest) -> None:
 
 
 def _phases(folder: RunFolder) -> list[Phase]:
-    """The phases with their true times, as the driver lived them."""
+    """The phases with their true times, as all drivers lived them: those of several systems set
+    out a moment apart.
+    """
     path = folder.path / "events.parquet"
     if not path.exists():
         return []
     events = pq.read_table(path, filters=[("kind", "=", "phase")]).to_pylist()
-    return [
-        Phase(
-            name=event["subject"],
-            start_ns=event["t_ns"],
-            end_ns=event["t_ns"] + event["duration_ns"],
-        )
-        for event in sorted(events, key=lambda event: event["t_ns"])
-    ]
+    found: dict[str, Phase] = {}
+    for event in sorted(events, key=lambda event: event["t_ns"]):
+        name, start_ns = event["subject"], event["t_ns"]
+        phase = Phase(name=name, start_ns=start_ns, end_ns=start_ns + event["duration_ns"])
+        if (other := found.get(name)) is not None:
+            phase.start_ns = max(phase.start_ns, other.start_ns)
+            phase.end_ns = max(phase.start_ns, min(phase.end_ns, other.end_ns))
+        found[name] = phase
+    return list(found.values())

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tierlab.tables.clock import ClockReading, on_host
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import INSIDE, TABLES
+from tierlab.tables.schemas import INSIDE, STREAMS, TABLES
 from tierlab.tables.streams import Stream
 from tierlab.trial.folder import RunFolder
 from tierlab.trial.inside import streams_of
@@ -37,19 +37,21 @@ def bring_out(folder: RunFolder, manifest: Manifest) -> None:
             name = path.stem.rpartition(".")[2]
             table = f"inside_{name}" if f"inside_{name}" in INSIDE else name
             target = folder.streams / f"{server}.{table}.arrows"
-            if _rewrite(path, target, table, server, readings):
+            # A guest elsewhere has another host than this one, and may be moved to a third.
+            schema = (TABLES if manifest.elsewhere else STREAMS)[table]
+            if _rewrite(path, target, schema, server, readings):
                 manifest.not_measured[f"{table} of {server} (end)"] = CUT
     shutil.rmtree(inside, ignore_errors=True)
 
 
 def _rewrite(
-    path: Path, target: Path, table: str, server: str, readings: list[ClockReading]
+    path: Path, target: Path, schema: pa.Schema, server: str, readings: list[ClockReading]
 ) -> bool:
     """Write a stream anew; say whether it ended before its end mark."""
     stream = Stream(path)
-    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_stream(file, TABLES[table]) as writer:
+    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
         for batch in stream.batches():
-            writer.write_batch(_on_host(batch, TABLES[table], server, readings))
+            writer.write_batch(_on_host(batch, schema, server, readings))
     return stream.truncated
 
 
@@ -62,6 +64,7 @@ def _on_host(
     subjects = columns["subject"].to_pylist()
     named = [name if name == server else f"{server}/{name}" for name in subjects]
     columns["subject"] = pa.array(named, pa.string())
+    columns.setdefault("host", pa.nulls(batch.num_rows, pa.string()))
     return pa.RecordBatch.from_arrays(
         [columns[field.name].cast(field.type) for field in schema], schema=schema
     )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tierlab.deploy.neighbours import Neighbours
 from tierlab.deploy.system import System
+from tierlab.deploy.systems import Systems
 from tierlab.environments.environment import Environment
 from tierlab.environments.kinds import KINDS
 from tierlab.environments.ledger import Ledger
@@ -21,18 +21,19 @@ from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.tables.manifest import Manifest
 from tierlab.trial import plans
-from tierlab.trial.agent import Child, Spawn, Verb
+from tierlab.trial.agent import Child, Spawn
 from tierlab.trial.changer import Changer
-from tierlab.trial.describe import add_system, describe
+from tierlab.trial.describe import add_systems, data_seed, describe
 from tierlab.trial.disturb_plan import disturb, squeezed_by
 from tierlab.trial.disturber import Disturber
+from tierlab.trial.drivers import Drivers
 from tierlab.trial.finish import finish, write_first
 from tierlab.trial.folder import NAMED, RunFolder
 from tierlab.trial.inside import InsideObserver, InsideObservers
 from tierlab.trial.interrupt import deferred, interruptible, undisturbed
 from tierlab.trial.migration import Migrations
 from tierlab.trial.observers import Observers
-from tierlab.trial.outcome import record_driver, record_inside, record_observers
+from tierlab.trial.outcome import record_drivers, record_inside, record_observers
 from tierlab.trial.outside import OutsideObserver
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
@@ -40,9 +41,6 @@ from tierlab.workloads.workload import DataKey
 
 STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
 CHECK_S = 0.5
-DRIVER_READY_S = 30.0
-GRACE_S = 30.0
-"""For the last requests after the last phase, and for the driver's tables."""
 
 
 def run_trial(plan: TrialPlan, folder: RunFolder, progress: Progress) -> Manifest:
@@ -101,29 +99,30 @@ class _Trial:
         self.teardown = ExitStack()
         load_day = datetime.fromtimestamp(manifest.created_ns / 1e9, UTC).date()
         # All repetitions work on the same data: only their users differ.
-        shape = plan.system
-        seed = plan.seed if shape.data_seed is None else shape.data_seed
-        self.data = DataKey(shape.scale, seed, load_day)
+        self.data = {
+            each.name: DataKey(each.system.scale, data_seed(plan, each), load_day)
+            for each in plan.systems
+        }
 
     def live(self) -> None:
         """Deploy, observe and drive."""
         self.progress.stage("start servers")
         environment = self._environment()
-        system = self._system(environment)
+        systems = self._systems(environment)
         outside = self._outside()
         observers = self._observers(environment)
-        self._capture(environment, system, observers)
-        self._start(system)
+        self._capture(environment, systems, observers)
+        self._start(systems)
         neighbours = self._neighbours(environment)
-        self._sample(system, observers)
+        self._sample(systems, observers)
         outside.start(environment.accounts())
-        inside = self._look_inside(environment, system)
+        inside = self._look_inside(environment, systems)
         self.manifest.write(self.folder.path)
-        driver = self._drive(environment, system)
-        disturber = self._disturb(environment, system, driver)
-        migrations = Migrations(system, environment, inside, self.folder)
-        changer = self._change(driver, system, neighbours, migrations)
-        self._watch(driver, (system, neighbours, observers, inside, disturber), changer)
+        drivers = self._drive(environment, systems)
+        disturber = self._disturb(environment, systems, drivers)
+        migrations = Migrations(systems, environment, inside, self.folder)
+        changer = self._change(drivers, systems, neighbours, migrations)
+        self._watch(drivers, (systems, neighbours, observers, inside, disturber), changer)
         disturber.finish()
         changer.finish()
 
@@ -136,18 +135,26 @@ class _Trial:
         self.teardown.callback(environment.destroy)
         return environment
 
-    def _system(self, environment: Environment) -> System:
-        shape = self.plan.system
-        system = System(
-            shape,
-            shape.application.content(environment, self.data, shape.fidelity),
-            environment,
-            self.folder.logs,
-            squeezed=squeezed_by(self.plan.disturb),
-            moving=frozenset(each.on for each in self.plan.change if each.host is not None),
-        )
-        self.teardown.callback(system.stop)
-        return system
+    def _systems(self, environment: Environment) -> Systems:
+        found: list[System] = []
+        tiers = 0
+        for each in self.plan.systems:
+            shape, data = each.system, self.data[each.name]
+            system = System(
+                shape,
+                shape.application.content(environment, data, shape.fidelity),
+                environment,
+                self.folder.logs,
+                name=each.name,
+                before=tiers,
+                squeezed=squeezed_by(self.plan.disturb),
+                moving=frozenset(each.on for each in self.plan.change if each.host is not None),
+            )
+            found.append(system)
+            tiers += len(shape.tiers)
+        systems = Systems(found)
+        self.teardown.callback(systems.stop)
+        return systems
 
     def _outside(self) -> OutsideObserver:
         # Made before the samplers, and so ended after they have said what they could not measure.
@@ -161,16 +168,16 @@ class _Trial:
         self.teardown.callback(observers.stop)
         return observers
 
-    def _capture(self, environment: Environment, system: System, observers: Observers) -> None:
+    def _capture(self, environment: Environment, systems: Systems, observers: Observers) -> None:
         # Before the servers start: the tracer learns from their first words who is who.
         if self.plan.observe.messages:
-            plan = plans.capture(system.places, environment.addresses.interface)
+            plan = plans.capture(systems.places, environment.addresses.interface)
             observers.start("capture", plan, ("visits",))
 
-    def _start(self, system: System) -> None:
+    def _start(self, systems: Systems) -> None:
         began = time.monotonic()
-        system.start(lambda doing: self.progress.advance(time.monotonic() - began, doing))
-        add_system(self.manifest, self.plan, system)
+        systems.start(lambda doing: self.progress.advance(time.monotonic() - began, doing))
+        add_systems(self.manifest, self.plan, systems)
 
     def _neighbours(self, environment: Environment) -> Neighbours:
         # Once the servers stand: these would only be longer in coming up.
@@ -179,80 +186,70 @@ class _Trial:
         neighbours.start()
         return neighbours
 
-    def _sample(self, system: System, observers: Observers) -> None:
+    def _sample(self, systems: Systems, observers: Observers) -> None:
         observe = self.plan.observe
         if observe.samplers:
-            plan = plans.sample(observe, system.subjects(), system.credentials)
+            plan = plans.sample(observe, systems.subjects())
             observers.start("sample", plan, observe.samplers)
 
-    def _look_inside(self, environment: Environment, system: System) -> InsideObservers:
+    def _look_inside(self, environment: Environment, systems: Systems) -> InsideObservers:
         observers, observe = InsideObservers(self.folder), self.plan.observe
-        login = system.credentials
         self.teardown.callback(lambda: record_inside(self.manifest, observers))
         self.teardown.callback(observers.stop)
-        for guest in system.subjects():
-            domain = system.domain(guest.name)
+        for guest in systems.subjects():
+            domain = systems.domain(guest.name)
             inside = domain.inside()
             if inside is None:
                 continue
             watching = InsideObserver(guest, domain, inside, environment)
-            plan = plans.sample_inside(observe, guest, login, environment.slowness)
+            plan = plans.sample_inside(observe, guest, environment.slowness)
             observers.start(watching, plan)
         return observers
 
-    def _drive(self, environment: Environment, system: System) -> Verb:
-        described = self.folder.logs / "workload.json"
-        load, shape = self.plan.load, self.plan.system
-        users = shape.application.users(load.mix or "", shape.fidelity, self.data)
-        if load.start is not None:
-            users["rules"]["start"] = load.start.replace(" ", "_")
-        described.write_text(json.dumps(users))
-        target = system.subjects()[0].endpoint
-        plan = plans.drive(self.plan, target, described, environment.addresses)
-        driver = Verb("drive", plan, self.folder.streams, self.folder.logs, _spawner(environment))
-        self.teardown.callback(lambda: record_driver(self.manifest, driver))
-        self.teardown.callback(driver.stop)
-        driver.wait_ready(DRIVER_READY_S)
-        return driver
+    def _drive(self, environment: Environment, systems: Systems) -> Drivers:
+        drivers = Drivers(self.plan, self.folder, self.data)
+        self.teardown.callback(lambda: record_drivers(self.manifest, drivers))
+        self.teardown.callback(drivers.stop)
+        drivers.start(systems, environment.addresses, _spawner(environment))
+        return drivers
 
-    def _disturb(self, environment: Environment, system: System, driver: Verb) -> Disturber:
+    def _disturb(self, environment: Environment, systems: Systems, drivers: Drivers) -> Disturber:
         truth, drawn = TruthFolder.of(self.folder.path), self.plan.disturb
         disturber = Disturber(truth, drawn)
         self.teardown.callback(disturber.stop)
         if drawn:
             truth.create(drawn)
-            runtime_ns = driver.ready_line["start_ns"] + self.plan.load.phases.ramp_up_ns
+            runtime_ns = drivers.start_ns + self.plan.load.phases.ramp_up_ns
             plan = disturb(
                 drawn,
                 runtime_ns,
-                system.subjects(),
+                systems.subjects(),
                 self.plan.system,
-                login=system.credentials,
-                addresses=environment.addresses,
+                environment.addresses,
             )
             disturber.start(plan, _spawner(environment))
         return disturber
 
     def _change(
-        self, driver: Verb, system: System, neighbours: Neighbours, migrations: Migrations
+        self, drivers: Drivers, systems: Systems, neighbours: Neighbours, migrations: Migrations
     ) -> Changer:
-        runtime_ns = driver.ready_line["start_ns"] + self.plan.load.phases.ramp_up_ns
+        runtime_ns = drivers.start_ns + self.plan.load.phases.ramp_up_ns
         changes, logs = self.plan.change, self.folder.logs
-        return Changer(changes, system, neighbours, migrations, runtime_ns=runtime_ns, logs=logs)
+        return Changer(changes, systems, neighbours, migrations, runtime_ns=runtime_ns, logs=logs)
 
-    def _watch(self, driver: Verb, living: Sequence[Living], changer: Changer) -> None:
+    def _watch(self, drivers: Drivers, living: Sequence[Living], changer: Changer) -> None:
         """Wait for the driver's end, phase by phase; fail when a server or an agent dies."""
-        end = time.monotonic() - (time.time_ns() - driver.ready_line["start_ns"]) / 1e9
+        end = time.monotonic() - (time.time_ns() - drivers.start_ns) / 1e9
         for phase, duration_ns in plans.phases(self.plan.load).items():
             start, end = end, end + duration_ns / 1e9
             if duration_ns:
                 self.progress.stage(STAGES[phase], end - start)
-            while driver.running and time.monotonic() < end:
+            while drivers.running and time.monotonic() < end:
                 for one in (*living, changer):
                     one.check()
-                self.progress.advance(time.monotonic() - start, _note(driver.progress))
+                self.progress.advance(time.monotonic() - start, drivers.note())
                 time.sleep(min(CHECK_S, changer.wait_s, max(0.0, end - time.monotonic())))
-        driver.wait(GRACE_S)
+        drivers.wait()
 
 
 def _spawner(environment: Environment) -> Spawn:
@@ -260,15 +257,3 @@ def _spawner(environment: Environment) -> Spawn:
         return environment.spawn(argv, log=log)
 
     return spawn
-
-
-def _note(progress: Mapping[str, Any]) -> str:
-    """What the driver says of the last second, for the progress line."""
-    if not progress:
-        return ""
-    words = [f"{progress.get('requests', 0)} requests"]
-    if errors := progress.get("errors"):
-        words.append(f"{errors} errors")
-    if (p99 := progress.get("p99_ns")) is not None:
-        words.append(f"p99 {p99 / 1e6:.0f} ms")
-    return ", ".join(words)

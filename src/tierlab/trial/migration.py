@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from tierlab.deploy.system import System
+from tierlab.deploy.systems import Systems
 from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
 from tierlab.trial.echoes import Echoes, longest_silence, lost
@@ -19,7 +19,7 @@ class Migrations:
     """Moves servers of a system, each once the echoes of its host are heard."""
 
     def __init__(
-        self, system: System, environment: Environment, inside: InsideObservers, folder: RunFolder
+        self, system: Systems, environment: Environment, inside: InsideObservers, folder: RunFolder
     ) -> None:
         self._system, self._environment = system, environment
         self._inside, self._logs = inside, folder.logs

@@ -8,6 +8,7 @@ from tierlab.deploy.placement import check_changes
 from tierlab.environments.capability import Capability
 from tierlab.environments.kinds import KINDS
 from tierlab.environments.refusal import refuse
+from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.servers.programs import check_programs
 from tierlab.trial import agent, echoes
@@ -18,10 +19,15 @@ def check_needs(plan: TrialPlan) -> None:
     """Raise :class:`UserError` for what is missing, in one sentence."""
     agent.binary()
     probe = KINDS[plan.system.environment].probe()
-    plan.system.application.check()
-    needs.check_needs(plan.system, probe)
+    for each in plan.systems:
+        try:
+            each.system.application.check()
+            needs.check_needs(each.system, probe)
+        except UserError as error:
+            raise UserError(f"system {each.name}: {error}" if each.name else str(error)) from error
     check_neighbours(plan.system, probe)
-    if len(plan.system.tiers) > 1 and (reason := probe.cannot.get(Capability.MESSAGES)):
+    tiers = [tier for each in plan.systems for tier in each.system.tiers]
+    if len(tiers) > 1 and (reason := probe.cannot.get(Capability.MESSAGES)):
         raise refuse("system.workload", probe.environment, Capability.MESSAGES, reason)
     if plan.system.tcp != "modern" and (reason := probe.cannot.get(Capability.RETRIES)):
         raise refuse("system.tcp", probe.environment, Capability.RETRIES, reason)

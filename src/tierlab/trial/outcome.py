@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tierlab.tables.manifest import Manifest
-from tierlab.trial.agent import Verb
+from tierlab.trial.drivers import Drivers
 from tierlab.trial.inside import InsideObservers
 from tierlab.trial.observers import Observers
 
@@ -19,10 +19,15 @@ def record_summary(manifest: Manifest, name: str, summary: Mapping[str, Any]) ->
     manifest.not_measured.update(summary.get("not_measured", {}))
 
 
-def record_driver(manifest: Manifest, driver: Verb) -> None:
-    """Keep the driver's summary, if it lived to give one."""
-    if driver.summary is not None:
-        record_summary(manifest, driver.name, driver.summary)
+def record_drivers(manifest: Manifest, drivers: Drivers) -> None:
+    """Keep the summary of each driver that lived to give one, and what they cost together."""
+    for verb in drivers.verbs:
+        if verb.summary is not None:
+            record_summary(manifest, verb.name, verb.summary)
+    costs = manifest.observation.costs
+    used = [costs.pop(verb.name) for verb in drivers.verbs if verb.name in costs]
+    if used:
+        costs["drive"] = sum(used)
 
 
 def record_observers(manifest: Manifest, observers: Observers) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from tierlab.deploy.layout import Place
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
-from tierlab.experiment import Load, Observe, TrialPlan
+from tierlab.experiment import Load, Observe, SystemPlan, TrialPlan
 from tierlab.servers.base import Endpoint
-from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 
@@ -28,17 +28,27 @@ DATABASE_INTERVAL_NS = 100_000_000
 """A poll costs the server 0.3 to 0.7 ms of CPU time, by the number of its connections
 (bench/sample/polls.py)."""
 
+MOST_SESSIONS = 10_000_000
+"""Kept free for the users of a system with an open loop, which are as many as it takes."""
+
 SELDOM_NS = 10_000_000_000
 """The agent samples no more seldom."""
 
 
 def drive(
-    plan: TrialPlan, target: Endpoint, workload: Path, addresses: Addresses
+    plan: TrialPlan,
+    asked: SystemPlan,
+    targets: Sequence[Endpoint],
+    workload: Path,
+    addresses: Addresses,
 ) -> dict[str, Any]:
-    """Drive users against ``target`` as the workload file describes them."""
-    load = plan.load
+    """Drive a system's users against ``targets`` in turn as the workload file describes them."""
+    load = asked.load
+    before = takewhile(lambda each: each.name != asked.name, plan.systems)
     return {
-        "target": {"address": target.address, "port": target.port},
+        "system": asked.name or None,
+        "first_user": sum(each.load.users or MOST_SESSIONS for each in before),
+        "targets": [{"address": target.address, "port": target.port} for target in targets],
         "workload": str(workload.resolve()),
         "users": load.users or 1,
         "seed": plan.seed,
@@ -83,7 +93,7 @@ SEEN_INSIDE = (
 """Tables that are sampled inside a domain with a kernel of its own."""
 
 
-def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) -> dict[str, Any]:
+def sample(observe: Observe, subjects: Sequence[Subject]) -> dict[str, Any]:
     """Sample every resource, the servers by their control groups and processes, and what the
     databases say of themselves to whom the application logs in as.
 
@@ -91,7 +101,7 @@ def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) ->
     """
     here = [subject for subject in subjects if not subject.guest]
     tables = [each for each in observe.samplers if here or each not in OF_SERVERS]
-    return _sampling(observe, tables, here, login) | {
+    return _sampling(observe, tables, here) | {
         "subjects": [
             {
                 "name": subject.name,
@@ -103,9 +113,7 @@ def sample(observe: Observe, subjects: Sequence[Subject], login: Credentials) ->
     }
 
 
-def sample_inside(
-    observe: Observe, guest: Subject, login: Credentials, slowness: float
-) -> dict[str, Any]:
+def sample_inside(observe: Observe, guest: Subject, slowness: float) -> dict[str, Any]:
     """Sample what only the guest's own kernel, and the server in it, can tell.
 
     Where its CPUs are slow, as much more seldom: sampling is to cost no greater share of them.
@@ -119,13 +127,13 @@ def sample_inside(
             for name in ("interval_ns", "thread_interval_ns")
         }
     )
-    return _sampling(slowly, tables, [guest], login) | {
+    return _sampling(slowly, tables, [guest]) | {
         "subjects": [{"name": guest.name, "pids": list(guest.pids)}]
     }
 
 
 def _sampling(
-    observe: Observe, tables: Sequence[str], servers: Sequence[Subject], login: Credentials
+    observe: Observe, tables: Sequence[str], servers: Sequence[Subject]
 ) -> dict[str, Any]:
     """What is the same wherever the sampler is; `servers` are on the same kernel."""
     return {
@@ -138,8 +146,8 @@ def _sampling(
                 "subject": subject.name,
                 "protocol": subject.endpoint.protocol,
                 "socket": str(subject.folder / path),
-                "user": login.user,
-                "password": login.password,
+                "user": subject.login.user,
+                "password": subject.login.password,
             }
             for subject in servers
             if (path := KINDS[subject.place.server].socket) is not None

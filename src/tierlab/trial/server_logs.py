@@ -17,7 +17,7 @@ from tierlab.servers.gc_log import pauses
 from tierlab.servers.soft_log import uses
 from tierlab.tables.clock import on_host
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import TABLES
+from tierlab.tables.schemas import STREAMS
 from tierlab.trial.folder import RunFolder
 
 GC_LOG = Path("logs/gc.log")
@@ -90,7 +90,7 @@ def _logs(folder: RunFolder, name: Path) -> list[tuple[str, Path]]:
 
 def write_rows(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write a stream of a table's rows."""
-    schema = TABLES[table]
+    schema = STREAMS[table]
     # Not `Table.from_pylist`: it has pandas loaded, which takes longer than all the rest.
     lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as stream:

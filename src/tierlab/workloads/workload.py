@@ -46,7 +46,7 @@ class Workload(ABC):
 
     name: ClassVar[str]
     tiers: ClassVar[Mapping[str, TierDeclaration]]
-    """By name, in a request's order; users call the first."""
+    """By name, in a request's order; users call the first, each one server of it."""
     mixes: ClassVar[tuple[str, ...]] = ()
     """Published ones; none where there is one kind of user."""
     usual_mix: ClassVar[str | None] = None

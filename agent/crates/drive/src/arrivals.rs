@@ -51,7 +51,7 @@ impl ArrivalTimes {
 mod tests {
     use super::*;
 
-    const ALONE: Share = Share { first: 0, of: 1 };
+    const ALONE: Share = Share { first: 0, of: 1, from: 0 };
 
     fn times(kind: Arrivals, count: usize) -> Vec<i64> {
         times_of(ALONE, kind, count)
@@ -77,7 +77,7 @@ mod tests {
     fn threads_share_the_same_arrivals() {
         for kind in [Arrivals::Constant, Arrivals::Poisson] {
             for threads in 2..4 {
-                let shared = Share::each(threads).flat_map(|share| times_of(share, kind, 600));
+                let shared = Share::each(threads, 0).flat_map(|share| times_of(share, kind, 600));
                 let mut shared: Vec<i64> = shared.collect();
                 shared.sort_unstable();
                 assert_eq!(shared, times(kind, 600 * threads as usize));

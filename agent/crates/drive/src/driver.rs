@@ -26,10 +26,11 @@ pub fn run(plan: Plan, script: Script, out: &Path, stop: Stop) -> Result<()> {
     let threads = plan.threads.unwrap_or_else(|| threads::wanted(&plan, cores));
     // When much waits for the disk, the driver waits too, and its lag shows it.
     let writer = Writer::start(WhenFull::Wait, scheduling::role(plan.priority))?;
-    let requests = writer.table(out)?;
-    let events = writer.table_as(out, "drive.events")?;
+    let requests = writer.table_as(out, &plan.named("", "requests"))?;
+    let events = writer.table_as(out, &plan.named("drive", "events"))?;
+    let first_user = plan.first_user;
     let common = Arc::new(Common { plan, script, halt: Halt::new(stop)?, threads, cores });
-    let mut shards: Vec<Shard> = Share::each(threads)
+    let mut shards: Vec<Shard> = Share::each(threads, first_user)
         .map(|share| Shard::new(Arc::clone(&common), share, requests.clone()))
         .collect::<Result<_>>()?;
     // This thread drives too; few users need no other.

@@ -46,9 +46,10 @@ impl Shard {
         flight.connection = self.tokens;
         self.connect_deadlines.set(now, place, flight.connection);
         let mark = (flight.connection as u64) << 32 | place as u64;
-        let source = self.sources.of(self.share.number(flight.user));
+        let number = self.share.number(flight.user);
+        let (to, source) = (self.destinations.of(number).address, self.sources.of(number));
         let kept = self.common.plan.connection == Connection::KeepAlive;
-        let fd = match Socket::connect(self.common.plan.address(), source, kept) {
+        let fd = match Socket::connect(to, source, kept) {
             Ok(socket) => flight.socket.insert(socket).fd(),
             Err(error) => return self.fail_at(place, &error),
         };
@@ -70,11 +71,12 @@ impl Shard {
     fn send(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
         let Some(socket) = &flight.socket else { return Ok(()) };
+        let wire = &self.destinations.of(self.share.number(flight.user)).wire;
         match &flight.image {
-            Some(image) => self.wire.image(image, flight.request_id, &mut self.outgoing),
+            Some(image) => wire.image(image, flight.request_id, &mut self.outgoing),
             None => {
                 let request = self.users[flight.user as usize].request();
-                self.wire.page(request, flight.request_id, &mut self.outgoing);
+                wire.page(request, flight.request_id, &mut self.outgoing);
             }
         }
         while flight.sent < self.outgoing.len() {

@@ -19,6 +19,8 @@ const SHORTEST_SECOND_NS: i64 = 500_000_000;
 
 /// The figures of one run, and the thread that writes its tables.
 pub struct Journal {
+    /// What the driver is called in its events.
+    name: String,
     writer: Writer,
     events: Rows<Events>,
     course: Course,
@@ -50,6 +52,7 @@ impl Journal {
     ) -> Self {
         let standing = Standing { at: began, seconds: 0, users: 0, in_flight: 0 };
         Self {
+            name: plan.named("driver", ""),
             writer,
             events,
             course: Course::new(plan.phases.clone(), began.monotonic_ns, began.t_ns),
@@ -127,7 +130,7 @@ impl Journal {
             t_ns: self.from_ns,
             duration_ns: length_ns,
             kind: "driver_lag",
-            subject: "driver",
+            subject: &self.name,
             detail: &lag.to_string(),
         });
         let ended = figures.responses.len();

@@ -5,7 +5,7 @@
 //! - `workload` and `rules` are what users do, as data; `check` whether it makes sense; `script`
 //!   the same, ready to be played;
 //! - `session`, `render`, `page`, `random`: one user, without sockets and clocks;
-//! - `wire`, `reply`, `reply_head`: HTTP as bytes; `socket`, `poll`, `sources`, `scheduling`: the
+//! - `wire`, `destination`, `reply`, `reply_head`: HTTP as bytes, and to which server; `socket`, `poll`, `sources`, `scheduling`: the
 //!   system's calls;
 //! - `share`, `arrivals`: what each thread has of the users, and of the open loop's arrivals;
 //! - `shard`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
@@ -21,6 +21,7 @@ mod arrivals;
 mod check;
 mod course;
 mod deadlines;
+mod destination;
 mod driver;
 mod exchange;
 mod failure;

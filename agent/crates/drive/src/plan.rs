@@ -9,13 +9,18 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Where requests go.
-    pub target: Target,
+    /// Where requests go: the k-th user's all to the k-th of these, round.
+    pub targets: Vec<Target>,
     /// The workload file, relative to the plan's folder unless absolute; see
     /// [`crate::workload::Workload`].
     pub workload: PathBuf,
     /// Users (closed loop), or sessions kept at least (open loop).
     pub users: u32,
+    /// The first one's number, so that no two systems of a trial have users alike.
+    #[serde(default)]
+    pub first_user: u32,
+    /// Which of several systems they are users of: in the tables' rows and in their files' names.
+    pub system: Option<String>,
     /// Same seed and same pages, same sessions.
     pub seed: u64,
     /// What makes requests start.
@@ -50,7 +55,7 @@ pub struct Plan {
     pub grace_ns: i64,
 }
 
-/// Where requests go.
+/// A server that users call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -138,6 +143,9 @@ pub struct Timeouts {
 /// More threads than that are a slip of the pen.
 const MOST_THREADS: u32 = 1024;
 
+/// A user's number is an `i32` in the table.
+const MOST_USERS: u32 = 1_000_000_000;
+
 /// The longest time in a plan or a workload, ten years: sums of a few with a clock's time stay far
 /// from the limit of an `i64`, which is 292 years.
 pub(crate) const LONGEST_TIME_NS: i64 = 10 * 365 * 86_400 * 1_000_000_000;
@@ -166,6 +174,16 @@ impl Plan {
 
     fn check(&self) -> Result<()> {
         self.check_times()?;
+        ensure!(
+            self.first_user <= MOST_USERS && self.users <= MOST_USERS,
+            "`first_user` and `users` must each be at most {MOST_USERS}"
+        );
+        ensure!(!self.targets.is_empty(), "`targets` must list at least one");
+        let family = self.targets[0].address.is_ipv4();
+        ensure!(
+            self.targets.iter().all(|target| target.address.is_ipv4() == family),
+            "`targets` must all have addresses of one family"
+        );
         ensure!(!self.phases.is_empty(), "`phases` must list at least one phase");
         for phase in &self.phases {
             ensure!(
@@ -224,14 +242,27 @@ impl Plan {
         );
         Ok(())
     }
+}
 
+impl Plan {
+    /// A name that no other system's driver has: `before` and `after` with the system's between.
+    pub fn named(&self, before: &str, after: &str) -> String {
+        [before, self.system.as_deref().unwrap_or(""), after]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(".")
+    }
+}
+
+impl Target {
     /// Where to connect.
-    pub fn address(&self) -> SocketAddr {
-        SocketAddr::new(self.target.address, self.target.port)
+    pub fn socket(&self) -> SocketAddr {
+        SocketAddr::new(self.address, self.port)
     }
 
     /// The value of the `Host` header.
     pub fn host(&self) -> String {
-        self.target.host.clone().unwrap_or_else(|| self.address().to_string())
+        self.host.clone().unwrap_or_else(|| self.socket().to_string())
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::arrivals::ArrivalTimes;
 use crate::deadlines::Deadlines;
+use crate::destination::Destinations;
 use crate::flight::{Flight, Stage};
 use crate::halt::Halt;
 use crate::journal::Journal;
@@ -15,7 +16,6 @@ use crate::session::User;
 use crate::share::Share;
 use crate::sources::Sources;
 use crate::tally::{End, Standing, Tally};
-use crate::wire::Wire;
 use anyhow::Result;
 use slab::Slab;
 use std::cmp::Reverse;
@@ -70,7 +70,7 @@ pub struct Shard {
     pub(crate) common: Arc<Common>,
     pub(crate) share: Share,
     pub(crate) sources: Sources,
-    pub(crate) wire: Wire,
+    pub(crate) destinations: Destinations,
     pub(crate) poll: Poll,
     pub(crate) tally: Tally,
     pub(crate) users: Vec<User>,
@@ -107,10 +107,10 @@ impl Shard {
         let poll = Poll::new(EVENTS_PER_TURN)?;
         poll.add(common.halt.fd(), u64::MAX, false)?;
         Ok(Self {
-            sources: Sources::parse(&plan.sources, plan.target.address)?,
-            wire: Wire::new(plan),
+            sources: Sources::parse(&plan.sources, plan.targets[0].address)?,
+            destinations: Destinations::new(plan),
             poll,
-            tally: Tally::new(share.first as usize, plan.request_ids, requests)?,
+            tally: Tally::new(share.first as usize, plan, requests)?,
             places: Vec::new(),
             users: Vec::new(),
             flights: Slab::new(),
@@ -201,9 +201,9 @@ impl Shard {
                     Start::Staggered => plan.phases[0].duration_ns,
                 };
                 let users = i128::from(plan.users);
-                let at = |number: u32| (i128::from(number) * i128::from(over) / users) as i64;
+                let at = |rank: u32| (i128::from(rank) * i128::from(over) / users) as i64;
                 let first =
-                    |place| Reverse((began.monotonic_ns + at(self.share.number(place)), place));
+                    |place| Reverse((began.monotonic_ns + at(self.share.rank(place)), place));
                 self.schedule.extend(places.map(first));
             }
         }

@@ -8,12 +8,14 @@ pub struct Share {
     pub first: u32,
     /// Among so many threads.
     pub of: u32,
+    /// The number of the first of all users.
+    pub from: u32,
 }
 
 impl Share {
-    /// The parts of all threads.
-    pub fn each(threads: u32) -> impl Iterator<Item = Self> {
-        (0..threads).map(move |first| Self { first, of: threads })
+    /// The parts of all threads, of users that are numbered `from` some number on.
+    pub fn each(threads: u32, from: u32) -> impl Iterator<Item = Self> {
+        (0..threads).map(move |first| Self { first, of: threads, from })
     }
 
     /// How many of `users` are in it.
@@ -21,9 +23,14 @@ impl Share {
         users.saturating_sub(self.first).div_ceil(self.of)
     }
 
-    /// The number, among all users, of the one at `place` in it.
-    pub fn number(self, place: u32) -> u32 {
+    /// Who the user at `place` in it is among all users, counted from 0.
+    pub fn rank(self, place: u32) -> u32 {
         place * self.of + self.first
+    }
+
+    /// The number of the user at `place` in it.
+    pub fn number(self, place: u32) -> u32 {
+        self.from + self.rank(place)
     }
 }
 
@@ -33,12 +40,12 @@ mod tests {
 
     #[test]
     fn every_user_is_in_one_part() {
-        for (users, threads) in [(0, 2), (1, 3), (7, 3), (9, 3), (10, 1)] {
-            let mut numbers: Vec<u32> = Share::each(threads)
+        for (users, threads, from) in [(0, 2, 0), (1, 3, 0), (7, 3, 5), (9, 3, 0), (10, 1, 100)] {
+            let mut numbers: Vec<u32> = Share::each(threads, from)
                 .flat_map(|share| (0..share.count(users)).map(move |place| share.number(place)))
                 .collect();
             numbers.sort_unstable();
-            assert_eq!(numbers, (0..users).collect::<Vec<_>>(), "{users} over {threads}");
+            assert_eq!(numbers, (from..from + users).collect::<Vec<_>>(), "{users} over {threads}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::flight::Record;
 use crate::judgement::{Judgement, Times, times};
+use crate::plan::Plan;
 use crate::script::Script;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub struct Second {
 pub struct Tally {
     thread: usize,
     ids: bool,
+    /// Whose users they are.
+    system: Option<String>,
     requests: Rows<Requests>,
     figures: Figures,
     /// Since when those figures are, since the epoch, and what CPU time the thread had used.
@@ -128,11 +131,12 @@ impl Whole {
 }
 
 impl Tally {
-    /// The notes of the thread of this number. `ids`: whether request ids are sent.
-    pub fn new(thread: usize, ids: bool, requests: Rows<Requests>) -> Result<Self> {
+    /// The notes of the thread of this number.
+    pub fn new(thread: usize, plan: &Plan, requests: Rows<Requests>) -> Result<Self> {
         Ok(Self {
             thread,
-            ids,
+            ids: plan.request_ids,
+            system: plan.system.clone(),
             requests,
             figures: Figures::new()?,
             from_ns: 0,
@@ -176,6 +180,7 @@ impl Tally {
             bytes: record.bytes as i64,
             error: error.as_deref(),
             attempts: record.attempts,
+            system: self.system.as_deref(),
         });
         let judgement = &mut self.whole.judgement;
         judgement.interaction(record.intended_ns, record.start_ns, error.as_deref());

@@ -28,7 +28,7 @@ mod tests {
 
     fn wanted_for(users: u32, pace: &str, cores: u32) -> u32 {
         let plan = format!(
-            r#"{{"target": {{"address": "127.0.0.1", "port": 80}}, "workload": "w.json",
+            r#"{{"targets": [{{"address": "127.0.0.1", "port": 80}}], "workload": "w.json",
                 "users": {users}, "seed": 1, "loop": {pace}, "phases": []}}"#
         );
         wanted(&serde_json::from_str(&plan).expect("the test's JSON is well formed"), cores)

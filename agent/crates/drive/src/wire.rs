@@ -1,6 +1,6 @@
 //! HTTP/1.1 requests as bytes.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Target};
 use crate::render::Request;
 use crate::workload::Method;
 use std::io::Write;
@@ -12,15 +12,15 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// The fixed part for a plan.
-    pub fn new(plan: &Plan) -> Self {
+    /// The fixed part for a plan and one of its targets.
+    pub fn new(plan: &Plan, target: &Target) -> Self {
         let connection = match plan.connection {
             crate::plan::Connection::PerRequest => "close",
             crate::plan::Connection::KeepAlive => "keep-alive",
         };
         let fixed = format!(
             " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tierlab\r\nAccept: */*\r\nConnection: {connection}\r\n",
-            plan.host()
+            target.host()
         );
         Self { fixed: fixed.into_bytes(), ids: plan.request_ids }
     }

@@ -72,7 +72,7 @@ impl Topology {
     pub fn tier(&self, depth: usize) -> String {
         let mut names: Vec<&str> = (self.names.iter().zip(&self.depths))
             .filter(|&(_, &at)| at == depth)
-            .map(|(name, _)| name.split('.').next().unwrap_or(name))
+            .map(|(name, _)| name.rsplit_once('.').map_or(name.as_str(), |(tier, _)| tier))
             .collect();
         names.dedup();
         names.join("+")

@@ -23,6 +23,7 @@ tables! {
         bytes: i64,
         error: Option<Text>,
         attempts: i16,
+        system: Option<Text>,
     }
 
     /// Visits as the tracer saw them, before they are linked. `id_hash` is the salted hash of the

@@ -28,9 +28,10 @@ class Rubbos(PopulatedWorkload):
     loader = RubbosLoader
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {
         "web": TierDeclaration(
-            "The web server: static pages, and a gateway to the application server.",
+            "The web servers: static pages, and gateways to the application servers.",
             (Httpd,),
             ("app",),
+            most=8,
         ),
         "app": TierDeclaration(
             "The application servers, with the workload's servlets.", (Tomcat,), ("lb",), most=8

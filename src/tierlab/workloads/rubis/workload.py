@@ -30,9 +30,10 @@ class Rubis(PopulatedWorkload):
     loader = RubisLoader
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {
         "web": TierDeclaration(
-            "The web server: static pages, and a gateway to the application server.",
+            "The web servers: static pages, and gateways to the application servers.",
             (Nginx, Httpd, HttpdPhp),
             ("app",),
+            most=8,
         ),
         "app": TierDeclaration("The application servers.", (PhpFpm,), ("lb",), most=8),
         "lb": TierDeclaration(

@@ -17,11 +17,11 @@ _SEED = 1
 
 
 def write(folder: Path) -> None:
-    """Write the page, always the same, into a folder, which is made."""
+    """Write the page, always the same, into a folder, which need not be there."""
     words = dictionary().draw(np.random.default_rng(_SEED), WORDS)
     body = "\n".join(f"<p>{' '.join(words[at : at + 80])}.</p>" for at in range(0, WORDS, 80))
     head = '<!doctype html>\n<html lang="en">\n<head><title>A page</title></head>\n'
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / PATH[1:]).write_text(f"{head}<body>\n{body}\n</body>\n</html>\n", encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ class Static(Workload):
 
     name = page.NAME
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {
-        "web": TierDeclaration("The web server.", (Httpd,)),
+        "web": TierDeclaration("The web servers.", (Httpd,), most=8),
     }
 
     def check(self) -> None:

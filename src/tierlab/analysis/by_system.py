@@ -1,0 +1,33 @@
+"""How fast was each of several systems on one machine?"""
+
+from tierlab.analysis.query import Connection
+from tierlab.analysis.responses import Responses, responses
+from tierlab.analysis.result import Result
+from tierlab.analysis.span import Span
+from tierlab.tables.manifest import Manifest
+
+
+class SystemFigures(Result):
+    """One of several systems: ``users`` of a closed loop, ``rate`` (requests/s) of an open one, and
+    what they saw of it.
+    """
+
+    name: str
+    workload: str
+    users: int | None
+    rate: float | None
+    responses: Responses | None
+
+
+def by_system(db: Connection, span: Span, manifest: Manifest) -> list[SystemFigures]:
+    """Return each system's figures, in the order of the experiment; none where there is one."""
+    return [
+        SystemFigures(
+            name=name,
+            workload=part.workload,
+            users=part.load.get("users"),
+            rate=part.load.get("rate"),
+            responses=responses(db, span, name),
+        )
+        for name, part in manifest.systems.items()
+    ]
