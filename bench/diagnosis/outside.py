@@ -70,12 +70,17 @@ class Answer:
 
     @property
     def kind(self) -> str:
-        """``right``, ``unknown``, ``missed`` or ``wrong``."""
+        """``right``, ``unknown``, ``missed``, ``elsewhere`` (a right cause at another tier) or
+        ``wrong``.
+        """
         if not self.cause:
             return "missed"
         if self.cause == UNKNOWN:
             return "unknown"
-        return "right" if (self.cause, self.tier) in self.trouble.answers else "wrong"
+        if (self.cause, self.tier) in self.trouble.answers:
+            return "right"
+        causes = {cause for cause, _tier in self.trouble.answers}
+        return "elsewhere" if self.cause in causes else "wrong"
 
 
 def outside(folder: Path, seed: int, users: int, trials: int) -> tuple[str, bool]:
@@ -206,17 +211,17 @@ def _said(first: Found | None) -> tuple[str, str]:
 def markdown(answers: Sequence[Answer], unfelt: Counter[str]) -> str:
     """Return the table of answers, with the two shares below it."""
     lines = [
-        "| trouble | right answers | cases | right | unknown | missed | a wrong name | not felt |",
-        "|---|---|---|---|---|---|---|---|",
+        "| trouble | right answers | cases | right | unknown | missed | right, but at another tier "
+        "| a wrong name | not felt |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for trouble in TROUBLES:
         mine = [each for each in answers if each.trouble is trouble]
         kinds = Counter(each.kind for each in mine)
-        wrong = Counter(f"{each.cause} at {each.tier}" for each in mine if each.kind == "wrong")
-        named = ", ".join(f"{count} {name}" for name, count in wrong.items()) or "0"
         right = ", ".join(sorted(f"{cause} at {tier}" for cause, tier in trouble.answers)) or "none"
         counts = (kinds["right"], kinds["unknown"], kinds["missed"])
-        row = (trouble.words, right, len(mine), *counts, named, unfelt[trouble.name])
+        named = (_named(mine, "elsewhere"), _named(mine, "wrong"))
+        row = (trouble.words, right, len(mine), *counts, *named, unfelt[trouble.name])
         lines.append(f"| {' | '.join(map(str, row))} |")
     good, wrong = shares(answers)
     below = (
@@ -224,6 +229,11 @@ def markdown(answers: Sequence[Answer], unfelt: Counter[str]) -> str:
         f"{MOST_WRONG}); of {len(answers)} that count."
     )
     return "\n".join([*lines, "", below])
+
+
+def _named(answers: Sequence[Answer], kind: str) -> str:
+    said = Counter(f"{each.cause} at {each.tier}" for each in answers if each.kind == kind)
+    return ", ".join(f"{count} {name}" for name, count in said.items()) or "0"
 
 
 def shares(answers: Sequence[Answer]) -> tuple[float, float]:

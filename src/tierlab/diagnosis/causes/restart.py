@@ -57,6 +57,6 @@ CAUSE = Cause(
     happened,
     remedies,
     None,
-    # Whoever has no processes uses no CPU and accepts nobody; those that start use more.
-    explains=frozenset({"pool", "freeze", "cpu", "overload", "burst"}),
+    # Whoever has no processes uses no CPU and accepts nobody; those that start use more, and read.
+    explains=frozenset({"pool", "freeze", "cpu", "overload", "burst", "disk"}),
 )
