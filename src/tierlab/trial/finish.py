@@ -8,7 +8,7 @@ import os
 import shutil
 from functools import partial
 
-import pyarrow.parquet as pq
+import duckdb
 
 from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
@@ -109,12 +109,10 @@ def _phases(folder: RunFolder) -> list[Phase]:
     path = folder.path / "events.parquet"
     if not path.exists():
         return []
-    events = pq.read_table(path, filters=[("kind", "=", "phase")]).to_pylist()
-    return [
-        Phase(
-            name=event["subject"],
-            start_ns=event["t_ns"],
-            end_ns=event["t_ns"] + event["duration_ns"],
-        )
-        for event in sorted(events, key=lambda event: event["t_ns"])
-    ]
+    # Not `read_table`: it has pandas loaded, which takes longer than all tables.
+    found = duckdb.execute(
+        """SELECT subject, t_ns, t_ns + duration_ns FROM read_parquet(?)
+           WHERE kind = 'phase' ORDER BY t_ns""",
+        [str(path)],
+    ).fetchall()
+    return [Phase(name=name, start_ns=start, end_ns=end) for name, start, end in found]
