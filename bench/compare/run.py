@@ -29,10 +29,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import shapiro
 
-from tierlab.analysis.blocks import Blocks, blocks
-from tierlab.analysis.bootstrap import as_measured
-from tierlab.analysis.compare import SURE, Difference, compare
-from tierlab.analysis.compare_measures import BY_PAGE, PER_DRIVER, measures
+from tierlab.analysis.comparing.blocks import Blocks, blocks
+from tierlab.analysis.comparing.bootstrap import as_measured
+from tierlab.analysis.comparing.compare import SURE, Difference, compare
+from tierlab.analysis.comparing.compare_measures import BY_PAGE, PER_DRIVER, measures
 from tierlab.analysis.observed import observe
 from tierlab.tables.manifest import NAME
 from tierlab.tables.run import Run

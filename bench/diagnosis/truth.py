@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from tierlab.analysis.saturation import allowed_pus
+from tierlab.analysis.resources.saturation import allowed_pus
 from tierlab.tables import manifest as manifests
 
 LEAST_DELAY_NS = 20_000_000

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from measure import Cost, run
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 CACHE = Path(__file__).resolve().parents[2] / "build" / "bench"
 K6_MODULE = "go.k6.io/k6@v0.54.0"

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 SERVERS = {"web.1": ["app.1"], "app.1": ["lb.1"], "lb.1": ["db.1"]}
 STATEMENTS = 4

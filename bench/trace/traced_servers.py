@@ -12,7 +12,7 @@ from typing import Any
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.environments.process import Process
-from tierlab.trial.agent import Verb
+from tierlab.observe.agent import Verb
 
 READY_S = 20.0
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierlab.analysis.blocks import BINS, Blocks, bin_of
+from tierlab.analysis.comparing.blocks import BINS, Blocks, bin_of
 
 SECONDS = 60
 RATE = 40

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tierlab.analysis.in_progress import InProgress
+from tierlab.analysis.queues.in_progress import InProgress
 
 Ints = npt.NDArray[np.int64]
 MS = 1_000_000

@@ -8,9 +8,9 @@ from conftest import Tiny
 from scipy.ndimage import uniform_filter1d
 from simulated_queues import MS, SECOND
 
-from tierlab.analysis.alternating import alternations
 from tierlab.analysis.query import Floats
-from tierlab.analysis.utilisation import on_grid, utilisations
+from tierlab.analysis.resources.alternating import alternations
+from tierlab.analysis.resources.utilisation import on_grid, utilisations
 
 WINDOWS = 1_200
 

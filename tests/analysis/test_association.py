@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from scipy.ndimage import uniform_filter1d
 
-from tierlab.analysis.association import associations, indicator
-from tierlab.analysis.holm import holm
 from tierlab.analysis.query import Floats
+from tierlab.analysis.statistics.association import associations, indicator
+from tierlab.analysis.statistics.holm import holm
 
 WINDOWS = 1_200
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tierlab.analysis.changes import changes
+from tierlab.analysis.comparing.changes import changes
 from tierlab.analysis.observed import Observed
 
 Tiny = Callable[..., Observed]

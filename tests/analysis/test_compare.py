@@ -12,11 +12,11 @@ import pytest
 from made_trials import RATE, Law
 from scipy import stats
 
-from tierlab.analysis.blocks import Blocks, blocks
-from tierlab.analysis.bootstrap import stretches
-from tierlab.analysis.compare import Difference, compare
-from tierlab.analysis.compare_measures import BY_PAGE, PER_DRIVER
-from tierlab.analysis.instability import instability
+from tierlab.analysis.comparing.blocks import Blocks, blocks
+from tierlab.analysis.comparing.bootstrap import stretches
+from tierlab.analysis.comparing.compare import Difference, compare
+from tierlab.analysis.comparing.compare_measures import BY_PAGE, PER_DRIVER
+from tierlab.analysis.comparing.instability import instability
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
 

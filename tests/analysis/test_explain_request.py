@@ -11,8 +11,8 @@ import pytest
 from conftest import Tiny
 from simulated_queues import MS, SECOND
 
-from tierlab.analysis.dropped import retransmitted, waiters
-from tierlab.analysis.explain_request import explain
+from tierlab.analysis.requests.dropped import retransmitted, waiters
+from tierlab.analysis.requests.explain_request import explain
 
 US = 1_000
 WEB = ["web.1"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tierlab.analysis.layers import layers
-from tierlab.analysis.resources import resources
+from tierlab.analysis.resources.layers import layers
+from tierlab.analysis.resources.resources import resources
 from tierlab.analysis.summary import cores
 
 MS = 1_000_000

@@ -10,21 +10,21 @@ import pytest
 from conftest import Tiny
 from simulated_queues import MS, SECOND
 
-from tierlab.analysis.alternating import alternations
-from tierlab.analysis.association import associations, indicator
-from tierlab.analysis.congestion_point import congestion_points
-from tierlab.analysis.dropped import retransmitted, waiters
-from tierlab.analysis.explain_request import explain
-from tierlab.analysis.in_progress import USERS, requests_in_progress
-from tierlab.analysis.modes import modes
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.queue_episodes import queue_episodes
-from tierlab.analysis.saturation import saturations
-from tierlab.analysis.slow_requests import clusters, slow_requests
+from tierlab.analysis.queues.congestion_point import congestion_points
+from tierlab.analysis.queues.in_progress import USERS, requests_in_progress
+from tierlab.analysis.queues.queue_episodes import queue_episodes
+from tierlab.analysis.queues.work_units import work_done
+from tierlab.analysis.requests.dropped import retransmitted, waiters
+from tierlab.analysis.requests.explain_request import explain
+from tierlab.analysis.requests.modes import modes
+from tierlab.analysis.requests.slow_requests import clusters, slow_requests
+from tierlab.analysis.requests.two_modes import two_modes
+from tierlab.analysis.resources.alternating import alternations
+from tierlab.analysis.resources.saturation import saturations
+from tierlab.analysis.resources.utilisation import utilisations
 from tierlab.analysis.span import WINDOW_NS
-from tierlab.analysis.two_modes import two_modes
-from tierlab.analysis.utilisation import utilisations
-from tierlab.analysis.work_units import work_done
+from tierlab.analysis.statistics.association import associations, indicator
 
 
 def ask_everything(observed: Observed) -> None:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tierlab.analysis.changes import Change, changes
-from tierlab.analysis.migration import Migration, migration
+from tierlab.analysis.comparing.changes import Change, changes
 from tierlab.analysis.observed import Observed
+from tierlab.analysis.requests.migration import Migration, migration
 from tierlab.report.differences import change_words
 
 Tiny = Callable[..., Observed]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from tierlab.analysis.false_discovery import false_discovery
-from tierlab.analysis.holm import holm
-from tierlab.analysis.two_modes import two_states
+from tierlab.analysis.requests.two_modes import two_states
+from tierlab.analysis.statistics.false_discovery import false_discovery
+from tierlab.analysis.statistics.holm import holm
 
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parent / "oracles" / "recorded.json").read_text()

@@ -9,9 +9,9 @@ import pytest
 from conftest import Tiny
 from simulated_queues import MS, SECOND, first_come, poisson, progress
 
-from tierlab.analysis.busy_gaps import busy_gaps
-from tierlab.analysis.in_progress import InProgress, requests_in_progress, visits_in_progress
-from tierlab.analysis.queue_episodes import QueueEpisode, queue_episodes
+from tierlab.analysis.queues.busy_gaps import busy_gaps
+from tierlab.analysis.queues.in_progress import InProgress, requests_in_progress, visits_in_progress
+from tierlab.analysis.queues.queue_episodes import QueueEpisode, queue_episodes
 from tierlab.analysis.span import Span
 
 MINUTE = Span(0, 60 * SECOND)

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from tierlab.analysis.cpu_use import agents_use, cpu_use
-from tierlab.analysis.driver import cpu_by_block, driver, lag_over_time
-from tierlab.analysis.episodes import episodes
 from tierlab.analysis.event_counts import event_counts
-from tierlab.analysis.metrics import METRICS, metric
 from tierlab.analysis.observation import observation_cost
-from tierlab.analysis.resources import resources, timelines
+from tierlab.analysis.requests.driver import cpu_by_block, driver, lag_over_time
+from tierlab.analysis.resources.cpu_use import agents_use, cpu_use
+from tierlab.analysis.resources.metrics import METRICS, metric
+from tierlab.analysis.resources.resources import resources, timelines
 from tierlab.analysis.span import Span
+from tierlab.analysis.statistics.episodes import episodes
 from tierlab.analysis.summary import summarise
 from tierlab.tables.manifest import Observation
 from tierlab.tables.schemas import SCHEMAS

@@ -2,10 +2,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tierlab.analysis.histogram import histogram
-from tierlab.analysis.responses import interactions, responses
+from tierlab.analysis.requests.histogram import histogram
+from tierlab.analysis.requests.responses import interactions, responses
+from tierlab.analysis.requests.very_long import very_long
 from tierlab.analysis.summary import summarise
-from tierlab.analysis.very_long import very_long
 
 MS = 1_000_000
 

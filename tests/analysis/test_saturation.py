@@ -11,7 +11,7 @@ from conftest import Tiny
 from simulated_queues import MS, SECOND, progress
 
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.saturation import Saturation, at_limit, saturations
+from tierlab.analysis.resources.saturation import Saturation, at_limit, saturations
 from tierlab.analysis.span import Span
 
 TICK = 50 * MS

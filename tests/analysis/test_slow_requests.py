@@ -9,8 +9,8 @@ import pytest
 from conftest import Tiny
 from simulated_queues import MS, SECOND
 
-from tierlab.analysis.modes import Mode, Modes, modes, modes_of
-from tierlab.analysis.slow_requests import clusters, slow_requests, threshold
+from tierlab.analysis.requests.modes import Mode, Modes, modes, modes_of
+from tierlab.analysis.requests.slow_requests import clusters, slow_requests, threshold
 
 
 def drawn(parts: list[tuple[float, float, int]], seed: int) -> Modes:

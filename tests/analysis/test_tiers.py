@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tierlab.analysis.busy_workers import busy_workers
-from tierlab.analysis.little import not_counted, queue_checks, users_check, worker_checks
-from tierlab.analysis.responses import Responses, responses
+from tierlab.analysis.queues.busy_workers import busy_workers
+from tierlab.analysis.queues.little import not_counted, queue_checks, users_check, worker_checks
+from tierlab.analysis.queues.visits import linking, server_visits
+from tierlab.analysis.requests.responses import Responses, responses
+from tierlab.analysis.requests.thinking import thought_share
+from tierlab.analysis.requests.time_shares import time_shares
 from tierlab.analysis.summary import summarise
-from tierlab.analysis.thinking import thought_share
-from tierlab.analysis.time_shares import time_shares
-from tierlab.analysis.visits import linking, server_visits
 
 MS = 1_000_000
 

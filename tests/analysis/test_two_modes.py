@@ -8,7 +8,7 @@ from conftest import Tiny
 from simulated_queues import MS, SECOND
 
 from tierlab.analysis.query import Floats
-from tierlab.analysis.two_modes import two_modes, two_states
+from tierlab.analysis.requests.two_modes import two_modes, two_states
 
 
 def seconds(parts: list[tuple[int, float]], seed: int = 1, noise: float = 0.2) -> Floats:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tierlab.analysis.in_progress import visits_in_progress
-from tierlab.analysis.point_in_time import point_in_time
-from tierlab.analysis.queue_length import queue_lengths
+from tierlab.analysis.queues.in_progress import visits_in_progress
+from tierlab.analysis.queues.queue_length import queue_lengths
+from tierlab.analysis.queues.visit_time import visit_times
+from tierlab.analysis.requests.point_in_time import point_in_time
 from tierlab.analysis.span import Span
-from tierlab.analysis.visit_time import visit_times
 
 
 def queue_lengths_of(db, span, width):

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.ipc
 from four_tiers import SERVERS, WEB, FourTiers
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 SCALE = 0.0005
 ROOT = Path(__file__).resolve().parents[2]

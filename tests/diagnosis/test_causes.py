@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tierlab.analysis.association import Association
 from tierlab.analysis.observed import observe
 from tierlab.analysis.span import Span
+from tierlab.analysis.statistics.association import Association
 from tierlab.diagnosis import Diagnosis, diagnose
 from tierlab.diagnosis.moved import Candidates, _Figure
 from tierlab.diagnosis.signals import Signals

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 MS = 1_000_000
 LEAD = 1_500 * MS

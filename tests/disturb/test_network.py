@@ -12,7 +12,7 @@ import pytest
 
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
 from tests.figures import figure
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 pytestmark = pytest.mark.alone
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.users import users
 

@@ -22,8 +22,8 @@ from tests.environments.veth_guest import Veth, VethDomain
 from tierlab.environments.addresses import BRIDGED, LOOPBACK
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
-from tierlab.trial.agent import binary
-from tierlab.trial.clock_reading import PORT, read_clock
+from tierlab.observe.agent import binary
+from tierlab.observe.clock_reading import PORT, read_clock
 
 pytestmark = [
     pytest.mark.privileged,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierlab.analysis.distribution import Distribution
+from tierlab.analysis.requests.distribution import Distribution
 from tierlab.experiment import Objective
 from tierlab.experiment.observe import SAMPLERS
 from tierlab.tables.schemas import SCHEMAS

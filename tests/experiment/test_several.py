@@ -15,8 +15,8 @@ from tierlab.environments.addresses import LOOPBACK
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
 from tierlab.experiment.publish import schema
+from tierlab.observe import plans
 from tierlab.topology import Topology
-from tierlab.trial import plans
 
 VALIDATOR = Draft202012Validator(schema())
 TWO: dict[str, Any] = {

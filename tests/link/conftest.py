@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 SERVERS = {"web.1": ["app.1"], "app.1": ["lb.1"], "lb.1": ["db.1"]}
 

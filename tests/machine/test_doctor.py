@@ -16,7 +16,7 @@ from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
-from tierlab.trial import agent
+from tierlab.observe import agent
 from tierlab.workloads.rubbos import shape
 
 GOOD = Check("group", "good", Verdict.WORKS, "seen to work", needed=True)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from tierlab.analysis.requests.very_long import Cluster, VeryLong
 from tierlab.analysis.span import Span
-from tierlab.analysis.very_long import Cluster, VeryLong
 from tierlab.report.lines import DETAIL_S, Axis, moments
 
 SECOND = 1_000_000_000

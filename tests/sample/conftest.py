@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 MILLISECOND = 1_000_000
 INTERVAL = 50 * MILLISECOND

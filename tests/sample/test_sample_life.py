@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 from .conftest import INTERVAL, Group, Start, wait_for
 

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 from .conftest import INTERVAL, MILLISECOND, table
 from .stalled_disk import StalledDisk, stalled_disk

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.trial.agent import binary
+from tierlab.observe.agent import binary
 
 from .conftest import MILLISECOND, table
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierlab.analysis.blocks import Blocks
+from tierlab.analysis.comparing.blocks import Blocks
 from tierlab.studies.cases import Case, Trial
 from tierlab.tables.manifest import Degree, Manifest, ServerPart
 

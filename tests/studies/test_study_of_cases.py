@@ -128,7 +128,7 @@ def test_the_json_has_the_cases(study: Path) -> None:
     assert found["cases"][0]["printed"] == {"ADIN": "0.1"}
     assert found["cases"][0]["trials"] == 2
     (row,) = found["rows"]
-    assert row["functions"] == ["tierlab.analysis.instability.instability"]
+    assert row["functions"] == ["tierlab.analysis.comparing.instability.instability"]
 
 
 def test_a_claim_about_one_run_has_no_place_among_cases(study: Path, tmp_path: Path) -> None:

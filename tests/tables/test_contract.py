@@ -7,8 +7,8 @@ import subprocess
 
 import pyarrow as pa
 
+from tierlab.observe.agent import binary
 from tierlab.tables.schemas import SCHEMAS
-from tierlab.trial.agent import binary
 
 ARROW_NAMES = {
     pa.int16(): "Int16",

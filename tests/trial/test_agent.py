@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from tierlab.trial import agent
+from tierlab.observe import agent
 
 
 class Started(Exception):  # noqa: N818

@@ -20,9 +20,9 @@ from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.disturb_classes import CLASSES
 from tierlab.experiment.file import read_tables
 from tierlab.servers.database import Credentials
+from tierlab.tables.folder import create
 from tierlab.trial.disturb_needs import check_disturbances, possible_classes
 from tierlab.trial.disturb_plan import disturb
-from tierlab.trial.folder import create
 from tierlab.trial.truth import TruthFolder
 
 S = 10**9

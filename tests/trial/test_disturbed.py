@@ -23,8 +23,8 @@ from tests.conftest import Traces, host
 from tests.trial.conftest import EXPERIMENT
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis import diagnose
+from tierlab.observe import agent
 from tierlab.tables.run import Run
-from tierlab.trial import agent
 from tierlab.trial.truth import Happened, TruthFolder
 
 pytestmark = [

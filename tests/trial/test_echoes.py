@@ -16,7 +16,7 @@ from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
 from tierlab.machine.programs import locate
-from tierlab.trial.echoes import MS, Answer, Echoes, Silence, longest_silence, lost, read_answers
+from tierlab.observe.echoes import MS, Answer, Echoes, Silence, longest_silence, lost, read_answers
 
 SAID = """\
 PING 10.0.2.1 (10.0.2.1) 56(84) bytes of data.

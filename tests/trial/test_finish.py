@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tierlab.environments.ledger import accounts, ledger_folder
+from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest, read
 from tierlab.trial.finish import finish
-from tierlab.trial.folder import RunFolder, create
 
 AGENT = """#!/bin/sh
 cat {ledgers}/*.jsonl > {seen}

@@ -17,9 +17,9 @@ from tierlab.environments.addresses import BRIDGED
 from tierlab.environments.ledger import accounts
 from tierlab.experiment import Experiment
 from tierlab.experiment.file import read_tables
+from tierlab.tables.folder import create
 from tierlab.tables.run import Run
 from tierlab.trial import life
-from tierlab.trial.folder import create
 from tierlab.trial.progress import Silent
 
 pytestmark = [

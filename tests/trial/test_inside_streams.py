@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tierlab.observe.inside import streams_of
+from tierlab.observe.inside_streams import bring_out
+from tierlab.observe.server_logs import read_server_logs
 from tierlab.tables.clock import ClockReading
+from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.schemas import SCHEMAS
 from tierlab.tables.streams import convert_all
-from tierlab.trial.folder import RunFolder, create
-from tierlab.trial.inside import streams_of
-from tierlab.trial.inside_streams import bring_out
-from tierlab.trial.server_logs import read_server_logs
 
 AHEAD = ClockReading(at_ns=1_000, offset_ns=-400, uncertainty_ns=3)
 

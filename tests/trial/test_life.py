@@ -11,9 +11,9 @@ import pytest
 
 from tierlab.environments.ledger import Ledger
 from tierlab.experiment import Experiment
+from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest, read
 from tierlab.trial import life
-from tierlab.trial.folder import RunFolder, create
 from tierlab.trial.progress import Silent
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

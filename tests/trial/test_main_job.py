@@ -15,8 +15,8 @@ from tests.conftest import Traces, host
 from tests.figures import figure
 from tests.trial.conftest import EXPERIMENT
 from tests.trial.reach import check_nothing_beyond, sockets
-from tierlab.analysis.little import WORKERS
 from tierlab.analysis.observed import observe
+from tierlab.analysis.queues.little import WORKERS
 from tierlab.analysis.summary import Summary, summarise
 from tierlab.tables.run import Run
 

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from tierlab.trial.observers import Observers
+from tierlab.observe.observers import Observers
 
 AGENT = """#!/bin/sh
 out=$5

@@ -10,11 +10,11 @@ import pytest
 
 from tierlab.environments.accounts import Accounts, Rows
 from tierlab.errors import UserError
+from tierlab.observe.outside import OutsideObserver
 from tierlab.tables.clock import ClockReading
+from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.schemas import SCHEMAS
-from tierlab.trial.folder import RunFolder, create
-from tierlab.trial.outside import OutsideObserver
 
 S = 1_000_000_000
 AHEAD = 5 * S

@@ -9,9 +9,9 @@ from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.placement import Placement
 from tierlab.experiment import Experiment, Observe
+from tierlab.observe import plans
 from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
-from tierlab.trial import plans
 
 LOGIN = Credentials("rubbos", "secret", "rubbos")
 

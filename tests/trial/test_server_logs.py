@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tierlab.observe.server_logs import read_server_logs
+from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.streams import convert_all
-from tierlab.trial.folder import RunFolder, create
-from tierlab.trial.server_logs import read_server_logs
 
 GC_LOG = (
     "[1000ms][5000000ns][safepoint   ] Safepoint \"G1CollectFull\", Total: 2000000 ns\n"

@@ -12,9 +12,9 @@ import tierlab as api
 from tests.command import Command
 from tests.figures import figure
 from tests.trial.conftest import EXPERIMENT
-from tierlab.analysis.dropped import retransmitted, waiters
-from tierlab.analysis.explain_request import explain
 from tierlab.analysis.observed import Observed, observe
+from tierlab.analysis.requests.dropped import retransmitted, waiters
+from tierlab.analysis.requests.explain_request import explain
 
 pytestmark = [
     pytest.mark.alone,

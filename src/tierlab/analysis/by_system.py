@@ -1,7 +1,7 @@
 """How fast was each of several systems on one machine?"""
 
 from tierlab.analysis.query import Connection
-from tierlab.analysis.responses import Responses, responses
+from tierlab.analysis.requests.responses import Responses, responses
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 from tierlab.tables.manifest import Manifest

@@ -2,11 +2,11 @@
 
 from collections.abc import Set
 
-from tierlab.analysis.cpu_use import MUCH, CpuUse
 from tierlab.analysis.facts import Facts
-from tierlab.analysis.responses import Responses
-from tierlab.analysis.time_shares import TimeShares
-from tierlab.analysis.visits import Linking, ServerVisits
+from tierlab.analysis.queues.visits import Linking, ServerVisits
+from tierlab.analysis.requests.responses import Responses
+from tierlab.analysis.requests.time_shares import TimeShares
+from tierlab.analysis.resources.cpu_use import MUCH, CpuUse
 
 _MANY = 0.01
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from tierlab.analysis.in_progress import InProgress, visits_in_progress
 from tierlab.analysis.query import Connection, row
-from tierlab.analysis.queue_length import QueueLengths, queue_lengths
+from tierlab.analysis.queues.in_progress import InProgress, visits_in_progress
+from tierlab.analysis.queues.queue_length import QueueLengths, queue_lengths
+from tierlab.analysis.queues.unfinished import hold_unfinished
+from tierlab.analysis.requests.very_long import Threshold, chosen_threshold
 from tierlab.analysis.span import Span
-from tierlab.analysis.unfinished import hold_unfinished
-from tierlab.analysis.very_long import Threshold, chosen_threshold
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.run import Run
 

@@ -1,10 +1,10 @@
 """Each server's visits, queue and load side by side: what the picture of the tiers shows."""
 
-from tierlab.analysis.distribution import Distribution
-from tierlab.analysis.resources import Resource
+from tierlab.analysis.queues.visits import ServerVisits, unvisited
+from tierlab.analysis.requests.distribution import Distribution
+from tierlab.analysis.requests.time_shares import TimeShares
+from tierlab.analysis.resources.resources import Resource
 from tierlab.analysis.result import Result
-from tierlab.analysis.time_shares import TimeShares
-from tierlab.analysis.visits import ServerVisits, unvisited
 from tierlab.tables.manifest import Manifest, ServerPart
 
 

@@ -2,34 +2,34 @@
 
 from pydantic import Field
 
-from tierlab.analysis.busy_workers import busy_workers
 from tierlab.analysis.by_system import SystemFigures, by_system
 from tierlab.analysis.caveats import caveats
-from tierlab.analysis.changes import Change, changes
-from tierlab.analysis.cpu_use import CpuUse, agents_use, cpu_use
-from tierlab.analysis.driver import Driver, driver, recorded_cpu_share
+from tierlab.analysis.comparing.changes import Change, changes
 from tierlab.analysis.event_counts import EventCount, event_counts
 from tierlab.analysis.facts import Facts, facts
-from tierlab.analysis.histogram import Bucket, histogram
-from tierlab.analysis.layers import Layers, layers
-from tierlab.analysis.little import (
+from tierlab.analysis.observation import ObservationCost, observation_cost
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.queues.busy_workers import busy_workers
+from tierlab.analysis.queues.little import (
     LawCheck,
     not_counted,
     queue_checks,
     users_check,
     worker_checks,
 )
-from tierlab.analysis.observation import ObservationCost, observation_cost
-from tierlab.analysis.observed import Observed
-from tierlab.analysis.resources import Resource, resources
-from tierlab.analysis.responses import Interaction, Responses, interactions, responses
+from tierlab.analysis.queues.visits import Linking, linking, server_visits
+from tierlab.analysis.requests.driver import Driver, driver, recorded_cpu_share
+from tierlab.analysis.requests.histogram import Bucket, histogram
+from tierlab.analysis.requests.responses import Interaction, Responses, interactions, responses
+from tierlab.analysis.requests.thinking import thought_share
+from tierlab.analysis.requests.time_shares import TimeShares, time_shares
+from tierlab.analysis.requests.very_long import VeryLong, very_long
+from tierlab.analysis.resources.cpu_use import CpuUse, agents_use, cpu_use
+from tierlab.analysis.resources.layers import Layers, layers
+from tierlab.analysis.resources.resources import Resource, resources
 from tierlab.analysis.result import Result
 from tierlab.analysis.servers import Server, servers
 from tierlab.analysis.span import Span
-from tierlab.analysis.thinking import thought_share
-from tierlab.analysis.time_shares import TimeShares, time_shares
-from tierlab.analysis.very_long import VeryLong, very_long
-from tierlab.analysis.visits import Linking, linking, server_visits
 from tierlab.tables.run import Run
 
 

@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tierlab.analysis.beside import beside
-from tierlab.analysis.blocks import Blocks, blocks
-from tierlab.analysis.compare import FEWEST_BLOCKS, LEAST, compare
-from tierlab.analysis.ground import Unlike, unlike
-from tierlab.analysis.groups import Group, groups
-from tierlab.analysis.instability import Instability, instability
+from tierlab.analysis.comparing.beside import beside
+from tierlab.analysis.comparing.blocks import Blocks, blocks
+from tierlab.analysis.comparing.compare import FEWEST_BLOCKS, LEAST, compare
+from tierlab.analysis.comparing.ground import Unlike, unlike
+from tierlab.analysis.comparing.groups import Group, groups
+from tierlab.analysis.comparing.instability import Instability, instability
 from tierlab.analysis.observed import observe
 from tierlab.errors import UserError
 from tierlab.report import differences

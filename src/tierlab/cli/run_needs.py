@@ -12,8 +12,8 @@ from tierlab.environments.native.host import WORK_ROOT, HostEnvironment
 from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.machine.programs import locate
+from tierlab.observe import agent
 from tierlab.servers.seed import cache_folder
-from tierlab.trial import agent
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import Workload
 

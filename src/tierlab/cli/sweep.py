@@ -17,8 +17,8 @@ from tierlab.experiment import Experiment, TrialPlan
 from tierlab.report import Report, build
 from tierlab.report.index import write_index
 from tierlab.report.stored import stored_summary
+from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest
-from tierlab.trial.folder import RunFolder, create
 from tierlab.trial.life import run_trial
 from tierlab.trial.needs import check_needs
 from tierlab.trial.observation_ratio import Outcome, record_ratios

@@ -4,10 +4,10 @@ from functools import cached_property
 
 import numpy as np
 
-from tierlab.analysis.dropped import Retransmitted, retransmitted
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import row
-from tierlab.analysis.queue_episodes import QueueEpisode, queue_episodes
+from tierlab.analysis.queues.queue_episodes import QueueEpisode, queue_episodes
+from tierlab.analysis.requests.dropped import Retransmitted, retransmitted
 from tierlab.diagnosis.finding import Delayed, Link, Window
 
 UNUSUAL = 3.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tierlab.analysis.saturation import allowed_pus
+from tierlab.analysis.resources.saturation import allowed_pus
 from tierlab.tables.manifest import Manifest
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from tierlab.analysis.facts import facts
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Floats, Ints, bounds, columns, row, rows
-from tierlab.analysis.responses import FAILED
+from tierlab.analysis.requests.responses import FAILED
+from tierlab.analysis.requests.thinking import thought_share
 from tierlab.analysis.span import Span
-from tierlab.analysis.thinking import thought_share
 from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
 from tierlab.diagnosis.signals import Signals
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tierlab.analysis.association import Association, associations, indicator
 from tierlab.analysis.query import Floats
 from tierlab.analysis.span import WINDOW_NS, Span
+from tierlab.analysis.statistics.association import Association, associations, indicator
 from tierlab.diagnosis.evidence import CORES, FAULTS, LOCK_WAITS, SOME
 from tierlab.diagnosis.finding import Evidence, Window
 from tierlab.diagnosis.signals import Signals
@@ -53,7 +53,7 @@ class Candidates:
 
     def moved(self, windows: list[Window]) -> list[Evidence]:
         """Return what rose with the windows or just before them, beyond chance, the least likely
-        by chance first (:mod:`tierlab.analysis.association`).
+        by chance first (:mod:`tierlab.analysis.statistics.association`).
 
         The shares by chance are corrected for the number of figures looked at, so that of all that
         is named 5 % are expected to be there by chance.

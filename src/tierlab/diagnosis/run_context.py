@@ -5,10 +5,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from tierlab.analysis.cpu_use import agents_use
-from tierlab.analysis.driver import recorded_cpu_share
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Ints, columns
+from tierlab.analysis.requests.driver import recorded_cpu_share
+from tierlab.analysis.resources.cpu_use import agents_use
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.evidence import LOCK_WAITS
 from tierlab.diagnosis.finding import Window

@@ -1,7 +1,7 @@
 """All stalls of a run: from its messages or, without them, from its users' records."""
 
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.own_gaps import own_gaps
+from tierlab.analysis.queues.own_gaps import own_gaps
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
 from tierlab.diagnosis.waits import connecting, responding

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from tierlab.analysis.metrics import SATURATED
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Bools, Floats, columns, row
+from tierlab.analysis.resources.metrics import SATURATED
+from tierlab.analysis.resources.utilisation import utilisations
 from tierlab.analysis.span import WINDOW_NS, Span
-from tierlab.analysis.utilisation import utilisations
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stalls import USERS, Stall

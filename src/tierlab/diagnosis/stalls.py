@@ -1,15 +1,15 @@
 """Stalls: stretches of time in which one server kept several requests waiting at once.
 
-They are made of the long gaps of :mod:`tierlab.analysis.own_gaps`, so each is the server's own and
-needs no comparison of queues. Gaps that a page always has (a slow search) are no stall.
+They are made of the long gaps of :mod:`tierlab.analysis.queues.own_gaps`, so each is the server's
+own and needs no comparison of queues. Gaps that a page always has (a slow search) are no stall.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from tierlab.analysis.own_gaps import Gaps
 from tierlab.analysis.query import Ints
+from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.diagnosis.finding import Window
 
 USERS = "users"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tierlab.analysis.own_gaps import Gaps
 from tierlab.analysis.query import Connection, bounds, columns
+from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.stalls import USERS
 

@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tierlab.analysis.changes import Change
-from tierlab.analysis.compare import Difference
-from tierlab.analysis.instability import Instability
-from tierlab.analysis.migration import Migration
+from tierlab.analysis.comparing.changes import Change
+from tierlab.analysis.comparing.compare import Difference
+from tierlab.analysis.comparing.instability import Instability
+from tierlab.analysis.requests.migration import Migration
 from tierlab.report.figures import amount, number, printable, seconds
 
 ORDER = ("first", "second")

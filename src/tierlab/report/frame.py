@@ -9,7 +9,7 @@ from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tierlab.analysis.histogram import Bucket
+from tierlab.analysis.requests.histogram import Bucket
 from tierlab.report import figures
 from tierlab.report.diagnosis import certainty, rarity
 from tierlab.report.differences import interval, value

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tierlab.analysis.ground import Unlike
+from tierlab.analysis.comparing.ground import Unlike
 
 
 def warning(found: Sequence[Unlike]) -> str | None:

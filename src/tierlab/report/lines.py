@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierlab.analysis.query import Floats, Ints
+from tierlab.analysis.requests.very_long import VeryLong
 from tierlab.analysis.span import Span
-from tierlab.analysis.very_long import VeryLong
 from tierlab.report.decimate import keep
 
 BUCKETS = 2_000

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tierlab.analysis.episodes import episodes
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
+from tierlab.analysis.statistics.episodes import episodes
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis.finding import Finding, Window
 from tierlab.report import request_panels

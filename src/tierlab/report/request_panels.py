@@ -5,11 +5,11 @@ Of what a run did not record there is none.
 
 import numpy as np
 
-from tierlab.analysis.driver import lag_over_time
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.point_in_time import point_in_time
+from tierlab.analysis.queues.visit_time import visit_times
+from tierlab.analysis.requests.driver import lag_over_time
+from tierlab.analysis.requests.point_in_time import point_in_time
 from tierlab.analysis.summary import Summary
-from tierlab.analysis.visit_time import visit_times
 from tierlab.report.colours import series, server_styles, tier_colours
 from tierlab.report.lines import Axis
 from tierlab.report.panel import Panel, reading

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierlab.analysis.metrics import Metric, metric
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.resources import Timeline, timelines
+from tierlab.analysis.resources.metrics import Metric, metric
+from tierlab.analysis.resources.resources import Timeline, timelines
 from tierlab.analysis.summary import Summary
 from tierlab.report.colours import series, server_styles
 from tierlab.report.lines import Axis

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tierlab.analysis.distribution import Distribution
+from tierlab.analysis.requests.distribution import Distribution
 from tierlab.analysis.result import Result
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis import Diagnosis

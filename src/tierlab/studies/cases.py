@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tierlab.analysis.blocks import Blocks
-from tierlab.analysis.instability import Instability, instability
+from tierlab.analysis.comparing.blocks import Blocks
+from tierlab.analysis.comparing.instability import Instability, instability
 from tierlab.analysis.query import Floats
 from tierlab.tables.manifest import Manifest
 

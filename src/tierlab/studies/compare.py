@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tierlab.analysis.ground import Unlike, unlike
+from tierlab.analysis.comparing.ground import Unlike, unlike
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.result import Result
 from tierlab.studies.cases import Case, Cases

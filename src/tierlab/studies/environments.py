@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tierlab.analysis.blocks import blocks
+from tierlab.analysis.comparing.blocks import blocks
 from tierlab.studies.cases import Case, Cases, Trial
 from tierlab.studies.measured import CaseMeasure, Measured, missing
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tierlab.analysis.blocks import blocks
-from tierlab.analysis.groups import groups_of
+from tierlab.analysis.comparing.blocks import blocks
+from tierlab.analysis.comparing.groups import groups_of
 from tierlab.analysis.observed import observe
 from tierlab.errors import UserError
 from tierlab.studies.cases import Case, Cases, Trial

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierlab.analysis.resources import resources
+from tierlab.analysis.resources.resources import resources
 from tierlab.studies.measured import Measure, Measured, missing
 from tierlab.studies.seen import Seen
 

@@ -11,7 +11,7 @@ from itertools import product
 
 from scipy.stats import spearmanr
 
-from tierlab.analysis.instability import instability
+from tierlab.analysis.comparing.instability import instability
 from tierlab.studies.cases import Case, Cases
 from tierlab.studies.measured import CaseMeasure, Measured, missing
 

@@ -6,9 +6,9 @@ thesis, Georgia Institute of Technology, 2016), figure 29.
 
 from __future__ import annotations
 
-from tierlab.analysis.dropped import retransmitted
-from tierlab.analysis.queue_episodes import queue_episodes
-from tierlab.analysis.slow_requests import SlowCluster
+from tierlab.analysis.queues.queue_episodes import queue_episodes
+from tierlab.analysis.requests.dropped import retransmitted
+from tierlab.analysis.requests.slow_requests import SlowCluster
 from tierlab.diagnosis.incidents import Incident, incidents
 from tierlab.studies.measured import Measure, Measured, missing, share_of
 from tierlab.studies.seen import Seen

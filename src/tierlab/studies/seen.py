@@ -7,15 +7,20 @@ from functools import cached_property
 
 import numpy as np
 
-from tierlab.analysis.modes import Modes, modes
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import IN_SPAN, Floats, Ints, bounds, columns
-from tierlab.analysis.queue_episodes import QueueEpisode, queue_episodes
-from tierlab.analysis.saturation import Saturation, saturations
-from tierlab.analysis.slow_requests import SlowCluster, SlowRequests, clusters, slow_requests
+from tierlab.analysis.queues.queue_episodes import QueueEpisode, queue_episodes
+from tierlab.analysis.requests.modes import Modes, modes
+from tierlab.analysis.requests.slow_requests import (
+    SlowCluster,
+    SlowRequests,
+    clusters,
+    slow_requests,
+)
+from tierlab.analysis.requests.two_modes import TwoModes, two_modes
+from tierlab.analysis.resources.saturation import Saturation, saturations
+from tierlab.analysis.resources.utilisation import on_grid, utilisations
 from tierlab.analysis.span import Span
-from tierlab.analysis.two_modes import TwoModes, two_modes
-from tierlab.analysis.utilisation import on_grid, utilisations
 from tierlab.diagnosis import Diagnosis, diagnose
 from tierlab.diagnosis.incidents import Incident, incidents
 from tierlab.diagnosis.run_stalls import run_stalls

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tierlab.analysis.point_in_time import point_in_time
 from tierlab.analysis.query import IN_SPAN, bounds, columns
-from tierlab.analysis.slow_requests import clusters, slow_requests
+from tierlab.analysis.requests.point_in_time import point_in_time
+from tierlab.analysis.requests.slow_requests import clusters, slow_requests
 from tierlab.studies.measured import Measure, Measured, milliseconds, missing
 from tierlab.studies.seen import CLUSTER, Seen
 

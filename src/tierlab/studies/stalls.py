@@ -11,10 +11,10 @@ from statistics import median
 
 import numpy as np
 
-from tierlab.analysis.association import associations, indicator
-from tierlab.analysis.episodes import GAP_NS
-from tierlab.analysis.saturation import saturations
+from tierlab.analysis.resources.saturation import saturations
 from tierlab.analysis.span import WINDOW_NS
+from tierlab.analysis.statistics.association import associations, indicator
+from tierlab.analysis.statistics.episodes import GAP_NS
 from tierlab.diagnosis import diagnose
 from tierlab.diagnosis.causes import memory
 from tierlab.studies.measured import Measure, Measured, milliseconds, missing, share_of

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tierlab.analysis.association import indicator
-from tierlab.analysis.histogram import histogram
-from tierlab.analysis.modes import modes
 from tierlab.analysis.query import Bools, Floats
-from tierlab.analysis.two_modes import WINDOW_NS, two_modes
-from tierlab.analysis.utilisation import utilisations
+from tierlab.analysis.requests.histogram import histogram
+from tierlab.analysis.requests.modes import modes
+from tierlab.analysis.requests.two_modes import WINDOW_NS, two_modes
+from tierlab.analysis.resources.utilisation import utilisations
+from tierlab.analysis.statistics.association import indicator
 from tierlab.studies.measured import Measure, Measured, milliseconds, missing, share_of
 from tierlab.studies.seen import Seen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tierlab.trial.folder import RunFolder
+from tierlab.tables.folder import RunFolder
 
 
 def complete(run: Path) -> None:

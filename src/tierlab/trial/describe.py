@@ -15,6 +15,7 @@ from tierlab.environments.placement import Placement
 from tierlab.environments.process import identify
 from tierlab.experiment import SystemPlan, TrialPlan
 from tierlab.machine.fingerprint import fingerprint
+from tierlab.tables.folder import RunFolder
 from tierlab.tables.manifest import (
     Degree,
     Manifest,
@@ -24,7 +25,6 @@ from tierlab.tables.manifest import (
     SystemPart,
     VeryLong,
 )
-from tierlab.trial.folder import RunFolder
 from tierlab.trial.versions import programs, versions
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tierlab.errors import UserError
 from tierlab.experiment.draw import Drawn
-from tierlab.trial.agent import Spawn, Verb
+from tierlab.observe.agent import Spawn, Verb
 from tierlab.trial.truth import TruthFolder
 
 END_S = 10.0

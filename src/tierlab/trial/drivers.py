@@ -10,9 +10,9 @@ from tierlab.deploy.system import System
 from tierlab.deploy.systems import Systems
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import SystemPlan, TrialPlan
-from tierlab.trial import plans
-from tierlab.trial.agent import Spawn, Verb
-from tierlab.trial.folder import RunFolder
+from tierlab.observe import plans
+from tierlab.observe.agent import Spawn, Verb
+from tierlab.tables.folder import RunFolder
 from tierlab.workloads.workload import DataKey
 
 READY_S = 30.0

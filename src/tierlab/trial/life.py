@@ -19,22 +19,22 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.network.tcp import BEHAVIOURS
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
+from tierlab.observe import plans
+from tierlab.observe.agent import Child, Spawn
+from tierlab.observe.inside import InsideObserver, InsideObservers
+from tierlab.observe.observers import Observers
+from tierlab.observe.outside import OutsideObserver
+from tierlab.tables.folder import NAMED, RunFolder
 from tierlab.tables.manifest import Manifest
-from tierlab.trial import plans
-from tierlab.trial.agent import Child, Spawn
 from tierlab.trial.changer import Changer
 from tierlab.trial.describe import add_systems, data_seed, describe
 from tierlab.trial.disturb_plan import disturb, squeezed_by
 from tierlab.trial.disturber import Disturber
 from tierlab.trial.drivers import Drivers
 from tierlab.trial.finish import finish, write_first
-from tierlab.trial.folder import NAMED, RunFolder
-from tierlab.trial.inside import InsideObserver, InsideObservers
 from tierlab.trial.interrupt import deferred, interruptible, undisturbed
 from tierlab.trial.migration import Migrations
-from tierlab.trial.observers import Observers
 from tierlab.trial.outcome import record_drivers, record_inside, record_observers
-from tierlab.trial.outside import OutsideObserver
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.workload import DataKey

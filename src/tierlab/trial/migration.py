@@ -10,9 +10,9 @@ from typing import Any
 from tierlab.deploy.systems import Systems
 from tierlab.environments.environment import Environment
 from tierlab.errors import UserError
-from tierlab.trial.echoes import Echoes, longest_silence, lost
-from tierlab.trial.folder import RunFolder
-from tierlab.trial.inside import InsideObservers
+from tierlab.observe.echoes import Echoes, longest_silence, lost
+from tierlab.observe.inside import InsideObservers
+from tierlab.tables.folder import RunFolder
 
 
 class Migrations:

@@ -10,8 +10,8 @@ from tierlab.environments.kinds import KINDS
 from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
+from tierlab.observe import agent, echoes
 from tierlab.servers.programs import check_programs
-from tierlab.trial import agent, echoes
 from tierlab.trial.disturb_needs import check_disturbances
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tierlab.observe.inside import InsideObservers
+from tierlab.observe.observers import Observers
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.drivers import Drivers
-from tierlab.trial.inside import InsideObservers
-from tierlab.trial.observers import Observers
 
 
 def record_summary(manifest: Manifest, name: str, summary: Mapping[str, Any]) -> None:

@@ -11,9 +11,9 @@ from tierlab.environments.removal import remove_account
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.tables import manifest as manifests
+from tierlab.tables.folder import NAMED
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.complete import complete
-from tierlab.trial.folder import NAMED
 from tierlab.trial.truth import TruthFolder, written
 
 

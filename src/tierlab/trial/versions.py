@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tierlab.errors import UserError
 from tierlab.machine.programs import Program, look_up
+from tierlab.observe import agent
 from tierlab.servers.base import Server
 from tierlab.servers.kinds import KINDS
-from tierlab.trial import agent
 
 
 def programs(servers: Iterable[type[Server]]) -> dict[str, Program]:

@@ -1,0 +1,1 @@
+"""Which trials are alike, and do those of two groups differ?"""

@@ -1,0 +1,141 @@
+"""A trial cut into blocks of equal length: what each of them adds to the trial's figures.
+
+Drawing blocks with replacement and adding them up again gives figures as another such trial might
+have had them, what happens within a block kept together (the block bootstrap: H. R. Künsch, "The
+Jackknife and the Bootstrap for General Stationary Observations", Annals of Statistics 17, 1989).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns
+from tierlab.analysis.requests.driver import cpu_by_block
+from tierlab.analysis.requests.responses import FAILED, RESPONSE_NS
+from tierlab.analysis.span import Span
+
+LEAST_NS = 1_000_000_000
+MOST_BLOCKS = 60
+BIN = 1.01
+SHORTEST_S = 1e-5
+BINS = int(np.log(1e8) / np.log(BIN))
+"""Response times from 10 µs to 1,000 s in steps of 1 %."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Sums by block: every array's first axis is the blocks."""
+
+    seconds: float
+    """Length of one."""
+    done: Floats
+    """Requests that ended well."""
+    failed: Floats
+    time_s: Floats
+    """Response times of those that ended well, added up."""
+    times: Mapping[str, Floats]
+    """How many had which response time, by interaction: shape (blocks, BINS)."""
+    cpu_s: dict[str, Floats]
+    """CPU time by server; a server that was not measured is not there."""
+    major_faults: dict[str, Floats]
+    """The same of major page faults."""
+    driver_s: Floats | None
+    """CPU time of the driver; None where its records do not cover the trial."""
+
+    @property
+    def seconds_in_all(self) -> float:
+        """How long all of them are together."""
+        return self.seconds * self.done.size
+
+    def summed(self) -> Blocks:
+        """All of them as one, for a trial's figures alone."""
+        return Blocks(
+            seconds=self.seconds_in_all,
+            done=_summed(self.done),
+            failed=_summed(self.failed),
+            time_s=_summed(self.time_s),
+            times={name: _summed(each) for name, each in self.times.items()},
+            cpu_s={name: _summed(each) for name, each in self.cpu_s.items()},
+            major_faults={name: _summed(each) for name, each in self.major_faults.items()},
+            driver_s=None if self.driver_s is None else _summed(self.driver_s),
+        )
+
+
+def _summed(values: Floats) -> Floats:
+    found: Floats = values.sum(axis=0, keepdims=True)
+    return found
+
+
+def bin_of(time_s: Floats) -> Floats:
+    """The bins of response times."""
+    ranks = np.log(np.maximum(time_s, SHORTEST_S) / SHORTEST_S) / np.log(BIN)
+    found: Floats = np.clip(ranks, 0, BINS - 1).astype(np.int64)
+    return found
+
+
+def middle_s(rank: Floats) -> Floats:
+    """The middle of bins, in seconds."""
+    found: Floats = SHORTEST_S * BIN ** (rank + 0.5)
+    return found
+
+
+def blocks(db: Connection, span: Span, most: int | None = MOST_BLOCKS) -> Blocks:
+    """Cut a span into at most so many blocks (None: no matter how many) of 1, 2, 4, 8 ... seconds,
+    so that blocks of several trials begin at the same times; what is left over is left out. A span
+    of less than a second is one block.
+    """
+    width_ns = min(LEAST_NS, span.duration_ns)
+    while most is not None and span.duration_ns // width_ns > most:
+        width_ns *= 2
+    count = span.duration_ns // width_ns
+    cut = Span(span.start_ns, span.start_ns + count * width_ns)
+    found = columns(
+        db,
+        f"""SELECT (end_ns - $start) // {width_ns} AS block, interaction,
+                {RESPONSE_NS} / 1e9 AS time_s, {FAILED} AS failed
+            FROM requests WHERE end_ns {IN_SPAN}""",
+        bounds(cut),
+    )
+    block, good = found["block"].astype(np.int64), ~found["failed"].astype(bool)
+    time_s = found["time_s"].astype(np.float64)
+
+    def per_block(chosen: np.ndarray, weights: Floats | None = None) -> Floats:
+        return np.bincount(block[chosen], weights, minlength=count).astype(np.float64)
+
+    times = {}
+    for name in sorted(set(found["interaction"])):
+        mine = good & (found["interaction"] == name)
+        cells = block[mine] * BINS + bin_of(time_s[mine])
+        sums = np.bincount(cells, minlength=count * BINS).astype(np.float64)
+        times[str(name)] = sums.reshape(count, BINS)
+    return Blocks(
+        seconds=width_ns / 1e9,
+        done=per_block(good),
+        failed=per_block(~good),
+        time_s=per_block(good, time_s[good]),
+        times=times,
+        cpu_s=_by_server(db, cut, width_ns, "cpu_ns / 1e9"),
+        major_faults=_by_server(db, cut, width_ns, "major_faults"),
+        driver_s=cpu_by_block(db, cut, count),
+    )
+
+
+def _by_server(db: Connection, span: Span, width_ns: int, value: str) -> dict[str, Floats]:
+    """What the ticks that end in each block add up to, by server."""
+    found = columns(
+        db,
+        f"""SELECT subject, (t_ns - 1 - $start) // {width_ns} AS block, sum({value})::DOUBLE AS sum
+            FROM domain WHERE t_ns > $start AND t_ns <= $end AND ({value}) IS NOT NULL
+            GROUP BY ALL""",
+        bounds(span),
+    )
+    count = span.duration_ns // width_ns
+    sums: dict[str, Floats] = {}
+    for subject, block, value_of in zip(
+        found["subject"], found["block"], found["sum"], strict=True
+    ):
+        sums.setdefault(str(subject), np.zeros(count))[int(block)] = value_of
+    return dict(sorted(sums.items()))

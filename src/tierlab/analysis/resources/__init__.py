@@ -1,0 +1,1 @@
+"""What was busy, saturated or idle? From the samples."""

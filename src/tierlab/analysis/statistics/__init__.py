@@ -1,0 +1,1 @@
+"""Procedures that know nothing of servers: resampling, corrections, modes, association."""
