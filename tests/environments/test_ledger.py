@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,21 @@ def test_a_dead_trial_keeps_its_name_until_it_is_cleaned(tmp_path: Path) -> None
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     with pytest.raises(UserError, match="tierlab clean"):
         Ledger("one", tmp_path)
+
+
+def test_a_ledger_that_a_kill_left_unopened_is_removed(tmp_path: Path) -> None:
+    """`tierlab clean` left `.t-001-link-4711.jsonl.4711` behind, and the folder with it."""
+    script = (
+        "import os, sys; from pathlib import Path; from tierlab.environments import ledger;"
+        "os.fsync = lambda file: os._exit(9); ledger.Ledger('one', Path(sys.argv[1]))"
+    )
+    folder = tmp_path / "tierlab" / "ledger"
+    subprocess.run([sys.executable, "-c", script, str(folder)], check=False)
+    (unopened,) = folder.iterdir()
+    (folder / f".two.jsonl.{os.getpid()}").touch()
+    ledgers.remove_unopened(folder)
+    assert [path.name for path in folder.iterdir()] == [f".two.jsonl.{os.getpid()}"]
+    assert unopened.name.startswith(".one.jsonl.")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../up", "-x", "x" * 41])

@@ -46,7 +46,17 @@ def test_a_finished_stream_keeps_every_row(tmp_path: Path) -> None:
     (converted,) = convert_all(tmp_path, tmp_path)
     assert (converted.rows, converted.truncated) == (30, False)
     assert pq.read_table(tmp_path / "events.parquet")["t_ns"].to_pylist() == list(range(30))
-    assert not list(tmp_path.glob("*.arrows"))
+
+
+def test_tables_can_be_made_again_from_all_streams(tmp_path: Path) -> None:
+    """A kill after the events were a table and before the rest was: their streams were gone, and
+    the table was made anew from what a server's log had to add.
+    """
+    write_stream(tmp_path / "drive.events.arrows", 3, finished=True)
+    convert_all(tmp_path, tmp_path)
+    write_stream(tmp_path / "gc.events.arrows", 1, finished=True)
+    (converted,) = convert_all(tmp_path, tmp_path)
+    assert converted.rows == 40
 
 
 def test_a_killed_writer_loses_at_most_its_last_batch(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tierlab.environments.ledger import accounts, ledger_folder
 from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest, read
+from tierlab.trial.complete import complete
 from tierlab.trial.finish import finish
 
 AGENT = """#!/bin/sh
@@ -54,3 +55,12 @@ def test_what_links_is_in_a_ledger_while_it_runs(
     assert not list((tmp_path / "state").rglob("*.jsonl"))
     assert (manifest.observation.costs == {"link": 7}) == linked
     assert ("broken" in manifest.not_measured.get("visits", "")) == (not linked)
+
+
+def test_what_a_kill_left_of_streams_being_removed_is_no_reason_to_start_over(
+    folder: RunFolder,
+) -> None:
+    (folder.streams / "sample.events.arrows").write_bytes(b"cut")
+    folder.streams.rename(folder.path / ".streams")
+    complete(folder.path)
+    assert {path.name for path in folder.path.iterdir()} == {"logs"}

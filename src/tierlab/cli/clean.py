@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from tierlab.environments.images import image
-from tierlab.environments.ledger import Account, accounts
+from tierlab.environments.ledger import Account, accounts, remove_unopened
 from tierlab.environments.removal import describe, remove_account
 from tierlab.errors import UserError
 
@@ -30,6 +30,8 @@ def clean(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Remove processes, containers, guests, groups and folders that dead trials left behind."""
+    if not dry_run:
+        remove_unopened()
     found = accounts()
     live = [] if force else [account for account in found if account.is_live]
     dead = [account for account in found if account not in live]

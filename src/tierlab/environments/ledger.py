@@ -267,6 +267,15 @@ def accounts(folder: Path | None = None) -> list[Account]:
     return found
 
 
+def remove_unopened(folder: Path | None = None) -> None:
+    """Remove ledgers that processes which are gone had not made whole: nothing was made by then."""
+    folder = ledger_folder() if folder is None else folder
+    for path in folder.glob(".*.jsonl.*"):
+        pid = path.suffix[1:]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            discard(path)
+
+
 def discard(path: Path) -> None:
     """Delete a ledger, and the folders above it that this leaves empty."""
     path.unlink(missing_ok=True)

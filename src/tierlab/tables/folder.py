@@ -36,6 +36,23 @@ class RunFolder:
         """Whether streams are still to be made into tables."""
         return self.streams.is_dir()
 
+    def remove_streams(self) -> None:
+        """Remove the streams, all at once for whoever looks: without some of them the tables could
+        be made anew, but not whole.
+        """
+        if self.streams.is_dir():
+            self.streams.rename(self._removed)
+        self.remove_rest()
+
+    def remove_rest(self) -> None:
+        """Remove what a kill left of streams that were being removed."""
+        if self._removed.is_dir():
+            shutil.rmtree(self._removed, ignore_errors=True)
+
+    @property
+    def _removed(self) -> Path:
+        return self.path / ".streams"
+
     @property
     def logs(self) -> Path:
         """Each server's and agent's log and rendered configuration."""

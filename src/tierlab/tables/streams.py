@@ -102,7 +102,8 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema, host: str | None) -> pa.Re
 
 
 def convert_all(streams: Path, folder: Path, host: str | None = None) -> list[Converted]:
-    """Convert every known ``*.arrows`` file under ``streams``; converted streams are removed.
+    """Convert every known ``*.arrows`` file under ``streams``, which are left as they are: whoever
+    is killed before the last table starts over from all of them.
 
     ``<table>.arrows`` and ``<anything>.<table>.arrows`` are known: all of a table become one file.
     ``host`` is the machine whose streams they are; None leaves that open in their rows.
@@ -112,9 +113,4 @@ def convert_all(streams: Path, folder: Path, host: str | None = None) -> list[Co
         table = path.stem.rpartition(".")[2]
         if table in TABLES:
             found.setdefault(table, []).append(path)
-    converted = []
-    for table, paths in found.items():
-        converted.append(to_parquet(table, paths, folder, host))
-        for path in paths:
-            path.unlink()
-    return converted
+    return [to_parquet(table, paths, folder, host) for table, paths in found.items()]

@@ -13,6 +13,7 @@ def complete(run: Path) -> None:
     Raises :class:`UserError` when the trial still runs.
     """
     folder = RunFolder(run)
+    folder.remove_rest()
     if folder.is_unfinished:
         # This takes longer to load than most reports to make.
         from tierlab.trial.finish import recover

@@ -5,7 +5,6 @@ trial that was killed can be finished later.
 from __future__ import annotations
 
 import os
-import shutil
 from functools import partial
 
 import duckdb
@@ -44,7 +43,7 @@ def finish(folder: RunFolder, manifest: Manifest) -> None:
                 manifest.not_measured[f"{converted.table} (end)"] = CUT
         manifest.phases = _phases(folder)
         manifest.write(folder.path)
-        shutil.rmtree(folder.streams)
+        folder.remove_streams()
     except OSError as error:
         first = f"{manifest.exit.error} " if manifest.exit.error else ""
         raise UserError(
