@@ -109,6 +109,6 @@ def check_each_has_figures_of_its_own(run: OpenedRun, requests: pd.DataFrame, sa
     assert run.summary.responses is not None
     assert run.summary.responses.count == len(inside)
     assert not any("Nothing links" in each for each in run.summary.caveats)
-    assert run.diagnosis.words.startswith("Not diagnosed: ")
+    assert run.diagnosis.verdict in {"findings", "nothing abnormal"}
     assert run.manifest.load["users"] == 90
     assert {part.system for part in run.manifest.servers.values()} == set(SYSTEMS)

@@ -22,7 +22,6 @@ from tierlab.diagnosis.words import paragraph, said
 from tierlab.tables.schemas import SCHEMAS
 
 NOTHING = "Nothing abnormal: no server kept requests waiting for longer than they usually take."
-SEVERAL = "Not diagnosed: whose trouble is whose is not told yet where several systems run."
 UNSEEN = "Nothing can be said: the run holds neither requests nor visits."
 
 
@@ -32,8 +31,6 @@ def diagnose(observed: Observed) -> Diagnosis:
     missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
     if span is None or not (run.has("requests") or run.has("visits")):
         return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
-    if len(run.manifest.systems) > 1:
-        return Diagnosis(verdict="not observed", words=SEVERAL, findings=[], missing=missing)
     stalls, saturations = run_stalls(observed, span), saturated(observed, span)
     run_context = RunContext(observed, [*stalls, *(each.stall for each in saturations)])
     coverage = 1 - len(missing) / len(SCHEMAS)
@@ -45,7 +42,7 @@ def diagnose(observed: Observed) -> Diagnosis:
         for each in attribution.occurrences(incident)
     ]
     occurrences = without_backlogs([*long, *without_echoes(short, long)], run_context)
-    found = merged(occurrences, run_context.entry)
+    found = merged(occurrences, run_context.entry_of)
     found.sort(key=lambda each: _overload(each, long) is None)  # stable: an overload comes first
     told = _Telling(
         observed,

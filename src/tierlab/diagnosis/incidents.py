@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.stalls import USERS, Stall
+from tierlab.diagnosis.stalls import Stall, are_users, is_called_by
 from tierlab.topology import Topology
 
 ONSET_NS = 60_000_000
@@ -114,8 +114,8 @@ def _holds(one: Stall, other: Stall) -> bool:
 
 
 def _is_below(one: str, other: str, topology: Topology) -> bool:
-    if other == USERS:
-        return one != USERS
+    if are_users(other):
+        return is_called_by(one, other)
     return one in topology.below(other)
 
 

@@ -1,11 +1,11 @@
 """One finding for a bottleneck that came back: occurrences of one cause at one server, joined."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.stalls import USERS, Stall
+from tierlab.diagnosis.stalls import Stall, are_users
 from tierlab.diagnosis.verdicts import Verdict
 
 UNKNOWN = "unknown"
@@ -59,14 +59,14 @@ class Merged:
         return max(self.occurrences, key=lambda each: (each.verdict.strength, each.stall.total_ns))
 
 
-def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
+def merged(occurrences: Sequence[Occurrence], entry_of: Callable[[str], str]) -> list[Merged]:
     """Join them; what most surely made requests wait the most comes first: an echo that is hardly
-    believed stands behind what it echoes. ``entry`` is the first server: who kept the users waiting
-    without a cause.
+    believed stands behind what it echoes. ``entry_of`` gives users' first server: who
+    kept them waiting without a cause.
     """
     groups: dict[tuple[str, str], list[Occurrence]] = {}
     for each in occurrences:
-        subject = entry if each.subject == USERS else each.subject
+        subject = entry_of(each.subject) if are_users(each.subject) else each.subject
         groups.setdefault((each.cause, subject), []).append(each)
     found = [
         Merged(_cause(group), subject, sorted(group, key=lambda each: each.stall.window.start_ns))

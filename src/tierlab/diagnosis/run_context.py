@@ -15,7 +15,7 @@ from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import aftermath
 from tierlab.diagnosis.signals import Signals, Stretches
 from tierlab.diagnosis.stall_context import Pause, StallContext
-from tierlab.diagnosis.stalls import USERS, Stall
+from tierlab.diagnosis.stalls import USERS, Stall, are_users, is_called_by
 
 ARRIVAL_BIN_NS = 150_000_000
 
@@ -45,8 +45,19 @@ class RunContext:
 
     @property
     def entry(self) -> str:
-        """Return the first server; the users themselves where none is known."""
+        """Return the first server, of several systems the first's; the users themselves where none
+        is known.
+        """
         return next(iter(self.topology.entries), USERS)
+
+    def entry_of(self, server: str) -> str:
+        """Return the first server that a server, or users, belong to."""
+        for entry in self.topology.entries:
+            if server == entry or server in self.topology.below(entry):
+                return entry
+            if are_users(server) and is_called_by(entry, server):
+                return entry
+        return self.entry
 
     def tier(self, server: str) -> str:
         """Return the server's tier; its own name where the manifest does not know it."""
@@ -60,17 +71,17 @@ class RunContext:
         """
         if anywhere:
             return [self._context(stall, name) for name in self.servers]
-        subject = self.entry if stall.server == USERS else stall.server
+        subject = self.entry_of(stall.server) if are_users(stall.server) else stall.server
         return [self._context(stall, subject)] if subject in self._parts else []
 
     def _context(self, stall: Stall, subject: str, *, alone: bool = False) -> StallContext:
-        part = self._parts[subject]
+        part, entry = self._parts[subject], self.entry_of(subject)
         has = self._observed.run.has("visits")
         peers = [] if alone else self._peers(subject)
         return StallContext(
             subject=subject,
             window=stall.core,
-            entry=self.entry,
+            entry=entry,
             limits=dict(part.soft),
             toward=stall.toward,
             signals=self.signals,
@@ -82,11 +93,11 @@ class RunContext:
             laboratory=self._laboratory,
             peers=tuple(self._context(stall, each, alone=True) for each in peers),
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
-            arriving=self._counter(self._arrivals) if self._any_arrivals() else None,
+            arriving=self._counter(lambda: self._came(entry)) if self._any_arrivals() else None,
             visiting=self._visiting(subject),
-            below=self._below(part.tier),
+            below=self._below(subject),
             above=self._above(subject),
-            usual_arrivals=self._usual(self.entry),
+            usual_arrivals=self._usual(entry),
             usual_visits=self._usual_quiet(subject),
         )
 
@@ -139,9 +150,11 @@ class RunContext:
         """Return who calls the server: of several the last."""
         return next(reversed(self.topology.callers(subject)), None)
 
-    def _below(self, tier: str) -> Callable[[Window], float] | None:
-        calling = self.topology.servers(tier)
-        callees = sorted({name for each in calling for name in self.topology.callees(each)})
+    def _below(self, subject: str) -> Callable[[Window], float] | None:
+        called, topology = set(self.topology.callees(subject)), self.topology
+        alike = topology.servers(topology.tier_of[subject])
+        beside = [each for each in alike if called & set(topology.callees(each))]
+        callees = sorted({name for each in beside for name in topology.callees(each)})
         seen = [self._observed.in_progress.get(name) for name in callees]
         known = [each for each in seen if each is not None]
         if not known:
@@ -192,9 +205,6 @@ class RunContext:
         """The servers with visits that were never seen to leave."""
         found = columns(self._observed.db, "SELECT DISTINCT server FROM held", {})
         return {str(name) for name in found["server"]}
-
-    def _arrivals(self) -> Ints:
-        return self._came(self.entry)
 
     def _read_arrivals(self, server: str) -> Ints:
         """When visits came to the server; without messages, when users sent requests."""

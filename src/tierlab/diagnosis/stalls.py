@@ -13,6 +13,26 @@ from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.diagnosis.finding import Window
 
 USERS = "users"
+"""Who waits for a connection to the first server, as if they were a server; of several systems each
+has its own, called after it.
+"""
+
+
+def users_of(system: str | None) -> str:
+    """Return what a system's users are called; None is the only one."""
+    return USERS if system is None else f"{system}.{USERS}"
+
+
+def are_users(server: str) -> bool:
+    """Say whether they are users and no server."""
+    return server.rpartition(".")[2] == USERS
+
+
+def is_called_by(server: str, users: str) -> bool:
+    """Say whether it is of the system of these users."""
+    return not are_users(server) and server.startswith(users.removesuffix(USERS))
+
+
 """Stands for the way from the users to the first server."""
 
 LEAST_GAP_NS = 20_000_000

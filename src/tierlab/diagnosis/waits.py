@@ -1,11 +1,13 @@
 """What the users' own records say: waits for a connection, and slow responses."""
 
+from typing import Any
+
 import numpy as np
 
 from tierlab.analysis.query import Connection, bounds, columns
 from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.stalls import USERS
+from tierlab.diagnosis.stalls import USERS, users_of
 
 _ATTEMPT_NS = 5_000_000
 """A connection's first SYN leaves so soon after its request starts."""
@@ -19,7 +21,7 @@ _CONNECTING = f"""WITH again AS (
         WHERE connection IS NOT NULL AND since_ns IS NOT NULL GROUP BY subject, connection
     ), waited AS (
         SELECT start_ns, coalesce(connected_ns, end_ns) AS end_ns FROM requests
-        WHERE start_ns BETWEEN $start AND $end - 1
+        WHERE start_ns BETWEEN $start AND $end - 1 AND ({{of}})
         AND coalesce(connected_ns, end_ns) - start_ns >= $least
     ), since AS (
         SELECT if(first_ns - start_ns < {_ATTEMPT_NS} AND last_ns <= end_ns, last_ns, start_ns)
@@ -35,25 +37,29 @@ _RESPONDING = """SELECT intended_ns AS start_ns, end_ns, usual FROM requests JOI
     ORDER BY intended_ns"""
 
 
-def connecting(db: Connection, span: Span, least_ns: int, entry: str) -> Gaps:
-    """Return the users' long waits for a connection to the first server, ``entry``.
+def connecting(
+    db: Connection, span: Span, least_ns: int, entry: str, system: str | None = None
+) -> Gaps:
+    """Return the long waits of a system's users for a connection to its first server, ``entry``.
 
     A wait begins with the last SYN: one that was dropped waits for the kernel's timer, seconds
     after the server has gone on, and would hide what stalled for less (RFC 6298).
     """
-    return _gaps(db, span, least_ns, _CONNECTING, entry)
+    of = "true" if system is None else f"system = '{system}'"
+    asked = {**bounds(span), "least": least_ns}
+    return _gaps(columns(db, _CONNECTING.format(of=of), asked), users_of(system), entry)
 
 
 def responding(db: Connection, span: Span, least_ns: int) -> Gaps:
     """Return the users' long waits for a reply: all there is where messages were not captured."""
-    return _gaps(db, span, least_ns, _RESPONDING, "")
+    found = columns(db, _RESPONDING, {**bounds(span), "least": least_ns})
+    return _gaps(found, USERS, "")
 
 
-def _gaps(db: Connection, span: Span, least_ns: int, sql: str, callee: str) -> Gaps:
-    found = columns(db, sql, {**bounds(span), "least": least_ns})
+def _gaps(found: dict[str, Any], users: str, callee: str) -> Gaps:
     count = len(found["start_ns"])
     return Gaps(
-        server=np.full(count, USERS, object),
+        server=np.full(count, users, object),
         start_ns=found["start_ns"].astype(np.int64),
         end_ns=found["end_ns"].astype(np.int64),
         callee=np.full(count, callee, object),

@@ -1,0 +1,96 @@
+"""Where several systems share a machine, a trouble is that of the system whose server had it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tierlab.diagnosis.incidents import incidents
+from tierlab.diagnosis.stalls import USERS, users_of
+from tierlab.tables.manifest import SystemPart
+from tierlab.tables.schemas import SCHEMAS
+from tierlab.topology import Topology
+
+from . import made_stall
+from .test_causes import SIGNATURES, diagnosed
+from .test_incidents import stall
+
+SYSTEMS = ("shop", "market")
+APART = 1_000_000
+"""Added to the second system's numbers of visits, connections and users."""
+NUMBERS = ("visit", "parent", "connection", "user")
+
+
+def of_system(row, index):
+    """A row of a run with one system, as that system's."""
+    name = SYSTEMS[index]
+    renamed = {key: f"{name}.{row[key]}" for key in ("server", "subject") if row.get(key)}
+    if str(row.get("subject", "")) in {"cpu0", "cpu1", "lo", ""}:
+        renamed.pop("subject", None)
+    numbered = {key: row[key] + index * APART for key in NUMBERS if row.get(key) is not None}
+    return row | renamed | numbered | ({"system": name} if "intended_ns" in row else {})
+
+
+def make(folder, stalled, samples, extra):
+    """A run of two systems: the second is well."""
+    parts = [
+        made_stall.make(folder / "first", stalled, samples, extra),
+        made_stall.make(folder / "second", None),
+    ]
+    for table in SCHEMAS:
+        rows = [
+            of_system(row, index)
+            for index, part in enumerate(parts)
+            for row in made_stall.read(part, table)
+            if not (index and table in {"cpu", "net"})
+        ]
+        made_stall.write(folder, table, rows)
+    one = made_stall.manifest()
+    servers = {
+        f"{name}.{server}": part.model_copy(update={"system": name, "tier": f"{name}.{part.tier}"})
+        for name in SYSTEMS
+        for server, part in one.servers.items()
+    }
+    graphs = [
+        Topology.chain(
+            {f"{name}.{server}": f"{name}.{part.tier}" for server, part in one.servers.items()},
+            {f"{name}.{server}": part.protocol for server, part in one.servers.items()},
+        )
+        for name in SYSTEMS
+    ]
+    calls = [call for graph in graphs for call in graph.calls]
+    known = {name: SystemPart(workload="made", load={}) for name in SYSTEMS}
+    made = one.model_dump() | {
+        "servers": servers,
+        "systems": known,
+        "calls": [vars(call) for call in calls],
+    }
+    type(one).model_validate(made).write(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["freeze of the database", "table lock", "held workers", "neighbour in the domain"]
+)
+def test_a_trouble_is_told_of_the_system_that_had_it(tmp_path, name):
+    cause, subject, samples, extra = SIGNATURES[name]
+    found = diagnosed(make(tmp_path, subject, samples, extra))
+    assert [(each.cause, each.subject) for each in found.findings] == [(cause, f"shop.{subject}")]
+
+
+def test_users_wait_for_their_own_system_only():
+    servers = [f"{name}.{tier}.1" for name in SYSTEMS for tier in ("web", "db")]
+    tier_of = {name: name.rpartition(".")[0] for name in servers}
+    graph = Topology.of(
+        [
+            Topology.chain(
+                {name: tier for name, tier in tier_of.items() if name.startswith(system)},
+                dict.fromkeys(servers, ""),
+            )
+            for system in SYSTEMS
+        ]
+    )
+    below = stall("shop.db.1", 0, 900, 40)
+    waiting = [stall(users_of(name), 10, 880, 30) for name in SYSTEMS]
+    (found,) = incidents([below, *waiting], graph)
+    assert {each.server for each in found.roots} == {"shop.db.1", "market.users"}
+    assert users_of(None) == USERS
