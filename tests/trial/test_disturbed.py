@@ -42,6 +42,9 @@ CONCLUSIONS = {"findings.json", "report.html"}
 """What is made of the rest, and may well say that a server was frozen."""
 
 DISTURBED = """
+[observe]
+thread_interval = "200ms"
+
 [[disturb]]
 class = "freeze"
 on = "db.1"
@@ -74,6 +77,8 @@ at = "10s"
 duration = "400ms"
 """
 RUNTIME_S = 12
+"""So short a trial tells which processes work, and when they were replaced, only where they are
+looked at more often than once a second."""
 
 Write = Callable[..., Path]
 
