@@ -54,8 +54,11 @@ def make(
 def write(folder: Path, name: str, rows: Rows) -> None:
     """Write a table; a column that no row names is null, or zero where it may not be."""
     schema = SCHEMAS[name]
-    filled = [{field.name: _default(field) for field in schema} | row for row in rows]
-    pq.write_table(pa.Table.from_pylist(filled, schema=schema), folder / f"{name}.parquet")
+    columns = []
+    for field in schema:
+        default = _default(field)
+        columns.append(pa.array([row.get(field.name, default) for row in rows], field.type))
+    pq.write_table(pa.Table.from_arrays(columns, schema=schema), folder / f"{name}.parquet")
 
 
 def read(folder: Path, name: str) -> Rows:
