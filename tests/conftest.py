@@ -21,9 +21,6 @@ _NUMBERS = itertools.count(1)
 FURTHER = frozenset({"docker", "lxc", "qemu", "kvm", "xen", "vsphere"})
 """Environments whose tests are the second suite's; native's and podman's are the first's."""
 
-OWN_PUS = frozenset({"xen"})
-"""Environments on a machine of their own, emulated: what is busy beside it slows it as a whole."""
-
 LONGEST = ("test_xen_trial.py", "test_kvm_nested.py")
 """Modules that take minutes. They begin, so that nothing waits for their end."""
 
@@ -50,8 +47,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.name.partition("[")[2].rstrip("]").split("-")
         if item.get_closest_marker("privileged") and FURTHER.intersection(parameters):
             item.add_marker("environments")
-        if item.get_closest_marker("contended") and not OWN_PUS.intersection(parameters):
-            item.add_marker("alone")
         # What is made for a package's or module's tests is made by one worker of xdist's.
         shared = parameters[0] if "conformance" in item.path.parts else item.path.name
         item.add_marker(pytest.mark.xdist_group(shared))

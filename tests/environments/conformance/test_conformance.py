@@ -118,7 +118,7 @@ def test_servers_are_reached_on_addresses_of_their_own(
         environment.connect(another, 7777, timeout=5)
 
 
-@pytest.mark.contended
+@pytest.mark.alone
 def test_time_used_is_counted(environment: Environment, entry: Entry, domain: Domain) -> None:
     require(environment, entry, Capability.ACCOUNTING, None)
     feel(entry)
@@ -168,7 +168,7 @@ def test_a_weight_is_kept(environment: Environment, entry: Entry, domain: Domain
     assert abs(found - 2048) < 11
 
 
-@pytest.mark.contended
+@pytest.mark.alone
 def test_weights_share_out_a_contended_pu(
     environment: Environment, entry: Entry, domain: Domain
 ) -> None:
