@@ -91,19 +91,20 @@ def test_once_warm_it_can_carry_what_fits_its_cpus(diagnoses):
 
 
 @pytest.mark.parametrize(
-    ("driver_cores", "interrupts", "said"),
-    [(0.5, 0.15, ["overload"]), (0.0, 0.0, [])],
-    ids=["half of the rest is the laboratory's", "nobody knows whose the rest is"],
+    ("percent", "driver_cores", "interrupts", "said"),
+    [(54, 0.5, 0.15, ["overload"]), (54, 0.0, 0.0, []), (15, 1.5, 0.1, [])],
+    ids=["the rest is the laboratory's", "nobody knows whose the rest is", "the driver has most"],
 )
 def test_what_the_laboratory_and_packets_take_is_no_neighbours(
-    tmp_path, driver_cores, interrupts, said
+    tmp_path, percent, driver_cores, interrupts, said
 ):
     """RUBiS at more users than two cores serve: the servers had half of the CPUs' time, the driver
     a fifth and packets an eighth, and nothing was said of an overload.
     """
     folder = made_overload.make(tmp_path)
     for table, column in (("domain", "cpu_ns"), ("process", "run_ns")):
-        rows = [row | {column: row[column] * 54 // 100} for row in made_stall.read(folder, table)]
+        rows = made_stall.read(folder, table)
+        rows = [row | {column: row[column] * percent // 100} for row in rows]
         made_stall.write(folder, table, rows)
     rows = [row | {"irq": interrupts} for row in made_stall.read(folder, "cpu")]
     made_stall.write(folder, "cpu", rows)

@@ -27,6 +27,7 @@ def busy_share(context: StallContext) -> float | None:
 def served_share(context: StallContext) -> float | None:
     """Return the servers' share of what anybody used of those CPUs: what all used who may run there
     less what others used in their domains, over what was busy less interrupts and the laboratory.
+    Where that used more than the servers it is one of those others.
     """
     busy, total = busy_share(context), 0.0
     for each in (context, *context.peers):
@@ -36,7 +37,8 @@ def served_share(context: StallContext) -> float | None:
         total += used - max(0.0, within(each) or 0.0)
     if not busy:
         return None
-    work = (busy - interrupts(context) - context.laboratory) * len(context.cores)
+    laboratory = min(context.laboratory * len(context.cores), total)
+    work = (busy - interrupts(context)) * len(context.cores) - laboratory
     return min(1.0, total / work) if work > total else 1.0
 
 

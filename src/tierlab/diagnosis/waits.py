@@ -45,8 +45,10 @@ def connecting(
     A wait begins with the last SYN: one that was dropped waits for the kernel's timer, seconds
     after the server has gone on, and would hide what stalled for less (RFC 6298).
     """
-    of = "true" if system is None else f"system = '{system}'"
-    asked = {**bounds(span), "least": least_ns}
+    asked: dict[str, object] = {**bounds(span), "least": least_ns}
+    of = "true"
+    if system is not None:  # older folders' requests have no such column
+        of, asked["system"] = "system = $system", system
     return _gaps(columns(db, _CONNECTING.format(of=of), asked), users_of(system), entry)
 
 
