@@ -23,6 +23,7 @@ from pathlib import Path
 
 import calibration
 import coarsen
+import device
 import sensitivity
 import truth
 from campaign import FULL, QUICK, Planned, planned
@@ -128,6 +129,8 @@ def scored(
             observed = observe(Run(seen))
             diagnosis = diagnose(observed)
         true = truths[trial.name]
+        diagnosis, natural = device.without(diagnosis, device.slow(folder), true)
+        score.device_stalls += natural
         found = found_in(diagnosis)
         if trial.kind != "overload":
             score.claims += calibration.claims(diagnosis, true)
@@ -157,6 +160,7 @@ def explain(score: Score) -> None:
         print(f"one of two not named: {name}: {each.cause} at {each.subject}, {length:.0f} ms")
     for reason in score.failed.values():
         print(reason)
+    print(f"left out: {score.device_stalls} windows of a disk that stood still by nobody's doing")
     for name, one in score.false:
         length = one.window.duration_s * 1e3
         print(

@@ -63,6 +63,7 @@ class Score:
     failed: dict[str, str] = field(default_factory=dict)
     failed_kinds: Counter[str] = field(default_factory=Counter)
     control_s: float = 0.0
+    device_stalls: int = 0
     claims: list[Claim] = field(default_factory=list)
     false: list[tuple[str, Found]] = field(default_factory=list)
     missed: list[tuple[str, Injected]] = field(default_factory=list)

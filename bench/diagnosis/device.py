@@ -1,0 +1,68 @@
+"""When did the machine's own disk stand still? Nobody injects that, and yet it is there.
+
+The virtual disk of a shared machine stops for tenths of a second now and then. What is said of it
+is neither right nor wrong by what was injected, so it is left out, and counted. The block device's
+own counters tell when: the diagnosis judges by what tasks waited for, and never reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+from score import BEFORE_NS, touches
+from truth import Injected
+
+from tierlab.diagnosis import Diagnosis
+from tierlab.diagnosis.causes import disk, memory
+from tierlab.diagnosis.finding import Window
+
+SLOW_NS = 20_000_000
+"""A request of a device that is well takes less than a millisecond."""
+
+USERS = {disk.NAME, memory.NAME}
+"""Disturbances that keep the device busy themselves."""
+
+
+def slow(run: Path) -> list[Window]:
+    """Return the ticks in which a block device finished nothing while requests were in flight, or
+    in which those that it finished had taken 20 ms and more on average.
+    """
+    table = run / "disk.parquet"
+    if not table.exists():
+        return []
+    rows = duckdb.execute(
+        """SELECT t_ns - dt_ns, t_ns FROM read_parquet($file)
+        WHERE (reads + writes = 0 AND in_flight > 0)
+            OR read_time_ns + write_time_ns >= $slow * (reads + writes) AND reads + writes > 0
+        ORDER BY t_ns""",
+        {"file": str(table), "slow": SLOW_NS},
+    ).fetchall()
+    return [Window(start_ns=start, end_ns=end) for start, end in rows]
+
+
+def without(
+    diagnosis: Diagnosis, slow: Sequence[Window], true: Sequence[Injected]
+) -> tuple[Diagnosis, int]:
+    """Return the diagnosis less the windows of a disk that was slow then by nobody's doing, and how
+    many those were.
+    """
+    kept = []
+    for each in diagnosis.findings:
+        windows = [one for one in each.windows if not _natural(each.cause, one, slow, true)]
+        if windows:
+            kept.append(each.model_copy(update={"windows": windows}))
+    dropped = sum(len(each.windows) for each in diagnosis.findings) - sum(
+        len(each.windows) for each in kept
+    )
+    return diagnosis.model_copy(update={"findings": kept}), dropped
+
+
+def _natural(cause: str, window: Window, slow: Sequence[Window], true: Sequence[Injected]) -> bool:
+    if cause != disk.NAME:
+        return False
+    if any(each.cause in USERS and touches(window, each) for each in true):
+        return False
+    begin = window.start_ns - BEFORE_NS
+    return any(each.start_ns < window.end_ns and each.end_ns > begin for each in slow)
