@@ -10,7 +10,7 @@ import pytest
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.catalogue import CATALOGUE
-from tierlab.diagnosis.causes import cpu, network, pool
+from tierlab.diagnosis.causes import cpu, loss, network, pool
 from tierlab.diagnosis.evidence import queued
 from tierlab.diagnosis.finding import Suspect, Window
 from tierlab.diagnosis.incidents import Incident
@@ -171,3 +171,39 @@ def test_a_pool_above_a_stall_without_a_known_cause_is_no_answer(monkeypatch):
     )
     found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([below], [above]))
     assert [(each.cause, each.subject) for each in found] == [("unknown", "db.1")]
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        {"pressure": pressed("db.1", "cpu", 0.9)},
+        {"domain": [{"subject": "db.1", "major_faults": 40}]},
+    ],
+    ids=["no CPU", "pages read back"],
+)
+def test_who_cannot_take_packets_has_not_lost_them(tmp_path, sample):
+    """A database of little weight, and one short of memory, acknowledged late: what was sent again
+    beside them was called a loss on the way to them, as sure as the cause itself.
+    """
+    lost = {"tcp": [{"subject": "ns", "retransmissions": 3}]}
+    well, ill = made_stall.make(tmp_path / "well", "lb.1", lost), tmp_path / "ill"
+    made_stall.make(ill, "lb.1", lost | sample)
+    toward = {"db.1": 0.9}
+    assert loss.judge(context(well, "lb.1", toward)).least > 0.7
+    assert loss.judge(context(ill, "lb.1", toward)).most == 0.0
+
+
+@pytest.mark.parametrize(("later_ms", "told"), [(100, ["loss"]), (2_000, ["pool", "loss"])])
+def test_what_another_cause_at_that_server_brings_about_is_not_told(monkeypatch, later_ms, told):
+    """Connections waited for a web server that half of the packets reached: the pool came first."""
+    full, late = stall("web.1", 0, 900, 30), stall("users", later_ms, 900 + later_ms, 20)
+    causes = {"web.1": pool.CAUSE, "users": loss.CAUSE}
+
+    def judged(_attribution, each):
+        cause = causes[each.server]
+        suspect = Suspect(cause=cause.name, subject="web.1", least=1.0, most=1.0, evidence=[])
+        return Occurrence(each, Verdict(Assessment(cause, None, suspect), 0.97, []))
+
+    monkeypatch.setattr(Attribution, "attribute", judged)
+    found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([full], [late]))
+    assert [each.cause for each in found] == told

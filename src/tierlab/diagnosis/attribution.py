@@ -39,7 +39,8 @@ class Attribution:
         if not known:
             nameless = (each for each in roots if each.verdict.winner is None)
             return [each for each in nameless if stands_out(each.stall)]
-        return known + [each for each in others if _is_second(each, known)]
+        second = [each for each in others if _is_second(each, known)]
+        return _unexplained([*known, *second])
 
     def attribute(self, stall: Stall) -> Occurrence:
         """Return the stall with its verdict."""
@@ -72,7 +73,21 @@ def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
         return False
     if not winner.cause.stands_alone(winner.context):
         return False
-    here = [each.verdict.winner for each in known if each.subject == occurrence.subject]
-    return not any(
-        winner.cause.name in {other.cause.name, *other.cause.explains} for other in here if other
+    here = [each.cause for each in known if each.subject == occurrence.subject]
+    return winner.cause.name not in here
+
+
+def _unexplained(found: list[Occurrence]) -> list[Occurrence]:
+    """Leave out what another cause, found at the same server at the same time, brings about."""
+    return [each for each in found if not any(_explains(other, each) for other in found)]
+
+
+def _explains(one: Occurrence, other: Occurrence) -> bool:
+    winner, a, b = one.verdict.winner, one.stall.window, other.stall.window
+    return (
+        winner is not None
+        and one.subject == other.subject
+        and other.cause in winner.cause.explains
+        and a.start_ns < b.end_ns
+        and b.start_ns < a.end_ns
     )

@@ -8,6 +8,7 @@ from tierlab.diagnosis.evidence import (
     pressure_beyond,
     starved,
     stopped,
+    wanting,
 )
 from tierlab.diagnosis.neighbour import excess
 from tierlab.diagnosis.stall_context import StallContext
@@ -43,6 +44,19 @@ def sender_idle(case: Case, context: StallContext) -> None:
     case.beside("pressure", against(io), f"{name} did not wait for I/O")
     no_pause(case, context)
     no_lock(case, context)
+
+
+def receiver_idle(case: Case, context: StallContext) -> None:
+    """Rule the way out where the receiver had a trouble of its own: one that gets no CPU or reads
+    its pages back accepts late, and what it did not acknowledge in time is sent again.
+    """
+    if case.subject == context.subject:
+        return
+    name, receiver = case.subject, context.at(case.subject)
+    case.beside("pressure", against(wanting(receiver)), f"{name} did not wait for a CPU")
+    case.beside(
+        "domain", against(faulting(receiver)), f"{name} did not read pages back after faults"
+    )
 
 
 def _receiver(context: StallContext) -> tuple[str | None, float | None]:

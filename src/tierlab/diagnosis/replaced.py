@@ -6,14 +6,16 @@ from tierlab.diagnosis.thresholds import support
 
 SEEN_NS = 1_200_000_000
 """A process is looked at once a second, and looked for as often."""
+LATER_NS = 1_000_000_000
+"""Those who end may serve what they have first, and connections wait before they are missed."""
 
 
 def replaced(context: StallContext) -> float | None:
-    """Return the share of the server's own processes that ended in the window, or shortly before
-    it, while as many began. None where none was looked at.
+    """Return the share of the server's own processes that ended in the window, or a second or two
+    before it, while as many began. None where none was looked at.
     """
     lives = context.signals.own_lives(context.subject)
-    begin, end = context.window.start_ns - SEEN_NS, context.window.end_ns
+    begin, end = context.window.start_ns - SEEN_NS - LATER_NS, context.window.end_ns
     there = [each for each in lives if each.start_ns < begin + SEEN_NS and each.end_ns >= begin]
     if not there:
         return None

@@ -92,6 +92,7 @@ class RunContext:
             weight=self._weight(subject),
             laboratory=self._laboratory,
             peers=tuple(self._context(stall, each, alone=True) for each in peers),
+            at=lambda server: self._context(stall, server, alone=True),
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
             arriving=self._counter(lambda: self._came(entry)) if self._any_arrivals() else None,
             visiting=self._visiting(subject),

@@ -30,14 +30,14 @@ class StallContext:
     ``cores`` are the CPUs that the server may run on, ``weight`` its share's as it was read back
     (1024 is the usual), ``laboratory`` the share of each that driving and watching takes (0 where
     that is not known), and ``peers`` the contexts, in the same window, of the other servers that
-    may run on any of them. ``toward`` is the share of the waiting that ended with the arrival at
-    each callee. ``leaving`` counts the visits that left the server in a window, ``arriving`` those
-    that came to the first one, and ``visiting`` those that came to or left the server, whichever
-    are more; None where messages were not captured, but ``arriving`` and ``visiting`` are the
-    users' requests then. The usual numbers are a second's, the mean of the run's quieter nine
-    tenths. ``below`` is how many visits were in progress one tier below on average; None at the
-    last tier and where messages were not captured. ``above`` is the caller: of a tier of several
-    its last, None at the first tier.
+    may run on any of them. ``at`` gives the context of another server in the same window.
+    ``toward`` is the share of the waiting that ended with the arrival at each callee. ``leaving``
+    counts the visits that left the server in a window, ``arriving`` those that came to the first
+    one, and ``visiting`` those that came to or left the server, whichever are more; None where
+    messages were not captured, but ``arriving`` and ``visiting`` are the users' requests then. The
+    usual numbers are a second's, the mean of the run's quieter nine tenths. ``below`` is how many
+    visits were in progress one tier below on average; None at the last tier and where messages were
+    not captured. ``above`` is the caller: of a tier of several its last, None at the first tier.
     """
 
     subject: str
@@ -53,6 +53,7 @@ class StallContext:
     weight: float | None
     laboratory: float
     peers: tuple[StallContext, ...]
+    at: Callable[[str], StallContext]
     leaving: Callable[[Window], int] | None
     arriving: Callable[[Window], int] | None
     visiting: Callable[[Window], int] | None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stall_context import StallContext
 
-BEFORE_NS = 100_000_000
+BEFORE_NS = 200_000_000
 """A surge may be over before the stall that it makes begins."""
 
 LENGTHS_NS = (50_000_000, 150_000_000)

@@ -10,7 +10,7 @@ from tierlab.diagnosis.case import against
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.evidence import queued
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.reached_late import reached_late, sender_idle
+from tierlab.diagnosis.reached_late import reached_late, receiver_idle, sender_idle
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
@@ -35,6 +35,7 @@ def judge(context: StallContext) -> Suspect | None:
     full = support("accept queue", _queue(context, case.subject))
     case.beside("listen", against(full), f"the accept queue of {case.subject} had room")
     sender_idle(case, context)
+    receiver_idle(case, context)
     return case.suspect()
 
 

@@ -1,0 +1,23 @@
+"""A restart is known by the processes that went and came, though requests miss them later."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import made_stall
+from .made_stall import MS, STALL
+from .test_causes import diagnosed, idle, processes
+
+
+@pytest.mark.parametrize(("before_ms", "cause"), [(1_300, "restart"), (6_000, "pool")])
+def test_requests_wait_a_second_after_the_processes_ended(tmp_path, before_ms, cause):
+    """Six restarts in a row took 1.4 s, requests waited from 0.7 s on: that was called a pool."""
+    end = made_stall.START + made_stall.LENGTH
+    lives = dict.fromkeys(range(1, 5), (0, STALL[0] - before_ms * MS))
+    lives |= {number + 10: (STALL[1] - before_ms * MS, end) for number in range(1, 5)}
+    samples = {
+        "listen": [{"subject": "web.1", "accept_queue": 14}],
+        "domain": idle("web.1", threads_stopped=0),
+    }
+    run = made_stall.make(tmp_path, "web.1", samples, {"process": processes(lives)})
+    assert [(each.cause, each.subject) for each in diagnosed(run).findings] == [(cause, "web.1")]
