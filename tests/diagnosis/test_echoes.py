@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
@@ -10,7 +11,7 @@ import pytest
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.catalogue import CATALOGUE
-from tierlab.diagnosis.causes import cpu, loss, network, pool
+from tierlab.diagnosis.causes import cpu, lock, loss, network, overload, pool
 from tierlab.diagnosis.evidence import queued
 from tierlab.diagnosis.finding import Suspect, Window
 from tierlab.diagnosis.incidents import Incident
@@ -18,7 +19,7 @@ from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.neighbour import _more, within
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import Stall
-from tierlab.diagnosis.verdicts import Assessment, Verdict
+from tierlab.diagnosis.verdicts import Assessment, Verdict, judge
 from tierlab.tables import manifest as manifests
 from tierlab.tables.run import Run
 
@@ -207,3 +208,20 @@ def test_what_another_cause_at_that_server_brings_about_is_not_told(monkeypatch,
     monkeypatch.setattr(Attribution, "attribute", judged)
     found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([full], [late]))
     assert [each.cause for each in found] == told
+
+
+@pytest.mark.parametrize(("support", "named"), [(0.97, "overload"), (0.6, "lock")])
+def test_of_two_that_are_as_sure_the_one_that_brings_the_other_about_is_named(
+    monkeypatch, support, named
+):
+    """More users than two cores serve: all statements took longer and one waited for a lock, which
+    was named, as causes are judged in the order of their names.
+    """
+
+    def shown(cause, least):
+        suspect = Suspect(cause=cause.name, subject="db.1", least=least, most=least, evidence=[])
+        return replace(cause, judge=lambda _context: suspect)
+
+    causes = (shown(lock.CAUSE, 1.0), shown(overload.CAUSE, support))
+    monkeypatch.setattr("tierlab.diagnosis.verdicts.CATALOGUE", causes)
+    assert judge([SimpleNamespace()], 1.0).winner.cause.name == named

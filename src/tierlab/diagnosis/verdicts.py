@@ -17,6 +17,9 @@ SURE = 0.97
 RIVAL = 0.5
 """How much of the strength an equally possible other cause takes away."""
 
+EVEN = 0.05
+"""Supports that differ by less are equal: then what brings the other about comes first."""
+
 
 @dataclass(frozen=True)
 class Assessment:
@@ -54,7 +57,8 @@ def judge(contexts: Sequence[StallContext], coverage: float) -> Verdict:
     if not cases or cases[0].suspect.least < SHOWN:
         cases.sort(key=lambda each: -each.suspect.most)
         return Verdict(None, 0.0, cases)
-    winner, others = cases[0], cases[1:]
+    winner = _first(cases)
+    others = [each for each in cases if each is not winner]
     rivals = [
         each.suspect.most
         for each in others
@@ -64,3 +68,13 @@ def judge(contexts: Sequence[StallContext], coverage: float) -> Verdict:
     strength = SURE * winner.suspect.least * (1 - doubt) * (0.8 + 0.2 * coverage)
     others.sort(key=lambda each: -each.suspect.most)
     return Verdict(winner, strength, others)
+
+
+def _first(cases: Sequence[Assessment]) -> Assessment:
+    """Return the case with the most support; of equals at one server the one that brings the others
+    about: where work takes longer than usual, locks are held for longer, too.
+    """
+    best = cases[0]
+    even = [each for each in cases if each.suspect.least >= best.suspect.least - EVEN]
+    here = [each for each in even if each.context is best.context]
+    return next((each for each in here if best.cause.name in each.cause.explains), best)
