@@ -19,7 +19,7 @@ from tierlab.diagnosis.causes import disk, memory
 from tierlab.diagnosis.finding import Window
 
 SLOW_NS = 3_000_000
-"""Requests take 0.1 ms in the median of ticks, and 0.5 to 1.1 ms in 95 of 100: several times that on
+"""Requests take 0.1 ms in the median of ticks, 0.5 to 1.1 ms in 95 of 100: several times that on
 average says that some of them waited for tens of milliseconds."""
 
 USERS = {disk.NAME, memory.NAME}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tierlab.diagnosis.incidents import incidents
-from tierlab.diagnosis.stalls import USERS, users_of
+from tierlab.diagnosis.stalls import users_of
+from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import SystemPart
 from tierlab.tables.schemas import SCHEMAS
 from tierlab.topology import Topology
 
 from . import made_stall
+from .made_stall import STALL
 from .test_causes import SIGNATURES, diagnosed
 from .test_incidents import stall
 
@@ -90,7 +92,25 @@ def test_users_wait_for_their_own_system_only():
         ]
     )
     below = stall("shop.db.1", 0, 900, 40)
-    waiting = [stall(users_of(name), 10, 880, 30) for name in SYSTEMS]
+    waiting = [stall(users_of(f"{name}.web.1"), 10, 880, 30) for name in SYSTEMS]
     (found,) = incidents([below, *waiting], graph)
-    assert {each.server for each in found.roots} == {"shop.db.1", "market.users"}
-    assert users_of(None) == USERS
+    assert {each.server for each in found.roots} == {"shop.db.1", "market.web.1.users"}
+
+
+def test_users_who_take_turns_among_web_servers_wait_for_theirs(tmp_path):
+    """All waits were told of the first of them."""
+    folder = made_stall.make(tmp_path, None)
+    rows = made_stall.read(folder, "requests")
+    waits = [row for row in rows if STALL[0] <= row["start_ns"] < STALL[1] and row["user"] % 2]
+    for row in waits:
+        row["connected_ns"] = row["first_byte_ns"] = row["end_ns"] = STALL[1]
+    made_stall.write(folder, "requests", rows)
+    known = manifests.read(folder)
+    second = known.servers["web.1"]
+    calls = [vars(call) for call in known.topology.calls]
+    calls += [call | {"caller": "web.2"} for call in calls if call["caller"] == "web.1"]
+    made = known.model_dump() | {"servers": {"web.1": second, "web.2": second, **known.servers}}
+    type(known).model_validate(made | {"calls": calls}).write(folder)
+    assert manifests.read(folder).topology.entries == ["web.1", "web.2"]
+    assert len(waits) > 3
+    assert {each.subject for each in diagnosed(folder).findings} == {"web.2"}

@@ -42,7 +42,7 @@ def diagnose(observed: Observed) -> Diagnosis:
         for each in attribution.occurrences(incident)
     ]
     occurrences = without_backlogs([*long, *without_echoes(short, long)], run_context)
-    found = merged(occurrences, run_context.entry_of)
+    found = merged(occurrences, run_context.entry)
     found.sort(key=lambda each: _overload(each, long) is None)  # stable: an overload comes first
     told = _Telling(
         observed,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.stalls import Stall, are_users, is_called_by
+from tierlab.diagnosis.stalls import Stall, asked_by
 from tierlab.topology import Topology
 
 ONSET_NS = 60_000_000
@@ -114,9 +114,8 @@ def _holds(one: Stall, other: Stall) -> bool:
 
 
 def _is_below(one: str, other: str, topology: Topology) -> bool:
-    if are_users(other):
-        return is_called_by(one, other)
-    return one in topology.below(other)
+    entry = asked_by(other)
+    return one in topology.below(other) if entry is None else one in {entry, *topology.below(entry)}
 
 
 def _explains(one: Stall, other: Stall, topology: Topology) -> bool:

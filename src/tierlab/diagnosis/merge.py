@@ -1,11 +1,11 @@
 """One finding for a bottleneck that came back: occurrences of one cause at one server, joined."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.stalls import Stall, are_users
+from tierlab.diagnosis.stalls import USERS, Stall, asked_by
 from tierlab.diagnosis.verdicts import Verdict
 
 UNKNOWN = "unknown"
@@ -59,14 +59,15 @@ class Merged:
         return max(self.occurrences, key=lambda each: (each.verdict.strength, each.stall.total_ns))
 
 
-def merged(occurrences: Sequence[Occurrence], entry_of: Callable[[str], str]) -> list[Merged]:
+def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
     """Join them; what most surely made requests wait the most comes first: an echo that is hardly
-    believed stands behind what it echoes. ``entry_of`` gives users' first server: who
-    kept them waiting without a cause.
+    believed stands behind what it echoes. Who kept users waiting without a
+    cause is the server that they ask; ``entry`` is, where messages were not captured.
     """
     groups: dict[tuple[str, str], list[Occurrence]] = {}
     for each in occurrences:
-        subject = entry_of(each.subject) if are_users(each.subject) else each.subject
+        here = entry if each.subject == USERS else each.subject
+        subject = asked_by(here) or here
         groups.setdefault((each.cause, subject), []).append(each)
     found = [
         Merged(_cause(group), subject, sorted(group, key=lambda each: each.stall.window.start_ns))

@@ -15,7 +15,7 @@ from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import aftermath
 from tierlab.diagnosis.signals import Signals, Stretches
 from tierlab.diagnosis.stall_context import Pause, StallContext
-from tierlab.diagnosis.stalls import USERS, Stall, are_users, is_called_by
+from tierlab.diagnosis.stalls import USERS, Stall, asked_by
 
 ARRIVAL_BIN_NS = 150_000_000
 
@@ -51,11 +51,10 @@ class RunContext:
         return next(iter(self.topology.entries), USERS)
 
     def entry_of(self, server: str) -> str:
-        """Return the first server that a server, or users, belong to."""
+        """Return the first server that a server belongs to, or that users ask."""
+        asked = asked_by(server) or server
         for entry in self.topology.entries:
-            if server == entry or server in self.topology.below(entry):
-                return entry
-            if are_users(server) and is_called_by(entry, server):
+            if asked == entry or asked in self.topology.below(entry):
                 return entry
         return self.entry
 
@@ -67,11 +66,11 @@ class RunContext:
     def contexts(self, stall: Stall, *, anywhere: bool) -> list[StallContext]:
         """Return the stalled server's context; with ``anywhere`` that of every server.
 
-        A wait of the users for the first server is the first server's.
+        A wait of the users for a first server is that server's.
         """
         if anywhere:
             return [self._context(stall, name) for name in self.servers]
-        subject = self.entry_of(stall.server) if are_users(stall.server) else stall.server
+        subject = asked_by(stall.server) or stall.server
         return [self._context(stall, subject)] if subject in self._parts else []
 
     def _context(self, stall: Stall, subject: str, *, alone: bool = False) -> StallContext:

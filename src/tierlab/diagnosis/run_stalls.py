@@ -3,8 +3,8 @@
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.queues.own_gaps import own_gaps
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, is_called_by, stalls, users_of
-from tierlab.diagnosis.waits import connecting, responding
+from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
+from tierlab.diagnosis.waits import connecting, responding, ways
 
 
 def run_stalls(observed: Observed, span: Span) -> list[Stall]:
@@ -14,10 +14,7 @@ def run_stalls(observed: Observed, span: Span) -> list[Stall]:
         return stalls(responding(db, span, LEAST_GAP_NS))
     found = stalls(own_gaps(db, span, LEAST_GAP_NS))
     if run.has("requests"):
-        systems: list[str | None] = [*run.manifest.systems]
-        for system in systems or [None]:
-            users = users_of(system)
-            called = (each for each in run.manifest.topology.entries if is_called_by(each, users))
-            if (entry := next(called, None)) is not None:
-                found += stalls(connecting(db, span, LEAST_GAP_NS, entry, system))
+        entries = run.manifest.topology.entries
+        for way in ways(entries, {name: run.manifest.servers[name].system for name in entries}):
+            found += stalls(connecting(db, span, LEAST_GAP_NS, way))
     return found

@@ -13,27 +13,21 @@ from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.diagnosis.finding import Window
 
 USERS = "users"
-"""Who waits for a connection to the first server, as if they were a server; of several systems each
-has its own, called after it.
+"""Who waits for a connection to a first server, as if they were a server: those of each first
+server are called after it. It stands for the way to it.
 """
 
 
-def users_of(system: str | None) -> str:
-    """Return what a system's users are called; None is the only one."""
-    return USERS if system is None else f"{system}.{USERS}"
+def users_of(entry: str) -> str:
+    """Return what the users of a first server are called."""
+    return f"{entry}.{USERS}"
 
 
-def are_users(server: str) -> bool:
-    """Say whether they are users and no server."""
-    return server.rpartition(".")[2] == USERS
+def asked_by(users: str) -> str | None:
+    """Return the first server that these users ask; None for a server, which is none."""
+    entry, _, name = users.rpartition(".")
+    return entry if name == USERS and entry else None
 
-
-def is_called_by(server: str, users: str) -> bool:
-    """Say whether it is of the system of these users."""
-    return not are_users(server) and server.startswith(users.removesuffix(USERS))
-
-
-"""Stands for the way from the users to the first server."""
 
 LEAST_GAP_NS = 20_000_000
 UNUSUAL = 3.0

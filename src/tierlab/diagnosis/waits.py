@@ -1,5 +1,7 @@
 """What the users' own records say: waits for a connection, and slow responses."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,19 +39,42 @@ _RESPONDING = """SELECT intended_ns AS start_ns, end_ns, usual FROM requests JOI
     ORDER BY intended_ns"""
 
 
-def connecting(
-    db: Connection, span: Span, least_ns: int, entry: str, system: str | None = None
-) -> Gaps:
-    """Return the long waits of a system's users for a connection to its first server, ``entry``.
+@dataclass(frozen=True)
+class Way:
+    """From a system's users to a first server: of ``count`` that it has the one at ``place``."""
+
+    entry: str
+    system: str | None
+    place: int = 0
+    count: int = 1
+
+
+def ways(entries: Sequence[str], system_of: Mapping[str, str | None]) -> list[Way]:
+    """Return the ways to all first servers. A system's users take turns among its own, by their
+    numbers.
+    """
+    found = []
+    for entry in entries:
+        system = system_of[entry]
+        beside = [each for each in entries if system_of[each] == system]
+        found.append(Way(entry, system, beside.index(entry), len(beside)))
+    return found
+
+
+def connecting(db: Connection, span: Span, least_ns: int, way: Way) -> Gaps:
+    """Return the long waits of a first server's users for a connection to it.
 
     A wait begins with the last SYN: one that was dropped waits for the kernel's timer, seconds
     after the server has gone on, and would hide what stalled for less (RFC 6298).
     """
     asked: dict[str, object] = {**bounds(span), "least": least_ns}
     of = "true"
-    if system is not None:  # older folders' requests have no such column
-        of, asked["system"] = "system = $system", system
-    return _gaps(columns(db, _CONNECTING.format(of=of), asked), users_of(system), entry)
+    if way.system is not None:  # older folders' requests have no such column
+        of, asked["system"] = "system = $system", way.system
+    if way.count > 1:
+        of += " AND user % $count = $place"
+        asked |= {"count": way.count, "place": way.place}
+    return _gaps(columns(db, _CONNECTING.format(of=of), asked), users_of(way.entry), way.entry)
 
 
 def responding(db: Connection, span: Span, least_ns: int) -> Gaps:
