@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 from tests.figures import figure
-from tests.link.conftest import Linked
+
+from .crowd import Linked
+from .score import at, compare, numbers
 
 pytestmark = [
     pytest.mark.alone,
@@ -42,54 +40,6 @@ RIGHT_PAGE = 0.97
 
 PAIRS = {"web-app": "app.1", "app-lb": "lb.1", "lb-db": "db.1"}
 INFERRED = ("web-app", "app-lb")
-
-
-@dataclass(frozen=True)
-class Score:
-    """Shares of the visits whose true parent is known and that came when there was a crowd."""
-
-    visits: int
-    under_way: float
-    right: float
-    false: float
-    unlinked: float
-
-
-def at(visits: pa.Table, server: str) -> pa.Table:
-    return visits.filter(pc.field("server") == server).sort_by("visit")
-
-
-def numbers(column: pa.ChunkedArray[Any]) -> np.ndarray:
-    """A column as floats; null is nan."""
-    return np.array(column.to_pylist(), dtype=np.float64)
-
-
-def under_way(visits: pa.Table, moments: np.ndarray) -> np.ndarray:
-    """How many requests are under way at the front server at each moment."""
-    spans = at(visits, "web.1").select(["arrival_ns", "departure_ns"]).drop_null()
-    arrivals, departures = (np.sort(numbers(column)) for column in spans.columns)
-    begun = np.searchsorted(arrivals, moments, side="right")
-    return np.asarray(begun - np.searchsorted(departures, moments, side="right"))
-
-
-def compare(by_ids: Linked, without: Linked, server: str) -> tuple[Score, np.ndarray, np.ndarray]:
-    """Score a server's guessed parents; also every guess's confidence, and whether it is right."""
-    truth, guess = at(by_ids.visits, server), at(without.visits, server)
-    assert truth["visit"] == guess["visit"]
-    crowd = under_way(by_ids.visits, numbers(truth["arrival_ns"]))
-    parent, guessed = numbers(truth["parent"]), numbers(guess["parent"])
-    known = ~np.isnan(parent) & (crowd >= CROWD)
-    linked = ~np.isnan(guessed)
-    same = parent == guessed
-    confidence = numbers(guess["confidence"])
-    score = Score(
-        visits=int(known.sum()),
-        under_way=float(crowd[known].mean()),
-        right=float(same[known].mean()),
-        false=float((linked & ~same)[known].mean()),
-        unlinked=float((~linked)[known].mean()),
-    )
-    return score, confidence[known & linked], same[known & linked]
 
 
 def is_upkeep(label: str) -> bool:
@@ -124,7 +74,7 @@ def test_a_linked_visit_lies_within_its_parent(by_ids: Linked) -> None:
 
 @pytest.mark.parametrize("pair", INFERRED)
 def test_inference_without_ids(bed: str, by_ids: Linked, without_ids: Linked, pair: str) -> None:
-    score, _, _ = compare(by_ids, without_ids, PAIRS[pair])
+    score, _, _ = compare(by_ids, without_ids, PAIRS[pair], CROWD)
     figure(
         f"{bed}, {pair} at {score.under_way:.0f} requests under way: {score.visits} visits, right "
         f"{score.right:.2%}, false links {score.false:.2%}, unlinked {score.unlinked:.2%}"
@@ -136,7 +86,7 @@ def test_inference_without_ids(bed: str, by_ids: Linked, without_ids: Linked, pa
 
 
 def test_a_connection_that_goes_on_needs_no_id(by_ids: Linked, without_ids: Linked) -> None:
-    score, _, _ = compare(by_ids, without_ids, PAIRS["lb-db"])
+    score, _, _ = compare(by_ids, without_ids, PAIRS["lb-db"], CROWD)
     assert score.right >= 0.999
 
 
@@ -154,7 +104,7 @@ def test_a_false_link_names_another_visit_to_the_same_page(
 
 
 def test_inference_over_all_tiers(by_ids: Linked, without_ids: Linked) -> None:
-    scores = [compare(by_ids, without_ids, server)[0] for server in PAIRS.values()]
+    scores = [compare(by_ids, without_ids, server, CROWD)[0] for server in PAIRS.values()]
     visits = sum(score.visits for score in scores)
     right = sum(score.visits * score.right for score in scores) / visits
     figure(f"all tiers: {visits} links, right {right:.2%}")
@@ -164,7 +114,7 @@ def test_inference_over_all_tiers(by_ids: Linked, without_ids: Linked) -> None:
 def test_confidence_is_calibrated(by_ids: Linked, without_ids: Linked) -> None:
     """Of the links with a confidence about c, about c are right."""
     server = PAIRS["app-lb"]
-    _, confidence, right = compare(by_ids, without_ids, server)
+    _, confidence, right = compare(by_ids, without_ids, server, CROWD)
     edges = np.array([0.0, 0.5, 0.7, 0.9, 0.97, 1.0 + 1e-9])
     error = 0.0
     for low, high in pairwise(edges):
@@ -180,7 +130,7 @@ def test_confidence_is_calibrated(by_ids: Linked, without_ids: Linked) -> None:
 
 
 def test_the_self_check_agrees_with_the_comparison(by_ids: Linked, without_ids: Linked) -> None:
-    score, _, _ = compare(by_ids, without_ids, "lb.1")
+    score, _, _ = compare(by_ids, without_ids, "lb.1", CROWD)
     checked = by_ids.pair("app-lb")["self_check"]
     assert checked["visits"] > 1_000
     assert checked["right"] == pytest.approx(score.right, abs=0.04)
