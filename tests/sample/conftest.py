@@ -70,11 +70,17 @@ Start = Callable[..., Sampling]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a sampler that is ready; keys given replace those of a plan for 50 ms."""
+    with samplers(tmp_path) as sampling:
+        yield sampling
+
+
+@contextlib.contextmanager
+def samplers(parent: Path) -> Iterator[Start]:
+    """Starts samplers that are ready; keys given replace those of a plan for 50 ms."""
     started: list[subprocess.Popen[str]] = []
 
     def sampling(prefix: tuple[str, ...] = (), **plan: Any) -> Sampling:
-        folder = tmp_path / f"out{next(_NUMBERS)}"
+        folder = parent / f"out{next(_NUMBERS)}"
         folder.mkdir()
         plan_file = folder / "plan.json"
         plan_file.write_text(json.dumps({"interval_ns": INTERVAL, **plan}))
@@ -90,11 +96,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
         assert ready["ready"] is True
         return Sampling(folder, process, [ready])
 
-    yield sampling
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    try:
+        yield sampling
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
 
 
 @dataclass(frozen=True)

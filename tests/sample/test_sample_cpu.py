@@ -15,14 +15,15 @@ import pytest
 
 from tests.figures import figure
 
-from .conftest import INTERVAL, Start
+from .conftest import INTERVAL, Sampling, samplers
 from .switches import busy_shares, recorded
 
 pytestmark = pytest.mark.alone
 
 SECONDS = 8
 SEED = 1
-LOAD = Path(__file__).parent / "mixed_load.py"
+SOURCES = ("cgroup_v1", "sched_switch")
+PROGRAM = Path(__file__).parent / "mixed_load.py"
 MOST_RMS = 3.0
 MOST_LATE = 0.1
 """Of the interval. A window that is longer or shorter was ended by a tick that came late."""
@@ -57,28 +58,46 @@ class Comparison:
         return enough and self.rms <= MOST_RMS
 
 
-@pytest.mark.slow
-@pytest.mark.privileged
-@pytest.mark.parametrize("source", ["cgroup_v1", "sched_switch"])
-def test_busy_time_at_50_ms_is_within_3_points_of_the_context_switches(
-    start: Start, tmp_path: Path, source: str
-) -> None:
+@dataclass(frozen=True)
+class Load:
+    """A mixed load, all of its switches, and what was sampled of it by source."""
+
+    switches: Path
+    by_source: dict[str, Sampling]
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
+    """One load for all sources: a sampler is no more to the other than any process."""
     if os.geteuid() != 0 or shutil.which("bpftrace") is None:
         pytest.skip("needs root and bpftrace")
-    comparison = compared(start, tmp_path, source)
+    folder = tmp_path_factory.mktemp("load")
+    switches = folder / "switches"
+    with recorded(switches), samplers(folder) as start:
+        by_source = {source: start(tables=["cpu"], cpu_source=source) for source in SOURCES}
+        subprocess.run([sys.executable, str(PROGRAM), str(SECONDS), str(SEED)], check=True)
+        for sampling in by_source.values():
+            sampling.stop()
+        time.sleep(0.2)
+    return Load(switches, by_source)
+
+
+@pytest.mark.slow
+@pytest.mark.privileged
+@pytest.mark.parametrize("source", SOURCES)
+def test_busy_time_at_50_ms_is_within_3_points_of_the_context_switches(
+    load: Load, source: str
+) -> None:
+    sampling = load.by_source[source]
+    if sampling.lines[0]["cpu_source"] != source:
+        pytest.skip(f"this machine has no {source}")
+    comparison = compared(sampling, load.switches)
+    figure(f"{source}: {comparison}")
     assert comparison.holds, comparison
 
 
-def compared(start: Start, folder: Path, source: str) -> Comparison:
-    """Sample while everything is recorded, and compare window by window."""
-    switches = folder / "switches"
-    with recorded(switches):
-        sampling = start(tables=["cpu"], cpu_source=source)
-        if sampling.lines[0]["cpu_source"] != source:
-            pytest.skip(f"this machine has no {source}")
-        subprocess.run([sys.executable, str(LOAD), str(SECONDS), str(SEED)], check=True)
-        sampling.stop()
-        time.sleep(0.2)
+def compared(sampling: Sampling, switches: Path) -> Comparison:
+    """Compare window by window."""
     cpu = sampling.table("cpu")
     cores = np.array([int(core.removeprefix("cpu")) for core in cpu.subject])
     windows = cpu[["t_ns", "dt_ns"]].to_numpy(dtype=np.int64)
@@ -89,7 +108,7 @@ def compared(start: Start, folder: Path, source: str) -> Comparison:
     late = np.abs(windows[:, 1] - INTERVAL) > MOST_LATE * INTERVAL
     in_time, too_late = np.sort(points[recorded_whole & ~late]), points[recorded_whole & late]
     kept = len(in_time) - int(MOST_DISTURBED * len(in_time))
-    found = Comparison(
+    return Comparison(
         rms=_rms(in_time[:kept]),
         median=float(np.median(in_time)),
         compared=kept,
@@ -98,8 +117,6 @@ def compared(start: Start, folder: Path, source: str) -> Comparison:
         disturbed=tuple(in_time[kept:].round(1)),
         busy=float(np.nanmean(true)),
     )
-    figure(f"{source}: {found}")
-    return found
 
 
 def _rms(points: np.ndarray) -> float:

@@ -22,17 +22,22 @@ MIB = 1 << 20
 
 @contextmanager
 def member(group: Group, code: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of the group that runs `code` once a line comes on its standard input."""
+    """A process of the group, which runs `code` from its first instruction on."""
     command = [sys.executable, "-c", f"input()\n{code}", *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         try:
             group.add(process.pid)
-            assert process.stdin is not None
-            process.stdin.write(b"\n")
-            process.stdin.flush()
+            say(process)
             yield process
         finally:
             process.kill()
+
+
+def say(process: subprocess.Popen[bytes]) -> None:
+    """Give it the line that it waits for."""
+    assert process.stdin is not None
+    process.stdin.write(b"\n")
+    process.stdin.flush()
 
 
 def figures(path: Path) -> dict[str, int]:
@@ -50,7 +55,7 @@ def test_throttled_time_and_weight_are_those_of_the_group(start: Start, group: G
     with member(group, "while True: pass"):
         sampling = start(tables=["domain"], subjects=[group.subject("app.1")])
         ready = figures(folder / "cpu.stat")
-        time.sleep(2)
+        time.sleep(1.2)
         ending = figures(folder / "cpu.stat")
         time.sleep(3 * INTERVAL / 1e9)
         sampling.stop()
@@ -83,24 +88,25 @@ def test_major_faults_of_a_group_that_thrashes(start: Start, group: Group, tmp_p
         os.fsync(out.fileno())
         os.posix_fadvise(out.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     code = (
-        "import mmap, random, sys, time\n"
-        "time.sleep(2)\n"  # the sampler looks for new processes once a second
+        "import mmap, random, sys\n"
+        "input()\n"  # the sampler looks for new processes at its start, and then once a second
         "file = open(sys.argv[1], 'rb')\n"
         "mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
         "mapped.madvise(mmap.MADV_RANDOM)\n"
         "while True: mapped[random.randrange(len(mapped))]"
     )
-    sampling = start(
-        tables=["memory", "domain", "process"],
-        subjects=[group.subject("db.1")],
-        thread_interval_ns=INTERVAL,
-    )
     with member(group, code, str(file)) as process:
+        sampling = start(
+            tables=["memory", "domain", "process"],
+            subjects=[group.subject("db.1")],
+            thread_interval_ns=INTERVAL,
+        )
+        say(process)
         refaults = "total_workingset_refault_file"
         wait_for(lambda: figures(folder / "memory.stat")[refaults] > 200, seconds=60)
         process.send_signal(signal.SIGSTOP)
         # The kernel brings the group's count up to date two seconds later, at the latest.
-        time.sleep(4)
+        time.sleep(2.5)
         stat = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         stats = figures(folder / "memory.stat")
         group_faults = stats["total_pgmajfault"]
