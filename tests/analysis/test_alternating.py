@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import Tiny
 from scipy.ndimage import uniform_filter1d
-from simulated_queues import MS, SECOND
 
 from tierlab.analysis.query import Floats
 from tierlab.analysis.resources.alternating import alternations
 from tierlab.analysis.resources.utilisation import on_grid, utilisations
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND
 
 WINDOWS = 1_200
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from made_trials import RATE, Law
 from scipy import stats
 
 from tierlab.analysis.comparing.blocks import Blocks, blocks
@@ -19,6 +18,8 @@ from tierlab.analysis.comparing.compare_measures import BY_PAGE, PER_DRIVER
 from tierlab.analysis.comparing.instability import instability
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
+
+from .made_trials import RATE, Law
 
 Tiny = Callable[..., Observed]
 PAIRS = 100

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from conftest import Tiny
-from simulated_queues import MS, SECOND, Ints, first_come, poisson, progress
 
 from tierlab.analysis.queues.congestion_point import CongestionPoint, congestion_points
 from tierlab.analysis.queues.work_units import Work, WorkDone, work_done
 from tierlab.analysis.span import WINDOW_NS, Span
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND, Ints, first_come, poisson, progress
 
 SPAN = Span(0, 60 * SECOND)
 EDGES = np.arange(0, 60 * SECOND + 1, WINDOW_NS)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Tiny
-from simulated_queues import MS, SECOND
 
 from tierlab.analysis.requests.dropped import retransmitted, waiters
 from tierlab.analysis.requests.explain_request import explain
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND
 
 US = 1_000
 WEB = ["web.1"]

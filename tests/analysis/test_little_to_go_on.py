@@ -7,8 +7,6 @@ from typing import Any
 import made_run
 import numpy as np
 import pytest
-from conftest import Tiny
-from simulated_queues import MS, SECOND
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.queues.congestion_point import congestion_points
@@ -25,6 +23,9 @@ from tierlab.analysis.resources.saturation import saturations
 from tierlab.analysis.resources.utilisation import utilisations
 from tierlab.analysis.span import WINDOW_NS
 from tierlab.analysis.statistics.association import associations, indicator
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND
 
 
 def ask_everything(observed: Observed) -> None:

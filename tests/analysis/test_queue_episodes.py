@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import Tiny
-from simulated_queues import MS, SECOND, first_come, poisson, progress
 
 from tierlab.analysis.queues.busy_gaps import busy_gaps
 from tierlab.analysis.queues.in_progress import InProgress, requests_in_progress, visits_in_progress
 from tierlab.analysis.queues.queue_episodes import QueueEpisode, queue_episodes
 from tierlab.analysis.span import Span
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND, first_come, poisson, progress
 
 MINUTE = Span(0, 60 * SECOND)
 

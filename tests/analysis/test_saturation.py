@@ -7,12 +7,13 @@ from typing import Any
 import made_run
 import numpy as np
 import pytest
-from conftest import Tiny
-from simulated_queues import MS, SECOND, progress
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.resources.saturation import Saturation, at_limit, saturations
 from tierlab.analysis.span import Span
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND, progress
 
 TICK = 50 * MS
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Tiny
-from simulated_queues import MS, SECOND
 
 from tierlab.analysis.requests.modes import Mode, Modes, modes, modes_of
 from tierlab.analysis.requests.slow_requests import clusters, slow_requests, threshold
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND
 
 
 def drawn(parts: list[tuple[float, float, int]], seed: int) -> Modes:

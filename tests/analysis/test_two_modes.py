@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import Tiny
-from simulated_queues import MS, SECOND
 
 from tierlab.analysis.query import Floats
 from tierlab.analysis.requests.two_modes import two_modes, two_states
+
+from .conftest import Tiny
+from .simulated_queues import MS, SECOND
 
 
 def seconds(parts: list[tuple[int, float]], seed: int = 1, noise: float = 0.2) -> Floats:

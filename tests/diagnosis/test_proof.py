@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import conduct
 import pytest
-import run
 import table
 import truth
 from campaign import Planned
 from score import Found, Score, add_pairs, add_single
 
+from bench.diagnosis import run
 from tierlab.diagnosis import Diagnosis
 from tierlab.diagnosis.finding import Window
 from tierlab.tables import manifest as manifests

@@ -8,13 +8,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-import run
 import sensitivity
 import truth
 from campaign import FULL, SELDOM_FELT, Planned, planned
 from score import Score
 from systems import RUBBOS, SYSTEMS
 
+from bench.diagnosis import run
 from tierlab import experiment
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.thresholds import THRESHOLDS

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Made
+
+from .conftest import Made
 
 HEAVY = ("pandas", "ibis", "scipy.stats", "pyVmomi")
 SCRIPT = """

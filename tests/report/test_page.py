@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import made_run
 import numpy as np
-from reader import Page
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -19,6 +18,8 @@ from tierlab.report.diagnosis import why
 from tierlab.report.payload import embed
 from tierlab.report.picture import picture
 from tierlab.report.words import answer
+
+from .reader import Page
 
 HOSTILE = """</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>'"&\u2028{{7*7}}"""
 

@@ -5,13 +5,14 @@ import shutil
 
 import made_run
 import pytest
-from reader import Page
 
 from tierlab.errors import UserError
 from tierlab.report import build, terminal
 from tierlab.report.diagnosis import why
 from tierlab.report.words import answer
 from tierlab.tables.schemas import SCHEMAS
+
+from .reader import Page
 
 MS = 1_000_000
 START = made_run.START_NS + 6 * made_run.SECOND
