@@ -5,23 +5,17 @@ Real trials of one system are compared in bench/compare; here they are drawn fro
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from tierlab.analysis.comparing.blocks import Blocks, blocks
-from tierlab.analysis.comparing.bootstrap import stretches
+from tierlab.analysis.comparing.blocks import Blocks
 from tierlab.analysis.comparing.compare import Difference, compare
 from tierlab.analysis.comparing.compare_measures import BY_PAGE, PER_DRIVER
 from tierlab.analysis.comparing.instability import instability
-from tierlab.analysis.observed import Observed
-from tierlab.analysis.span import Span
 
 from .made_trials import RATE, Law
 
-Tiny = Callable[..., Observed]
 PAIRS = 100
 
 
@@ -37,24 +31,6 @@ def claimed(first: list[Blocks], second: list[Blocks], *beside: list[Blocks]) ->
     return {
         name: each.verdict for name, each in found.items() if each.verdict in {"better", "worse"}
     }
-
-
-def double_width(trial: Blocks) -> Blocks:
-    """The same trial in half as many blocks."""
-
-    def half(values: np.ndarray) -> np.ndarray:
-        return values.reshape(values.shape[0] // 2, 2, *values.shape[1:]).sum(axis=1)
-
-    return Blocks(
-        seconds=2 * trial.seconds,
-        done=half(trial.done),
-        failed=half(trial.failed),
-        time_s=half(trial.time_s),
-        times={name: half(each) for name, each in trial.times.items()},
-        cpu_s={name: half(each) for name, each in trial.cpu_s.items()},
-        major_faults={name: half(each) for name, each in trial.major_faults.items()},
-        driver_s=None if trial.driver_s is None else half(trial.driver_s),
-    )
 
 
 def holds(each: Difference, truth: float) -> bool:
@@ -162,18 +138,6 @@ def test_a_warm_up_that_both_have_widens_no_interval() -> None:
         return (each.high or 0) - (each.low or 0)
 
     assert width(0.3) < 1.5 * width(0.0)
-
-
-def test_stretches_are_drawn_at_the_same_times_in_trials_of_unequal_length() -> None:
-    random = np.random.default_rng(18)
-    short = Law().trial(random)
-    longer = double_width(Law().trial(random))
-
-    cut = stretches([short, longer])
-
-    assert (cut.count, cut.seconds) == (15, 4.0)
-    assert (cut.starts(short) * short.seconds).tolist() == [4.0 * n for n in range(15)]
-    assert (cut.starts(longer) * longer.seconds).tolist() == [4.0 * n for n in range(15)]
 
 
 def test_repetitions_that_differ_among_themselves_are_no_difference() -> None:
@@ -292,45 +256,6 @@ def test_what_one_group_did_not_measure_is_left_out() -> None:
     second.cpu_s.clear()
 
     assert all("CPU a request" not in name for name in differences([first], [second]))
-
-
-def test_blocks_add_up_to_the_trial(made: Observed) -> None:
-    assert made.measured is not None
-    cut = blocks(made.db, made.measured)
-    width_ns = round(cut.seconds * 1e9)
-    end = made.measured.start_ns + cut.done.size * width_ns
-    (count, time_s) = made.db.execute(
-        "SELECT count(*), sum(end_ns - intended_ns) / 1e9 FROM requests WHERE end_ns >= ? AND"
-        " end_ns < ? AND error IS NULL AND status BETWEEN 100 AND 399",
-        [made.measured.start_ns, end],
-    ).fetchall()[0]
-
-    assert cut.done.sum() == count
-    assert cut.time_s.sum() == pytest.approx(time_s)
-    assert sum(each.sum() for each in cut.times.values()) == count
-
-
-def test_a_tick_belongs_to_the_block_that_it_ends_in(tiny: Tiny) -> None:
-    row = {"dt_ns": 500_000_000, "subject": "db.1", "major_faults": 2}
-    ticks = [row | {"t_ns": n * 500_000_000, "cpu_ns": n * 1_000_000} for n in range(5)]
-    observed = tiny({"domain": ticks}, seconds=2.0)
-
-    cut = blocks(observed.db, Span(0, 2_000_000_000))
-
-    assert cut.cpu_s["db.1"].tolist() == [0.003, 0.007]
-    assert cut.major_faults["db.1"].tolist() == [4.0, 4.0]
-
-
-def test_blocks_of_long_trials_are_as_long_as_those_of_others(made: Observed) -> None:
-    """A whole number of 1, 2, 4 ... seconds, whatever is left over."""
-    assert made.measured is not None
-    start = made.measured.start_ns
-    lengths = {}
-    for seconds in (7.9, 60.5, 61.2):
-        cut = blocks(made.db, Span(start, start + round(seconds * 1e9)))
-        lengths[seconds] = (cut.seconds, cut.done.size)
-
-    assert lengths == {7.9: (1.0, 7), 60.5: (1.0, 60), 61.2: (2.0, 30)}
 
 
 def test_instability_is_that_of_the_equations() -> None:
