@@ -8,7 +8,7 @@
 //! - `wire`, `destination`, `reply`, `reply_head`: HTTP as bytes, and to which server; `socket`, `poll`, `sources`, `scheduling`: the
 //!   system's calls;
 //! - `share`, `arrivals`: what each thread has of the users, and of the open loop's arrivals;
-//! - `shard`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
+//! - `shard`, `starts`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
 //!   interactions under way;
 //! - `driver`, `threads`, `halt`: all threads, from the beginning of a run to its end;
 //! - `failure`, `tally`, `judgement`, `course`, `journal`, `summary`: what is written down.
@@ -48,6 +48,7 @@ mod shard;
 mod share;
 mod socket;
 mod sources;
+mod starts;
 mod summary;
 mod tally;
 mod threads;

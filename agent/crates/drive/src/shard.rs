@@ -7,9 +7,8 @@ use crate::flight::{Flight, Stage};
 use crate::halt::Halt;
 use crate::journal::Journal;
 use crate::judgement::judged_span;
-use crate::plan::{Pace, Plan};
+use crate::plan::Plan;
 use crate::poll::Poll;
-use crate::rules::Start;
 use crate::scheduling;
 use crate::script::Script;
 use crate::session::User;
@@ -26,8 +25,6 @@ use tierlab_record::clock::{Moment, monotonic_ns, realtime_ns};
 use tierlab_record::priority::Scheduling;
 use tierlab_record::tables::Requests;
 
-/// Interactions started before sockets are looked at again: replies must not wait for a burst.
-const STARTS_PER_TURN: usize = 32;
 const EVENTS_PER_TURN: usize = 256;
 pub(crate) const SECOND_NS: i64 = 1_000_000_000;
 /// A user without a flight.
@@ -96,8 +93,8 @@ pub struct Shard {
     /// When the last phase ends.
     end_ns: i64,
     next_second_ns: i64,
-    arrivals: Option<ArrivalTimes>,
-    started_users: usize,
+    pub(crate) arrivals: Option<ArrivalTimes>,
+    pub(crate) started_users: usize,
 }
 
 impl Shard {
@@ -182,31 +179,7 @@ impl Shard {
         let length_ns: i64 = plan.phases.iter().map(|phase| phase.duration_ns).sum();
         self.end_ns = began.monotonic_ns + length_ns;
         self.tally.begin(began.t_ns, judged_span(&plan.phases, began.t_ns));
-        let places = 0..self.users.len() as u32;
-        match plan.pace {
-            Pace::Open { rate_per_s, arrivals } => {
-                let times = ArrivalTimes::new(
-                    arrivals,
-                    rate_per_s,
-                    plan.seed,
-                    began.monotonic_ns,
-                    self.share,
-                );
-                self.arrivals = Some(times);
-                self.idle.extend(places);
-            }
-            Pace::Closed { .. } => {
-                let over = match self.common.script.workload.rules.start {
-                    Start::AtOnce => 0,
-                    Start::Staggered => plan.phases[0].duration_ns,
-                };
-                let users = i128::from(plan.users);
-                let at = |rank: u32| (i128::from(rank) * i128::from(over) / users) as i64;
-                let first =
-                    |place| Reverse((began.monotonic_ns + at(self.share.rank(place)), place));
-                self.schedule.extend(places.map(first));
-            }
-        }
+        self.schedule_starts(began.monotonic_ns);
     }
 
     /// Ends seconds that are over.
@@ -226,66 +199,6 @@ impl Shard {
             users: self.started_users,
             in_flight: self.in_flight,
         }
-    }
-
-    /// Starts what is due. True when there is more than one turn should do.
-    fn start_due(&mut self, now: i64) -> Result<bool> {
-        for _ in 0..STARTS_PER_TURN {
-            let scheduled = self.schedule.peek().map(|Reverse(due)| *due);
-            if let Some((due, user)) = scheduled.filter(|(due, _)| *due <= now) {
-                self.schedule.pop();
-                self.go_on(user, due)?;
-            } else if let Some(due) = self.arrival_due(now) {
-                let user = self.idle.pop_front().unwrap_or_else(|| self.add_user());
-                self.begin(user, due)?;
-            } else {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn arrival_due(&mut self, now: i64) -> Option<i64> {
-        let arrivals = self.arrivals.as_mut()?;
-        let due = arrivals.next_ns();
-        (due <= now).then(|| {
-            arrivals.advance();
-            due
-        })
-    }
-
-    /// A user more: one of the plan's, or a session that the open loop needs.
-    fn add_user(&mut self) -> u32 {
-        let place = self.users.len() as u32;
-        let number = self.share.number(place);
-        self.users.push(User::new(&self.common.script, self.common.plan.seed, number));
-        self.places.push(NOWHERE);
-        place
-    }
-
-    /// The user's time has come: to begin an interaction, or to open one again.
-    fn go_on(&mut self, user: u32, due: i64) -> Result<()> {
-        let place = self.places[user as usize] as usize;
-        match self.flights.get(place) {
-            Some(flight) if flight.stage == Stage::Pausing => self.exchange(place),
-            _ => self.begin(user, due),
-        }
-    }
-
-    fn begin(&mut self, user: u32, intended_ns: i64) -> Result<()> {
-        if self.users[user as usize].is_new() {
-            self.started_users += 1;
-        }
-        let place = match self.places[user as usize] {
-            NOWHERE => {
-                let place = self.flights.insert(Flight::new(user));
-                self.places[user as usize] = place as u32;
-                place
-            }
-            place => place as usize,
-        };
-        self.in_flight += 1;
-        self.start_page(place, intended_ns)
     }
 
     fn next_wake(&self) -> i64 {
