@@ -6,13 +6,8 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-
-class Database(Protocol):
-    """One that can be connected to, by a driver of the Python DB API."""
-
-    def connect(self) -> Any: ...
+from tests.disturb.databases import Database
 
 
 @dataclass

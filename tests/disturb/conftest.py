@@ -9,17 +9,22 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.pace import pace
 from tierlab.observe.agent import binary
 
 MS = 1_000_000
-LEAD = 1_500 * MS
-"""From the writing of a plan to the first disturbance: the agent prepares meanwhile."""
+LEAD = round(500 * MS * pace())
+"""From the writing of a plan to the first disturbance: the agent prepares meanwhile, which takes it
+less than 200 ms on two busy cores."""
+CALM = 500 * MS
+"""How much later a disturbance begins that is held against the time before it."""
 MOUNTS = Path("/sys/fs/cgroup")
 _NUMBERS = itertools.count(1)
 
@@ -87,6 +92,12 @@ class Domain:
 
 @pytest.fixture
 def domain(tmp_path: Path) -> Iterator[Domain]:
+    with new_domain(tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def new_domain(folder: Path) -> Iterator[Domain]:
     """A domain with nothing in it."""
     controllers = ("cpu", "cpuacct", "cpuset", "memory", "blkio")
     if os.geteuid() != 0 or not all((MOUNTS / name).is_dir() for name in controllers):
@@ -101,13 +112,15 @@ def domain(tmp_path: Path) -> Iterator[Domain]:
     namespace.parent.mkdir(exist_ok=True)
     namespace.touch()
     subprocess.run(["unshare", f"--net={namespace}", "ip", "link", "set", "lo", "up"], check=True)
-    made = Domain(groups, tmp_path, namespace)
-    yield made
-    made.stop()
-    subprocess.run(["umount", namespace], check=True)
-    namespace.unlink()
-    for path in groups.values():
-        wait_for(lambda path=path: _removed(path), f"the removal of {path}")  # type: ignore[misc]
+    made = Domain(groups, folder, namespace)
+    try:
+        yield made
+    finally:
+        made.stop()
+        subprocess.run(["umount", namespace], check=True)
+        namespace.unlink()
+        for path in groups.values():
+            wait_for(lambda path=path: _removed(path), f"the removal of {path}")  # type: ignore[misc]
 
 
 def _removed(path: Path) -> bool:
@@ -182,6 +195,7 @@ def disturb(domain: Domain, tmp_path: Path) -> Iterator[Disturb]:
         first = process.stdout.readline()
         assert first, process.communicate()[1]
         assert json.loads(first)["ready"] is True
+        assert time.time_ns() < min(plan["start_ns"] for plan in plans), "the agent came too late"
         return Run(process, folder, list(plans))
 
     yield run

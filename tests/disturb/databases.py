@@ -1,127 +1,155 @@
-"""Locks in a PostgreSQL, and its connections held: who needs them waits as long, and no longer."""
+"""Databases to disturb, each with a table of ten rows."""
 
 from __future__ import annotations
 
-import time
+import shutil
+import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-import pytest
+import pymysql
 from pg8000 import dbapi
 
-from tests.disturb.client import Client
-from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
+from tests.disturb.conftest import Domain, wait_for
 from tests.rubis.private_postgresql import PrivatePostgreSQL, private_postgresql
 
-pytestmark = pytest.mark.alone
+TABLE = {"table": "stories"}
+MAKES_TABLE = (
+    "CREATE TABLE stories (id INT PRIMARY KEY, n INT)",
+    f"INSERT INTO stories VALUES {', '.join(f'({id}, 0)' for id in range(1, 11))}",
+)
+NAME = "tested"
 
-ALL = "SELECT count(*) FROM items"
-ITEMS = {"table": "items"}
-MAX_CONNECTIONS = 100
-"""PostgreSQL's default."""
 
+class Database(Protocol):
+    """One that can be used by a driver of the Python DB API, and disturbed."""
 
-@dataclass(frozen=True)
-class Database:
-    """A PostgreSQL with a table of ten rows."""
+    most_connections: int
 
-    server: PrivatePostgreSQL
+    @property
+    def login(self) -> dict[str, Any]:
+        """The plan's keys for it."""
 
     def connect(self) -> Any:
-        connection = dbapi.connect("postgres", unix_sock=self.server.socket, database="rubis")
-        connection.autocommit = True
-        return connection
+        """A connection that commits each statement."""
 
     def is_open(self) -> bool:
         """Whether it takes one client more."""
+
+
+@dataclass
+class MariaDB:
+    """A MariaDB in a domain."""
+
+    socket: str
+    most_connections = 20
+
+    @property
+    def login(self) -> dict[str, Any]:
+        where = {"protocol": "mysql", "socket": self.socket}
+        return where | {"user": "root", "database": NAME}
+
+    def connect(self, database: str | None = NAME) -> Any:
+        return pymysql.connect(
+            unix_socket=self.socket, user="root", database=database, autocommit=True
+        )
+
+    def is_up(self) -> bool:
         try:
-            self.connect().close()
-        except dbapi.Error:
+            self.connect(None).close()
+        except pymysql.OperationalError:
             return False
         return True
+
+    def is_open(self) -> bool:
+        try:
+            self.connect().close()
+        except pymysql.OperationalError as refusal:
+            if refusal.args[1] == "Too many connections":
+                return False
+            raise
+        return True
+
+
+@dataclass
+class PostgreSQL:
+    """A PostgreSQL; its domain knows nothing of it."""
+
+    server: PrivatePostgreSQL
+    most_connections = 100
+    """Its default."""
 
     @property
     def login(self) -> dict[str, Any]:
         where = {"protocol": "postgresql", "socket": self.server.socket}
-        return where | {"user": "postgres", "database": "rubis"}
+        return where | {"user": "postgres", "database": NAME}
+
+    def connect(self) -> Any:
+        connection = dbapi.connect("postgres", unix_sock=self.server.socket, database=NAME)
+        connection.autocommit = True
+        return connection
+
+    def is_open(self) -> bool:
+        try:
+            self.connect().close()
+        except dbapi.Error:
+            # The driver may still be writing when it is turned away, and hear nothing of it.
+            if "sorry, too many clients already" in self.server.log.read_text():
+                return False
+            raise
+        return True
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
-    with private_postgresql("rubis") as server:
-        with closing(server.connect()) as own:
-            own.run("CREATE DATABASE rubis")
-        server.rows("CREATE TABLE items (id int PRIMARY KEY, n int)")
-        server.rows("INSERT INTO items SELECT n, 0 FROM generate_series(1, 10) AS n")
-        yield Database(server)
+@contextmanager
+def mariadb(domain: Domain) -> Iterator[MariaDB]:
+    """The program is a copy, so that the domain pays for its pages when it reads them."""
+    found = shutil.which("mariadbd")
+    assert found is not None
+    program = domain.folder / "server"
+    shutil.copy(found, program)
+    # Written pages are dropped from the cache, and charged to who reads them first.
+    subprocess.run(["sync", program], check=True)
+    subprocess.run(["dd", f"if={program}", "iflag=nocache", "count=0", "status=none"], check=True)
+    server = MariaDB(str(domain.folder / "data" / "mysqld.sock"))
+    kept = ["--user=root", "--innodb-log-file-size=8M", f"--datadir={domain.folder / 'data'}"]
+    install = ["mariadb-install-db", "--no-defaults", *kept]
+    subprocess.run(
+        [*install, "--auth-root-authentication-method=normal"], check=True, capture_output=True
+    )
+    options = [
+        *kept,
+        "--socket=mysqld.sock",
+        "--skip-networking",
+        "--innodb-buffer-pool-size=8M",
+        f"--max-connections={server.most_connections}",
+        "--performance-schema=OFF",
+    ]
+    with (domain.folder / "log").open("wb") as log:
+        domain.start(str(program), "--no-defaults", *options, stdout=log, stderr=log)
+    wait_for(server.is_up, "the database's start", 60)
+    with server.connect(None) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {NAME}")
+    _make_table(server)
+    yield server
 
 
-@pytest.mark.parametrize(
-    ("keys", "statements"),
-    [
-        ({}, (ALL, "SELECT 1")),
-        ({"rows": 3}, ("UPDATE items SET n = 1 WHERE id = 9", "UPDATE items SET n = 1 WHERE id=1")),
-    ],
-    ids=["table", "rows"],
-)
-def test_who_needs_what_is_locked_waits_until_its_release(
-    database: Database,
-    domain: Domain,
-    disturb: Disturb,
-    keys: dict[str, Any],
-    statements: tuple[str, str],
-) -> None:
-    client, other = (Client(database, statement) for statement in statements)
-    (truth,) = disturb(
-        entry(domain, 1, "lock", LEAD, 500 * MS, **ITEMS, **database.login, **keys)
-    ).finish()
-    time.sleep(0.2)
-    client.stop()
-    other.stop()
-    start, end = truth["start_ns"], truth["end_ns"]
-    (waited,) = [(b, e) for b, e in client.times if e - b > 300 * MS]
-    assert waited[0] < start + 100 * MS
-    assert -5 * MS < waited[1] - end < 100 * MS
-    assert other.longest(start, end) < 300 * MS
+@contextmanager
+def postgresql(_: Domain) -> Iterator[PostgreSQL]:
+    """A private one; it refuses to be root's, as what is in a domain is."""
+    with private_postgresql(NAME) as private:
+        with closing(private.connect()) as own:
+            own.run(f"CREATE DATABASE {NAME}")
+        server = PostgreSQL(private)
+        _make_table(server)
+        yield server
 
 
-@pytest.mark.parametrize("waits", [False, True], ids=["held", "waited-for"])
-def test_a_lock_does_not_outlive_a_killed_agent(
-    database: Database, domain: Domain, disturb: Disturb, waits: bool
-) -> None:
-    """Nor does its wait for one that somebody else has: it would keep out all who come later."""
-    with closing(database.connect()) as holder, closing(holder.cursor()) as cursor:
-        if waits:
-            cursor.execute("BEGIN")
-            cursor.execute(ALL)
-        run = disturb(entry(domain, 1, "lock", LEAD, 30_000 * MS, **ITEMS, **database.login))
-        at(run.start_ns() + 300 * MS)
-        client = Client(database, ALL)
-        time.sleep(0.3)
-        assert not client.times
-        run.process.kill()
-        wait_for(lambda: bool(client.times), "the release", 2)
-        client.stop()
+def _make_table(server: Database) -> None:
+    with closing(server.connect()) as connection, closing(connection.cursor()) as cursor:
+        for statement in MAKES_TABLE:
+            cursor.execute(statement)
 
 
-def test_a_table_that_is_not_there_is_one_sentence_before_anything_starts(
-    database: Database, domain: Domain, disturb: Disturb
-) -> None:
-    absent = database.login | {"table": "nothing"}
-    with pytest.raises(AssertionError, match=r"disturbance 4 \(lock on s\.1\).*rubis\.nothing"):
-        disturb(entry(domain, 4, "lock", LEAD, MS, **absent))
-
-
-def test_connections_that_never_finish_their_login_turn_the_next_client_away(
-    database: Database, domain: Domain, disturb: Disturb
-) -> None:
-    held = database.login | {"resource": "max_connections", "hold": MAX_CONNECTIONS}
-    run = disturb(entry(domain, 1, "pool", LEAD, 800 * MS, **held))
-    assert database.is_open()
-    at(run.start_ns())
-    wait_for(lambda: not database.is_open(), "the refusal", 0.8)
-    assert "sorry, too many clients already" in database.server.log.read_text()
-    run.finish()
-    wait_for(database.is_open, "the connections' release", 5)
+KINDS = {"mariadb": mariadb, "postgresql": postgresql}

@@ -50,7 +50,7 @@ def left_by_attaching(pid: int) -> list[Path]:
 def test_collections_fill_the_time_and_nothing_is_left_in_tmp(
     domain: Domain, disturb: Disturb, jvm: subprocess.Popen[bytes]
 ) -> None:
-    run = disturb(entry(domain, 1, "gc", 2 * LEAD, 1_000 * MS))
+    run = disturb(entry(domain, 1, "gc", LEAD, 1_000 * MS))
     log = domain.folder / "gc.log"
     at(run.start_ns() - 20 * MS)
     assert not full_collections(log)
@@ -68,8 +68,8 @@ def test_the_second_of_two_finds_the_door_that_the_first_opened(
     domain: Domain, disturb: Disturb, jvm: subprocess.Popen[bytes]
 ) -> None:
     """The first one's end had taken the socket away that both had attached by."""
-    first = entry(domain, 1, "gc", 2 * LEAD, 100 * MS)
-    second = entry(domain, 2, "gc", 2 * LEAD + 600 * MS, 100 * MS)
+    first = entry(domain, 1, "gc", LEAD, 100 * MS)
+    second = entry(domain, 2, "gc", LEAD + 600 * MS, 100 * MS)
     truths = disturb(first, second).finish()
     assert [truth["done"] for truth in truths] == [True, True]
     assert not left_by_attaching(jvm.pid)

@@ -9,23 +9,20 @@ from typing import Any
 
 import pytest
 
-from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, wait_for
+from tests.disturb.conftest import CALM, LEAD, MS, Disturb, Domain, at, entry, wait_for
 from tests.figures import figure
 
-pytestmark = pytest.mark.alone
-
 LOSSY, OTHER = "127.0.4.1", "127.0.4.2"
-SECONDS = 5
 TRAFFIC = """
 import json, socket, sys, threading, time
-addresses, until = sys.argv[1].split(","), time.time() + float(sys.argv[2])
-sent, got, turns = {}, {}, []
+addresses = sys.argv[1].split(",")
+sent, got, turns, told = {}, {}, [], threading.Event()
 def datagrams(address):
     here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     here.bind((address, 7000))
     here.settimeout(0)
     away = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    while time.time() < until:
+    while not told.is_set():
         now = time.time_ns()
         away.sendto(b"%d" % now, (address, 7000))
         sent[address].append(now)
@@ -41,7 +38,7 @@ def answer(server):
         link.send(data)
 def ask(address):
     link = socket.create_connection((address, 7000))
-    while time.time() < until:
+    while not told.is_set():
         began = time.time_ns()
         link.send(b"x")
         link.recv(100)
@@ -54,14 +51,17 @@ server = socket.create_server((addresses[0], 7000))
 threading.Thread(target=answer, args=(server,), daemon=True).start()
 threading.Thread(target=ask, args=(addresses[0],), daemon=True).start()
 print("up", flush=True)
-time.sleep(float(sys.argv[2]) + 0.3)
+sys.stdin.read()
+told.set()
+time.sleep(0.3)
 print(json.dumps({"sent": sent, "got": got, "turns": turns}))
 """
 
 
 @dataclass
 class Traffic:
-    """A datagram every two milliseconds to each of two addresses, and a dialogue with the first."""
+    """A datagram every two milliseconds to each of two addresses, and a dialogue with the first,
+    until it is to finish."""
 
     process: subprocess.Popen[bytes]
 
@@ -73,7 +73,9 @@ class Traffic:
 @pytest.fixture
 def traffic(domain: Domain) -> Traffic:
     process = domain.start(
-        *("python3", "-c", TRAFFIC, f"{LOSSY},{OTHER}", f"{SECONDS}"), stdout=subprocess.PIPE
+        *("python3", "-c", TRAFFIC, f"{LOSSY},{OTHER}"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
@@ -100,16 +102,18 @@ def shaped(domain: Domain) -> list[str]:
     ]
 
 
+@pytest.mark.alone
 def test_the_share_asked_for_is_lost_on_the_way_to_the_subject_alone(
     domain: Domain, disturb: Disturb, traffic: Traffic
 ) -> None:
     before = shaped(domain)
     run = disturb(
-        entry(domain, 1, "loss", LEAD, 1_000 * MS, address=LOSSY, share=0.3),
-        entry(domain, 2, "loss", LEAD + 1_600 * MS, 200 * MS, address=OTHER, share=1.0),
+        entry(domain, 1, "loss", LEAD + CALM, 1_000 * MS, address=LOSSY, share=0.3),
+        entry(domain, 2, "loss", LEAD + CALM + 1_200 * MS, 200 * MS, address=OTHER, share=1.0),
     )
     truth, later = run.finish()
     assert shaped(domain) == before
+    at(truth["end_ns"] + CALM)
     said = traffic.finish()
     start, end = truth["start_ns"], truth["end_ns"]
     during = arrived(said, LOSSY, start, end)
@@ -117,7 +121,7 @@ def test_the_share_asked_for_is_lost_on_the_way_to_the_subject_alone(
     assert during == pytest.approx(0.7, abs=0.1)  # some 500 datagrams: five standard errors
     assert arrived(said, OTHER, start, end) == 1
     assert arrived(said, OTHER, later["start_ns"], later["end_ns"] - MS) == 0
-    for calm in ((start - 500 * MS, start - MS), (end + MS, end + 500 * MS)):
+    for calm in ((start - CALM, start - MS), (end + MS, end + CALM)):
         assert arrived(said, LOSSY, *calm) == 1
     # The sender is not told: it waits for its timer of 200 ms before it sends again.
     late = [end - start for start, end in said["turns"] if end - start > 100 * MS]

@@ -11,8 +11,6 @@ import pytest
 from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, pids, wait_for
 from tierlab.environments.network.netns import Namespace
 
-pytestmark = pytest.mark.alone
-
 ADDRESS, PORT = "127.0.1.1", 8080
 THREADS = 16
 CONFIG = f"""
@@ -68,6 +66,7 @@ def fetch_ns(namespace: Namespace, timeout: float) -> int | None:
     return namespace.inside(get)
 
 
+@pytest.mark.alone
 def test_held_threads_keep_the_next_client_waiting_until_the_end(
     domain: Domain, disturb: Disturb, site: Namespace
 ) -> None:
@@ -75,7 +74,6 @@ def test_held_threads_keep_the_next_client_waiting_until_the_end(
     run = disturb(
         entry(domain, 1, "pool", LEAD, 800 * MS, resource="threads", hold=THREADS, **where)
     )
-    at(run.start_ns() - 300 * MS)
     free = fetch_ns(site, 5)
     at(run.start_ns() + 200 * MS)
     began = time.time_ns()

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, pids, wait_for
+from tests.disturb.conftest import CALM, LEAD, MS, Disturb, Domain, at, entry, pids, wait_for
 
 BUSY = ("sh", "-c", "while :; do :; done")
 
@@ -94,10 +94,9 @@ def others_share(domain: Domain, server: subprocess.Popen[bytes], seconds: float
     return ((group_later - group) / 1e9 - (own_later - own)) / elapsed
 
 
-@pytest.mark.alone
 def test_a_neighbour_in_the_domain_takes_its_cpu_time(domain: Domain, disturb: Disturb) -> None:
     server = domain.start(*BUSY)
-    run = disturb(entry(domain, 1, "cpu", 2 * LEAD, 1_000 * MS, pus=[0], threads=2))
+    run = disturb(entry(domain, 1, "cpu", LEAD + 2 * CALM, 1_000 * MS, pus=[0], threads=2))
     is_its_own(domain, server)
     at(run.start_ns() + 50 * MS)
     during = others_share(domain, server, 0.7)
@@ -108,7 +107,6 @@ def test_a_neighbour_in_the_domain_takes_its_cpu_time(domain: Domain, disturb: D
     is_its_own(domain, server)
 
 
-@pytest.mark.alone
 def test_a_neighbour_beside_the_domain_has_a_group_of_its_own(
     domain: Domain, disturb: Disturb
 ) -> None:

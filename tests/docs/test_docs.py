@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -30,7 +31,7 @@ README = ROOT / "README.md"
 PAGES = [page for page in pages() if blocks(page)]
 FOLLOWED = [page for page in PAGES if page != README]
 BUILDS = DOCS / "reference" / "rubbos.md"
-"""Builds the application anew, which trials of other tests start."""
+"""Builds the application anew, in a copy: trials of other tests start what is there."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 FURTHER = {
     DOCS / "how-to" / "guests.md": [pytest.mark.environments],
@@ -49,10 +50,12 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def workspace(folder: Path) -> dict[str, str]:
+def workspace(folder: Path, page: Path) -> dict[str, str]:
     """A folder like a fresh clone, set up; the environment to run commands in."""
     for entry in ROOT.iterdir():
-        if entry.name not in {"runs", ".git"}:
+        if entry.name == "apps" and page == BUILDS:
+            shutil.copytree(entry, folder / entry.name, ignore=shutil.ignore_patterns("target"))
+        elif entry.name not in {"runs", ".git"}:
             (folder / entry.name).symlink_to(entry)
     scripts = Path(sys.executable).parent
     return os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
@@ -108,7 +111,7 @@ def run_block(block: Block, page: Path, folder: Path, environment: Mapping[str, 
 
 def run_page(page: Path, folder: Path, *, slow: bool) -> None:
     """Run what takes seconds, or all of the rest: what other blocks need is done for either."""
-    environment = workspace(folder)
+    environment = workspace(folder, page)
     for block in blocks(page):
         if block.slow == slow or (slow and block.language != "console"):
             run_block(block, page, folder, environment)
@@ -126,20 +129,10 @@ def test_quick_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> Non
 @pytest.mark.timeout(2 * SECONDS)
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=FURTHER.get(page, []), id=name(page))
-        for page in SLOW
-        if page != BUILDS
-    ],
+    [pytest.param(page, marks=FURTHER.get(page, []), id=name(page)) for page in SLOW],
 )
 def test_a_whole_page_can_be_followed(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path, slow=True)
-
-
-@pytest.mark.slow
-@pytest.mark.alone
-def test_the_page_that_builds_the_application_can_be_followed(tmp_path: Path) -> None:
-    run_page(BUILDS, tmp_path, slow=True)
 
 
 def run_by_ci(command: str) -> bool:

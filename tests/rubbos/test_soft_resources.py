@@ -157,9 +157,9 @@ def test_gauges_cost_little(start: Start, tmp_path: Path) -> None:
         return int((task / "schedstat").read_text().split()[0])
 
     def each_ns() -> float:
-        """CPU time of a line, over three seconds."""
+        """CPU time of a line, over two seconds."""
         before, lines = used_ns(), len(gauges(log, "pool"))
-        time.sleep(3)
+        time.sleep(2)
         return (used_ns() - before) / (len(gauges(log, "pool")) - lines)
 
     time.sleep(2)  # the compiler may not be done with it yet

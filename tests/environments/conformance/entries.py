@@ -43,8 +43,9 @@ class Entry:
     """Whether a daemon must start and end with it: one environment serves all tests."""
     memory: int = 64 << 20
     """A limit, in bytes, that leaves room for small programs."""
-    window: float = 2.5
-    """Seconds over which CPU time is compared: many times what it is counted in."""
+    window: float = 1.0
+    """Seconds over which CPU time is compared: many times what it is counted in, and what the
+    scheduler gives at once."""
     keeper: Callable[[Path], AbstractContextManager[Mapping[str, str]]] | None = None
     """What has to run first, and the environment variables by which it is found."""
     only_books: str | None = None
@@ -59,7 +60,14 @@ ENVIRONMENTS = {
     "lxc": Entry(Lxc, HOSTS_KERNEL, isolates=True),
     "podman": Entry(Podman, HOSTS_KERNEL, isolates=True),
     "docker": Entry(Docker, HOSTS_KERNEL, isolates=True, daemon=True),
-    "qemu": Entry(Qemu, frozenset(qemu.NEVER), isolates=True, own_kernel=True, memory=256 << 20),
+    "qemu": Entry(
+        Qemu,
+        frozenset(qemu.NEVER),
+        isolates=True,
+        own_kernel=True,
+        memory=256 << 20,
+        window=2.5,
+    ),
     "xen": Entry(
         Xen,
         frozenset(xen.NEVER),
