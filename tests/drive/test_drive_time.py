@@ -112,7 +112,6 @@ def stop_for(pid: int, after: float, length: float) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.alone
 def test_lag_is_reported_when_the_driver_was_held_up(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=1.5, users=50)
     assert process.stdout is not None
@@ -133,7 +132,6 @@ def test_lag_is_reported_when_the_driver_was_held_up(site, drive: Driver) -> Non
     assert driven.summary["lag_max_ns"] == max(worst)
 
 
-@pytest.mark.alone
 def test_a_driver_that_was_the_bottleneck_says_so(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=1.5, users=50)
     for _ in range(3):
@@ -143,7 +141,6 @@ def test_a_driver_that_was_the_bottleneck_says_so(site, drive: Driver) -> None:
     assert "late" in driven.summary["why"]
 
 
-@pytest.mark.alone
 def test_a_late_ramp_up_does_not_make_the_driver_a_bottleneck(site, drive: Driver) -> None:
     phases = [
         {"name": "ramp_up", "duration_ns": SECOND},

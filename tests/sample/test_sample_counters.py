@@ -165,7 +165,6 @@ def test_connections_add_up_to_snmp_and_netstat(start: Start) -> None:
         assert within(tcp[column].sum(), grew[counter]), column
 
 
-@pytest.mark.alone
 def test_busy_time_adds_up_to_cpuacct(start: Start) -> None:
     usage = Path("/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu")
     if not usage.exists() or not (usage.parent / "release_agent").exists():
@@ -181,7 +180,6 @@ def test_busy_time_adds_up_to_cpuacct(start: Start) -> None:
         assert within((rows.busy * rows.dt_ns).sum(), grew[str(core)], slack=TICK)
 
 
-@pytest.mark.alone
 def test_kinds_of_time_add_up_to_proc_stat(start: Start) -> None:
     kinds = {"user": (1, 2), "system": (3,), "iowait": (5,), "irq": (6, 7), "steal": (8,)}
 

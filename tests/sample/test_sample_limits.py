@@ -15,8 +15,6 @@ import pytest
 
 from .conftest import INTERVAL, Group, Start, wait_for
 
-pytestmark = pytest.mark.alone
-
 MIB = 1 << 20
 
 
