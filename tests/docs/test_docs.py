@@ -32,6 +32,8 @@ PAGES = [page for page in pages() if blocks(page)]
 FOLLOWED = [page for page in PAGES if page != README]
 BUILDS = DOCS / "reference" / "rubbos.md"
 """Builds the application anew, in a copy: trials of other tests start what is there."""
+QUICK_BUILD = "-Dmaven.test.skip=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""The application's own tests are a stage of the suite."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 FURTHER = {
     DOCS / "how-to" / "guests.md": [pytest.mark.environments],
@@ -54,11 +56,13 @@ def workspace(folder: Path, page: Path) -> dict[str, str]:
     """A folder like a fresh clone, set up; the environment to run commands in."""
     for entry in ROOT.iterdir():
         if entry.name == "apps" and page == BUILDS:
-            shutil.copytree(entry, folder / entry.name, ignore=shutil.ignore_patterns("target"))
+            shutil.copytree(entry, folder / entry.name)
         elif entry.name not in {"runs", ".git"}:
             (folder / entry.name).symlink_to(entry)
     scripts = Path(sys.executable).parent
-    return os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+    path = f"{scripts}{os.pathsep}{os.environ['PATH']}"
+    maven = f"{QUICK_BUILD} {os.environ.get('MAVEN_OPTS', '')}"
+    return os.environ | {"PATH": path, "NO_COLOR": "1", "MAVEN_OPTS": maven}
 
 
 def run_command(command: str, printed: str, folder: Path, environment: Mapping[str, str]) -> None:
