@@ -48,35 +48,35 @@ thread_interval = "200ms"
 [[disturb]]
 class = "freeze"
 on = "db.1"
-at = "1500ms"
+at = "1s"
 duration = "400ms"
 
 [[disturb]]
 class = "lock"
-at = "3500ms"
+at = "2500ms"
 duration = "300ms"
 
 [[disturb]]
 class = "random"
 classes = ["freeze"]
 subjects = ["web.1", "app.1", "lb.1"]
-at = "5500ms"
+at = "3500ms"
 longest = "500ms"
 
 [[disturb]]
 class = "loss"
 on = "db.1"
-at = "8s"
+at = "5s"
 duration = "400ms"
 share = 0.5
 
 [[disturb]]
 class = "restart"
 on = "web.1"
-at = "10s"
+at = "6500ms"
 duration = "400ms"
 """
-RUNTIME_S = 12
+RUNTIME_S = 8
 """So short a trial tells which processes work, and when they were replaced, only where they are
 looked at more often than once a second."""
 
@@ -88,7 +88,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     """A disturbed trial: where it was run, and what was said."""
     folder = tmp_path_factory.mktemp("blind")  # the path is in the logs
     file = folder / "t.toml"
-    file.write_text(EXPERIMENT.format(name="t", users=200, up=5, run=RUNTIME_S, down=1) + DISTURBED)
+    file.write_text(EXPERIMENT.format(name="t", users=200, up=4, run=RUNTIME_S, down=1) + DISTURBED)
     done = Command(folder, "run", file).end()
     assert done.status == 0, done.stderr
     return folder, done
@@ -122,7 +122,7 @@ def test_each_came_to_pass_at_its_time(run: Run, truth: TruthFolder) -> None:
         late_ns = S if each.class_ == "restart" else NEAR_NS
         assert end_ns - NEAR_NS <= each.end_ns <= end_ns + late_ns
     starts = [each["start_ns"] - runtime.start_ns for each in planned]
-    assert starts == pytest.approx([1.5 * S, 3.5 * S, 5.5 * S, 8 * S, 10 * S], abs=5 * MS)
+    assert starts == pytest.approx([1 * S, 2.5 * S, 3.5 * S, 5 * S, 6.5 * S], abs=5 * MS)
 
 
 def waited(run: Run, it: Happened) -> int:
