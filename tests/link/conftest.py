@@ -26,15 +26,17 @@ think = "0s"
 connection = "keep-alive"
 images = false
 mix = "read-write"
-phases = {{ ramp_up = "10s", runtime = "6s", ramp_down = "0s" }}
+phases = {{ ramp_up = "{up}s", runtime = "{run}s", ramp_down = "0s" }}
 """
 
 BEDS = {
-    "narrow": {"threads": 60, "pool": 10, "users": 225},
-    "wide": {"threads": 200, "pool": 64, "users": 225},
+    "narrow": {"threads": 60, "pool": 10, "users": 225, "up": 2, "run": 4},
+    "wide": {"threads": 200, "pool": 64, "users": 225, "up": 10, "run": 6},
 }
 """By name: the soft resources of the application server, and the users, who never think: nearly all
-have a request under way, on a slow machine as on a quick one."""
+have a request under way, on a slow machine as on a quick one. Of seconds of ramp-up and runtime the
+wide one has more: what its pool says when it opens a connection is no request's, and while it opens
+them and the application is not compiled yet, fewer are told apart."""
 
 
 @pytest.fixture(scope="session", params=BEDS)
