@@ -39,7 +39,7 @@ FURTHER = {
 SECONDS = 900
 CELLS = "cells.py"
 """A page's programs, one after the other, as a notebook's cells go on from those before."""
-HURRIED_S = {"ramp_up": 0, "runtime": 3, "ramp_down": 0, "at": 1}
+HURRIED_S = {"ramp_up": 0, "runtime": 2, "ramp_down": 0, "at": 1}
 COMPARED_S = HURRIED_S | {"runtime": 6}
 """Where trials are compared: of less than 5 s nothing can be said."""
 DISTURBED_S = {"runtime": 4, "ramp_down": 0}
