@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.command import Ended, Start, commands
+from tierlab.cli.main import main
 
 
 @pytest.fixture
@@ -34,6 +37,28 @@ def start(place: Path) -> Iterator[Start]:
 def tierlab(start: Start) -> Callable[..., Ended]:
     """Run ``tierlab`` to its end."""
     return lambda *arguments, prefix=(): start(*arguments, prefix=prefix).end()
+
+
+@pytest.fixture
+def refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Have the command line refuse its arguments in this process; return its sentence.
+
+    What it loads takes longest, and is loaded once for all.
+    """
+
+    def ask(*arguments: str | Path) -> str:
+        monkeypatch.chdir(place)
+        monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
+        monkeypatch.setenv("NO_COLOR", "1")
+        monkeypatch.setattr(sys, "argv", ["tierlab", *map(str, arguments)])
+        monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ended(os.getpid(), int(str(ended.value.code)), *capsys.readouterr()).sentence
+
+    return ask
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ LEFT = {"cache", "state"}
 """What a run that failed early may leave: the cache, and empty folders of the ledgers."""
 
 Tierlab = Callable[..., Ended]
+Refused = Callable[..., str]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
@@ -58,40 +59,40 @@ def nothing_was_made(place: Path) -> None:
     assert not (place / "state").exists()
 
 
-def test_an_unknown_key(tierlab: Tierlab, write: Callable[..., Path], place: Path) -> None:
-    said = tierlab("run", write(more="thinks = '1s'")).sentence
+def test_an_unknown_key(refused: Refused, write: Callable[..., Path], place: Path) -> None:
+    said = refused("run", write(more="thinks = '1s'"))
     assert said.startswith(f"{place}/my.toml: load.thinks is not a known key (did you mean think?)")
     nothing_was_made(place)
 
 
 def test_a_value_of_the_wrong_type(
-    tierlab: Tierlab, write: Callable[..., Path], place: Path
+    refused: Refused, write: Callable[..., Path], place: Path
 ) -> None:
-    said = tierlab("run", write(users='"many"')).sentence
+    said = refused("run", write(users='"many"'))
     assert re.fullmatch(
         r'.*my\.toml: load\.users must be a whole number from 1 to 1000000, not "many"\.', said
     )
     nothing_was_made(place)
 
 
-def test_a_file_that_is_missing(tierlab: Tierlab, place: Path) -> None:
-    said = tierlab("run", place / "none.toml").sentence
+def test_a_file_that_is_missing(refused: Refused, place: Path) -> None:
+    said = refused("run", place / "none.toml")
     assert f"{place}/none.toml" in said
     nothing_was_made(place)
 
 
-def test_a_file_that_is_no_toml(tierlab: Tierlab, place: Path) -> None:
+def test_a_file_that_is_no_toml(refused: Refused, place: Path) -> None:
     (place / "my.toml").write_bytes(b"\xff[load\n")
-    said = tierlab("run", place / "my.toml").sentence
+    said = refused("run", place / "my.toml")
     assert f"{place}/my.toml" in said
     nothing_was_made(place)
 
 
 def test_a_runs_folder_that_is_a_file(
-    tierlab: Tierlab, write: Callable[..., Path], place: Path, trial: str
+    refused: Refused, write: Callable[..., Path], place: Path, trial: str
 ) -> None:
     file = write()
-    said = tierlab("run", file, "--runs", file).sentence
+    said = refused("run", file, "--runs", file)
     assert said == (
         f"{file}/{trial} cannot hold a run folder (Not a directory):"
         " name another folder with --runs."
@@ -115,18 +116,18 @@ def test_a_runs_folder_without_permission(
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_run_folder_that_is_none(tierlab: Tierlab, place: Path, options: tuple[str, ...]) -> None:
+def test_a_run_folder_that_is_none(refused: Refused, place: Path, options: tuple[str, ...]) -> None:
     for folder in (place, place / "none"):
-        assert str(folder) in tierlab("report", folder, *options).sentence
+        assert str(folder) in refused("report", folder, *options)
     nothing_was_made(place)
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "\x00", json.dumps({"version": 1}), "null", '{"exit": 3}']
 )
-def test_a_broken_manifest(tierlab: Tierlab, place: Path, text: str) -> None:
+def test_a_broken_manifest(refused: Refused, place: Path, text: str) -> None:
     (place / "manifest.json").write_text(text)
-    assert f"{place}/manifest.json" in tierlab("report", place).sentence
+    assert f"{place}/manifest.json" in refused("report", place)
     (place / "manifest.json").unlink()
     nothing_was_made(place)
 
@@ -179,12 +180,12 @@ def test_programs_that_are_missing(
 )
 @needs_root
 def test_a_placement_that_this_machine_does_not_have(
-    tierlab: Tierlab, write: Callable[..., Path], place: Path, tier: str, sentence: str
+    refused: Refused, write: Callable[..., Path], place: Path, tier: str, sentence: str
 ) -> None:
     file = write()
     file.write_text(file.read_text() + f"[system.{tier}\n")
-    ended = tierlab("run", file, "--runs", place / "runs")
-    assert re.fullmatch(sentence, ended.sentence), ended.sentence
+    said = refused("run", file, "--runs", place / "runs")
+    assert re.fullmatch(sentence, said), said
     nothing_was_made(place)
 
 

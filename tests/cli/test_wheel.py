@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 pytestmark = [pytest.mark.slow, pytest.mark.privileged]
 
@@ -79,20 +81,44 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel and what it depends on, in the versions of this one."""
+    """An environment with the wheel and what it says that it depends on, as it is in this one."""
     folder = tmp_path_factory.mktemp("taken-home")
     subprocess.run(["make", "-s", "wheel", f"WHEELS={folder}"], cwd=ROOT, check=True)
     (wheel,) = folder.glob("*.whl")
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    versions = subprocess.run(
-        [*pip, "freeze", "--exclude-editable"], check=True, capture_output=True, text=True
-    )
-    (folder / "versions").write_text(versions.stdout)
-    install = ["install", "--quiet", "--no-compile", "--constraint", folder / "versions", wheel]
+    install = ["install", "--quiet", "--no-compile", "--no-deps", wheel]
     subprocess.run([*pip, "--python", environment / "bin" / "python", *install], check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (installed,) = metadata.distributions(name="tierlab", path=[str(packages)])
+    for name in sorted(needed(installed)):
+        link(metadata.distribution(name), packages)
     return environment
+
+
+def needed(distribution: metadata.Distribution) -> set[str]:
+    """What it depends on, at first and at second hand: all of it is here, in versions that do."""
+    found: set[str] = set()
+    waiting = [(distribution, "")]
+    while waiting:
+        dependent, extra = waiting.pop()
+        for requirement in map(Requirement, dependent.requires or []):
+            if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+                continue
+            dependency = metadata.distribution(requirement.name)
+            assert requirement.specifier.contains(dependency.version, prereleases=True), requirement
+            names = {requirement.name, *(f"{requirement.name}[{e}]" for e in requirement.extras)}
+            waiting += [(dependency, e) for e in ("", *requirement.extras) if not names <= found]
+            found |= names
+    return {name.partition("[")[0] for name in found}
+
+
+def link(distribution: metadata.Distribution, packages: Path) -> None:
+    """Have a distribution in another environment too."""
+    for top in {file.parts[0] for file in distribution.files or []} - {"..", "__pycache__"}:
+        if not (packages / top).exists():
+            (packages / top).symlink_to(Path(str(distribution.locate_file(top))))
 
 
 @pytest.fixture(scope="module")

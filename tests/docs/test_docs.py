@@ -9,18 +9,16 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pages import DOCS, ROOT, Block, blocks, pages
 
-from tierlab.cli.verbs import Verbs
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
-from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import SCHEMAS, TABLES
+from tierlab.experiment.template import as_toml
 
 BASE = {
     "experiment": {"name": "e"},
@@ -43,9 +41,19 @@ FURTHER = {
 SECONDS = 900
 CELLS = "cells.py"
 """A page's programs, one after the other, as a notebook's cells go on from those before."""
-HURRIED_S = {"ramp_up": 1, "runtime": 3, "ramp_down": 0}
-COMPARED = {"runtime": 6}
+HURRIED_S = {"ramp_up": 0, "runtime": 2, "ramp_down": 0, "at": 1}
+COMPARED_S = HURRIED_S | {"runtime": 6}
 """Where trials are compared: of less than 5 s nothing can be said."""
+DISTURBED_S = {"runtime": 4, "ramp_down": 0}
+DRAWN_S = {"runtime": 8, "ramp_down": 0}
+"""Disturbances need five seconds to be prepared, and those that are drawn their distance."""
+RUN = re.compile(r"tierlab run (\S+)")
+TOGETHER = [
+    DOCS / "tutorial.md",
+    *(DOCS / "how-to" / f"{each}.md" for each in ("diagnose", "notebook", "placement")),
+    DOCS / "how-to" / "soft-resources.md",
+]
+"""What they ask of one system stands in one experiment, whose trial all of them read."""
 
 
 def name(page: Path) -> str:
@@ -86,39 +94,68 @@ def run_command(command: str, printed: str, folder: Path, environment: Mapping[s
         assert same, f"{command}\nprinted\n{done.stdout}\nand not\n{printed}"
 
 
+def slow_commands(page: Path) -> list[str]:
+    consoles = [each for each in blocks(page) if each.slow and each.language == "console"]
+    return [command for console in consoles for command, _ in console.commands()]
+
+
+def tables_of(page: Path, file: str) -> dict[str, Any]:
+    """What a file of the page's has in it."""
+    (text,) = [block.text for block in blocks(page) if block.file == file]
+    return tomllib.loads(text)
+
+
+def keys_of(tables: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys with dots in them, each with its value."""
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            yield from keys_of(value, f"{before}{key}.")
+        else:
+            yield before + key, value
+
+
 def hurried(text: str, page: Path) -> str:
-    """The same file with phases as short as its commands can still be shown with.
+    """The same file with times as short as its commands can still be shown with."""
+    if "[[disturb]]" in text:
+        seconds = DRAWN_S if 'class = "random"' in text else DISTURBED_S
+    else:
+        seconds = COMPARED_S if "tierlab compare" in page.read_text("utf-8") else HURRIED_S
 
-    Disturbances and changes need the time that they are stated in.
-    """
-    if "[[disturb]]" in text or "[[change]]" in text:
-        return text
-    seconds = HURRIED_S | (COMPARED if "tierlab compare" in page.read_text("utf-8") else {})
+    def shortened(time: re.Match[str]) -> str:
+        return f'{time[1]} = "{seconds[time[1]]}s"'
 
-    def shortened(phase: re.Match[str]) -> str:
-        return f'{phase[1]} = "{seconds[phase[1]]}s"'
-
-    return re.sub(r'\b(ramp_up|runtime|ramp_down) = "\d+s"', shortened, text)
+    return re.sub(rf'\b({"|".join(seconds)}) = "\d+s"', shortened, text)
 
 
-def run_block(block: Block, page: Path, folder: Path, environment: Mapping[str, str]) -> None:
+def run_block(
+    block: Block,
+    page: Path,
+    folder: Path,
+    environment: Mapping[str, str],
+    made: Path | None = None,
+) -> None:
+    """`made` is a trial that was made already, of what the page runs and more."""
     if block.language == "toml" and block.file is not None:
         (folder / block.file).write_text(hurried(block.text, page), encoding="utf-8")
     elif block.language == "console":
         for command, printed in block.commands():
-            if not run_by_ci(command):
+            run = RUN.match(command)
+            if made and run:
+                place = folder / "runs" / str(tables_of(page, run[1])["experiment"]["name"])
+                shutil.copytree(made, place / "001")
+            elif not run_by_ci(command):
                 run_command(command, printed, folder, environment)
     elif block.language == "python":
         with (folder / CELLS).open("a", encoding="utf-8") as cells:
             cells.write(block.text)
 
 
-def run_page(page: Path, folder: Path, *, slow: bool) -> None:
+def run_page(page: Path, folder: Path, *, slow: bool, made: Path | None = None) -> None:
     """Run what takes seconds, or all of the rest: what other blocks need is done for either."""
     environment = workspace(folder, page)
     for block in blocks(page):
         if block.slow == slow or (slow and block.language != "console"):
-            run_block(block, page, folder, environment)
+            run_block(block, page, folder, environment, made)
     if (folder / CELLS).exists():
         run_command(f"python {CELLS}", "", folder, environment)
 
@@ -133,10 +170,34 @@ def test_quick_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> Non
 @pytest.mark.timeout(2 * SECONDS)
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=FURTHER.get(page, []), id=name(page)) for page in SLOW],
+    [
+        pytest.param(page, marks=FURTHER.get(page, []), id=name(page))
+        for page in SLOW
+        if page not in TOGETHER
+    ],
 )
 def test_a_whole_page_can_be_followed(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path, slow=True)
+
+
+@pytest.mark.slow
+@pytest.mark.privileged
+@pytest.mark.timeout(2 * SECONDS)
+def test_the_pages_that_ask_of_one_system_can_be_followed(tmp_path: Path) -> None:
+    """One trial has what each of them asks for, and is then read as each of them does it."""
+    tables: dict[str, Any] = {}
+    for page in TOGETHER:
+        for run in (RUN.match(command) for command in slow_commands(page)):
+            if run:
+                tables = merged(tables, tables_of(page, run[1]))
+    tables["experiment"] = {"name": "together"}
+    text = "".join(f"{key} = {as_toml(value)}\n" for key, value in keys_of(tables))
+    (tmp_path / "together.toml").write_text(hurried(text, TOGETHER[0]), encoding="utf-8")
+    run_command("tierlab run together.toml", "...\n", tmp_path, workspace(tmp_path, TOGETHER[0]))
+
+    for page in TOGETHER:
+        (tmp_path / page.stem).mkdir()
+        run_page(page, tmp_path / page.stem, slow=True, made=tmp_path / "runs/together/001")
 
 
 def run_by_ci(command: str) -> bool:
@@ -195,71 +256,3 @@ def test_every_page_is_in_the_index() -> None:
 
     for page in DOCS.rglob("*.md"):
         assert page.name == "README.md" or f"({page.relative_to(DOCS)})" in index
-
-
-def section(page: str, heading: str) -> str:
-    """The text below a second-level heading."""
-    text = (DOCS / "reference" / page).read_text(encoding="utf-8")
-    parts = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
-    return parts[heading]
-
-
-def test_the_reference_has_every_key_of_the_manifest() -> None:
-    rows = re.findall(r"^\| (`.+?) \|", section("run-folder.md", "manifest.json"), re.MULTILINE)
-    documented = {key.strip("` ") for row in rows for key in row.split(",")}
-
-    assert documented == set(Manifest.model_fields)
-
-
-TYPES = {
-    "int16": "int16",
-    "int32": "int32",
-    "int64": "int64",
-    "double": "float64",
-    "string": "text",
-}
-
-
-@pytest.mark.parametrize("table", list(SCHEMAS))
-def test_the_reference_has_every_column_with_its_type(table: str) -> None:
-    row = re.compile(r"^\| `(\w+)` \| ((?:int\d+|float64|text)(?:, null)?) \|", re.MULTILINE)
-    rows = row.findall(section("run-folder.md", table))
-    columns = [
-        (field.name, TYPES[str(field.type)] + (", null" if field.nullable else ""))
-        for field in TABLES[table]
-    ]
-
-    assert rows == columns
-
-
-def verbs() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    main = Verbs(name="tierlab")
-    for verb in main.list_commands(None):
-        command = main.get_command(None, verb)
-        parts = getattr(command, "commands", None)
-        found |= (
-            {f"{verb} {part}": each for part, each in parts.items()} if parts else {verb: command}
-        )
-    return found
-
-
-def test_the_reference_has_every_verb() -> None:
-    text = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^## tierlab ([a-z]+(?: [a-z]+)?)", text, re.MULTILINE)
-
-    assert sorted(documented) == sorted(verbs())
-
-
-@pytest.mark.parametrize("verb", sorted(verbs()))
-def test_the_reference_has_every_option(verb: str) -> None:
-    command = verbs()[verb]
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    names = [argument.name.upper() for argument in arguments if argument.name]
-    options = [o for p in command.params for o in p.opts if o.startswith("--") and o != "--help"]
-    shown = [n if a.required else f"[{n}]" for n, a in zip(names, arguments, strict=True)]
-    heading = " ".join(["tierlab", verb, *shown])
-
-    rows = re.findall(r"^\| `([^` ]+)", section("cli.md", heading), re.MULTILINE)
-
-    assert sorted(rows) == sorted(names + options)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tierlab.cli.clean import clean
+from tierlab.environments import removal
 from tierlab.environments.cgroups.find import find_hierarchy
 from tierlab.environments.ledger import Ledger, accounts
 from tierlab.environments.removal import remove_listed
@@ -41,6 +42,12 @@ time.sleep(600)
 """
 
 pytestmark = pytest.mark.privileged
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner's server never ends of itself, however long it is waited for."""
+    monkeypatch.setattr(removal, "GRACE", 0.2)
 
 
 @pytest.fixture

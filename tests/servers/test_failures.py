@@ -37,7 +37,8 @@ def test_nothing_is_left_after_an_exception_in_any_step(
     native.destroy()  # the fixture `traces` looks afterwards
 
 
-def test_placement_is_read_back_and_a_difference_is_a_sentence(build: Build) -> None:
+def test_a_difference_in_placement_is_a_sentence_and_so_is_a_dead_server(build: Build) -> None:
+    """Placement is read back; of a server that died its log's end is shown."""
     pu = max(os.sched_getaffinity(0))
     system = build(
         app={"mapping": {"pus": [pu], "weight": 512}, "memory": "768MiB"},
@@ -51,11 +52,7 @@ def test_placement_is_read_back_and_a_difference_is_a_sentence(build: Build) -> 
     (app.cgroups["cpu"] / "cpu.shares").write_text("2048")
     with pytest.raises(UserError, match=r"app\.1: .*weight 512 asked, 2048 found"):
         system.check()
-
-
-def test_a_dead_server_is_a_sentence_with_the_end_of_its_log(build: Build) -> None:
-    system = build()
-    system.start(nothing)
+    (app.cgroups["cpu"] / "cpu.shares").write_text("512")
     (pid,) = running(system, "db.1").pids
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(UserError, match=r"db\.1 \(mariadb\) was killed by signal 9.*ready for con"):

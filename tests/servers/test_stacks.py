@@ -42,7 +42,6 @@ STACKS = {
         "workload": "rubis",
         "web": {"server": "httpd-php", "count": 2},
     },
-    "two PostgreSQL behind pgpool": {"workload": "rubis", "db": {"count": 2}},
     "RUBBoS on PostgreSQL": {"workload": "rubbos", "db": {"server": "postgresql"}},
     "RUBBoS on three behind pgpool": {
         "workload": "rubbos",

@@ -39,7 +39,7 @@ MIB = 1 << 20
 def test_changes_come_to_pass_at_their_time_and_what_they_did_is_said(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
-    ended = tierlab("run", experiment(users=200, run=6, more=CHANGES)).end()
+    ended = tierlab("run", experiment(users=200, up=0, run=4, down=0, more=CHANGES)).end()
 
     assert ended.status == 0, ended.stderr
     run = api.open(tmp_path / "runs" / "t" / "001")

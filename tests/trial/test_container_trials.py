@@ -48,7 +48,8 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before, listened = host(), sockets()
-    command = tierlab("run", experiment(users=60, run=5), "--environment", environment)
+    file = experiment(users=60, down=0, more='think = "1s"\n')
+    command = tierlab("run", file, "--environment", environment)
     command.wait_for("runtime")
     check_nothing_beyond(f"t-001-{command.process.pid}", listened)
     ended = command.end()

@@ -33,7 +33,7 @@ mapping = { place = "pu:0-1", vcpus = 2 }
 users = 4
 think = "5ms"
 images = false
-phases = { ramp_up = "1s", runtime = "6s", ramp_down = "0s" }
+phases = { ramp_up = "0s", runtime = "6s", ramp_down = "0s" }
 [factors]
 "system.neighbours" = [
     { count = 1, vcpus = 2, place = "pu:0-1" },

@@ -27,6 +27,10 @@ pytestmark = [
 Write = Callable[..., Path]
 
 
+BRISK = 'think = "500ms"\n'
+"""In a second of such users' there is enough to be read."""
+
+
 def trial_of(place: Path) -> Run:
     return api.open(place / "runs" / "t" / "001")
 
@@ -44,7 +48,7 @@ def test_ctrl_c_while_it_lives_leaves_nothing(
     stage: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(run=1))
+    command = tierlab("run", experiment(up=1, run=9, more=BRISK))
     command.wait_for(stage)
     command.signal(signal.SIGINT)
     ended = command.end()
@@ -63,7 +67,7 @@ def test_ctrl_c_once_it_has_lived_does_not_disturb_its_tables(
 ) -> None:
     """While it is taken down, and then while its report is written."""
     before = host()
-    command = tierlab("run", experiment(run=1))
+    command = tierlab("run", experiment(up=0, run=1, down=0, more=BRISK))
     for stage in ("take down", "report"):
         command.wait_for(stage)
         command.signal(signal.SIGINT)
@@ -102,14 +106,15 @@ def test_a_server_that_dies_fails_the_trial_in_a_sentence(
 
 @pytest.mark.parametrize(
     ("stage", "seconds"),
-    [("start servers", 1.0), ("runtime", 1.5), ("take down", 0.1)],
+    [("start servers", 1.0), ("runtime", 2.0), ("take down", 0.1)],
 )
 def test_kill_9_then_clean_leaves_nothing_and_the_data_readable(
     stage: str, seconds: float, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     """Some seconds into the stage, so that there is something to be removed and to be read."""
     before = host()
-    command = tierlab("run", experiment(up=2, run=2))
+    runtime = 1 if stage == "take down" else 9
+    command = tierlab("run", experiment(up=0, run=runtime, down=0, more=BRISK))
     command.wait_for(stage)
     time.sleep(seconds)
     while traces_of(command, tmp_path).none():
@@ -133,13 +138,12 @@ def test_kill_9_then_clean_leaves_nothing_and_the_data_readable(
         assert run.cpu.count().execute() > 20
 
 
-@pytest.mark.parametrize("stage", ["tables", "report"])
 def test_kill_9_once_it_has_lived_loses_nothing(
-    stage: str, tierlab: Start, experiment: Write, tmp_path: Path
+    tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(run=1))
-    command.wait_for(stage)
+    command = tierlab("run", experiment(up=0, run=1, down=0, more=BRISK))
+    command.wait_for("tables")
     wait_until_it_has_lived(tmp_path)
     command.kill()
     assert tierlab("clean").end().status == 0

@@ -35,7 +35,7 @@ count = {databases}
 [load]
 users = 120
 think = "300ms"
-phases = {{ ramp_up = "1s", runtime = "6s", ramp_down = "1s" }}
+phases = {{ ramp_up = "1s", runtime = "{seconds}s", ramp_down = "0s" }}
 {more}
 """
 LOCK = """
@@ -52,10 +52,16 @@ def lines(file: Path) -> list[str]:
 
 
 def run_trial(
-    tierlab: Start, folder: Path, *options: str, webs: int = 1, databases: int = 1, more: str = ""
+    tierlab: Start,
+    folder: Path,
+    *options: str,
+    webs: int = 1,
+    databases: int = 1,
+    seconds: int = 3,
+    more: str = "",
 ) -> api.Run:
     path = folder / "t.toml"
-    path.write_text(EXPERIMENT.format(webs=webs, databases=databases, more=more))
+    path.write_text(EXPERIMENT.format(webs=webs, databases=databases, seconds=seconds, more=more))
     before = host()
     command = tierlab("run", path, *options)
     ended = command.end()
@@ -69,7 +75,7 @@ def run_trial(
 
 def test_each_request_is_in_every_servers_own_books(tierlab: Start, tmp_path: Path) -> None:
     """Nor is anything else in them: a lock that is injected is found, and left no statement."""
-    run = run_trial(tierlab, tmp_path, more=LOCK)
+    run = run_trial(tierlab, tmp_path, seconds=6, more=LOCK)
     assert [(each.cause, each.subject) for each in run.findings[:1]] == [("lock", "db.1")]
     assert run.manifest.topology.tiers == CHAIN
     with run.connect() as db:

@@ -22,9 +22,10 @@ def test_same_seed_same_sessions(
     tierlab: Start, experiment: Callable[..., Path], tmp_path: Path
 ) -> None:
     """Each user of a seed asks for the same pages in the same order, whatever the timing."""
+    more = 'think = "500ms"\n[observe]\nsamplers = "none"\nmessages = false\n'
     pages = []
     for number in ("001", "002"):
-        ended = tierlab("run", experiment(run=2, up=0, down=0, more='think = "500ms"\n')).end()
+        ended = tierlab("run", experiment(run=2, up=0, down=0, more=more)).end()
         assert ended.status == 0, ended.stderr
         with api.open(tmp_path / "runs" / "t" / number).connect() as db:
             rows = db.execute(

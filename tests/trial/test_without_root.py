@@ -26,7 +26,7 @@ scale = 0.0005
 [load]
 users = 5
 think = "200ms"
-phases = {{ ramp_up = "0s", runtime = "3s", ramp_down = "0s" }}
+phases = {{ ramp_up = "0s", runtime = "2s", ramp_down = "0s" }}
 """
 MAIN = "import sys; from tierlab.cli.main import main; sys.argv[0] = 'tierlab'; main()"
 
