@@ -1,11 +1,12 @@
 """Where what is not Python lies: the agent, the built applications, the studies.
 
 In a source tree they are where the builds leave them. A wheel brings them below `bundle`, at the
-same relative paths; `setup/wheel.py` says which.
+same relative paths; `setup/wheel.py` says which. And where what is made once is kept.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -17,6 +18,15 @@ AGENT = _ROOT / "agent" / "target" / "release" / "tierlab-agent"
 STUDIES = _ROOT / "studies"
 REMEDY = "install Tierlab's wheel again" if _IS_WHEEL else "build it with `make setup`"
 """What to do where one of them is missing."""
+
+
+def cache(name: str) -> Path:
+    """Return ``$XDG_CACHE_HOME/tierlab/<name>``, by default below ``~/.cache``.
+
+    What lies there can be made anew.
+    """
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "tierlab" / name
 
 
 def application(name: str) -> Path:

@@ -11,7 +11,7 @@ import pytest
 
 from .conftest import Made
 
-HEAVY = ("pandas", "ibis", "scipy.stats", "pyVmomi")
+HEAVY = ("pandas", "pyarrow.compute", "ibis", "scipy", "pyVmomi", "pyroute2")
 SCRIPT = """
 import sys
 from importlib import import_module

@@ -64,12 +64,12 @@ class Stat:
 def stat(pid: int) -> Stat | None:
     """Read a process's state, session and start time; None if there is no such process."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
     # The name in parentheses may hold blanks and parentheses; the fields count from its end.
-    fields = text[text.rindex(")") + 2 :].split()
-    return Stat(state=fields[0], session=int(fields[3]), start=int(fields[19]))
+    fields = text[text.rindex(b")") + 2 :].split(None, 20)
+    return Stat(state=fields[0].decode(), session=int(fields[3]), start=int(fields[19]))
 
 
 def identify(pid: int) -> Identity:
@@ -97,10 +97,9 @@ def session_members(leader: Identity, token: str) -> list[int]:
         return []
     vouched = found is not None
     members = []
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
-        pid = int(folder.name)
+    with os.scandir("/proc") as entries:
+        pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
+    for pid in pids:
         member = stat(pid)
         if member is None or member.session != leader.pid or member.state in "ZX":
             continue
@@ -124,6 +123,8 @@ def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
     `members` lists who is left and is asked anew each time, since processes come and go.
     """
     asked = list(members())
+    if not asked:
+        return []
     _signal(asked, SIGTERM)
     deadline = time.monotonic() + grace
     while time.monotonic() < deadline:

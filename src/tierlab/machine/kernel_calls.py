@@ -1,6 +1,7 @@
 """The few system calls that Python does not offer, with OSError for their failures.
 
-Numbers and structures: linux/perf_event.h, linux/bpf.h, asm/unistd.h, unshare(2), mount(2).
+Numbers and structures: linux/perf_event.h, linux/bpf.h, asm/unistd.h, unshare(2), setns(2),
+mount(2).
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ def _system_call(
 def unshare(flags: int) -> None:
     """Leave the namespaces in `flags` for new ones."""
     _checked(_libc.unshare(ctypes.c_int(flags)))
+
+
+def setns(namespace: int) -> None:
+    """Have the calling thread join the namespace of this descriptor, whatever kind it is of."""
+    _checked(_libc.setns(ctypes.c_int(namespace), ctypes.c_int(0)))
 
 
 def mount(source: str, target: Path, kind: str, flags: int = 0) -> None:

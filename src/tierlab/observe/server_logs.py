@@ -97,4 +97,6 @@ def write_rows(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> Non
         if lines:
             options = ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
             found = read_json(BytesIO(lines), parse_options=options)
-            stream.write_table(found.select(schema.names).cast(schema))
+            # Not `cast`: it has pyarrow.compute loaded. Its types are the schema's already.
+            columns = [found.column(name) for name in schema.names]
+            stream.write_table(pa.Table.from_arrays(columns, schema=schema))

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from tierlab import installation
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
 from tierlab.environments.files import copy_tree
@@ -40,8 +41,7 @@ class Builder(Protocol):
 
 def cache_folder(kind: str) -> Path:
     """``$XDG_CACHE_HOME/tierlab/<kind>``, by default below ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tierlab" / kind
+    return installation.cache(kind)
 
 
 def seed_folder(environment: Environment, builder: Builder, content: Content) -> Path:

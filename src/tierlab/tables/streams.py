@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -91,14 +92,25 @@ def to_parquet(table: str, streams: Sequence[Path], folder: Path, host: str | No
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema, host: str | None) -> pa.RecordBatch:
     """The columns of the schema; what an agent of another version did not measure is null."""
     known = set(batch.schema.names)
-    said = {"host": host}
-    columns = [
-        batch.column(field.name).cast(field.type)
-        if field.name in known
-        else pa.repeat(pa.scalar(said.get(field.name), field.type), batch.num_rows)
-        for field in schema
-    ]
+    columns = []
+    for field in schema:
+        if field.name in known:
+            column = batch.column(field.name)
+            # A cast has pyarrow.compute and pandas loaded: that takes longer than all tables.
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        elif field.name == "host" and host is not None:
+            columns.append(_repeated(host, batch.num_rows))
+        else:
+            columns.append(pa.nulls(batch.num_rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _repeated(text: str, rows: int) -> pa.StringArray:
+    """A column with the same text in each row (`StringArray`: offsets of 32 bits, then bytes)."""
+    raw = text.encode()
+    offsets = np.arange(rows + 1, dtype=np.int32) * len(raw)
+    buffers = pa.py_buffer(offsets.tobytes()), pa.py_buffer(raw * rows)
+    return pa.StringArray.from_buffers(rows, *buffers)
 
 
 def convert_all(streams: Path, folder: Path, host: str | None = None) -> list[Converted]:

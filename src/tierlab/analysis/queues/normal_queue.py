@@ -9,9 +9,9 @@ the Median Absolute Deviation", JASA 88, 1993).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from tierlab.analysis.query import Floats, Ints
+from tierlab.analysis.statistics.smoothing import running_mean
 
 SMOOTH_NS = 5_000_000_000
 """The load is a mean over so long: longer than the bottlenecks sought, shorter than a ramp-up."""
@@ -43,7 +43,7 @@ def normal_queue(queue: Floats, arrivals: Ints, width_ns: int) -> Normal:
     if not queue.size:
         return Normal(queue, queue, queue)
     size = max(1, min(queue.size, round(SMOOTH_NS / width_ns)))
-    rate = uniform_filter1d(arrivals.astype(np.float64), size, mode="nearest") * 1e9 / width_ns
+    rate = running_mean(arrivals.astype(np.float64), size) * 1e9 / width_ns
     load = np.minimum(rate, np.median(rate))
     levels = max(1, min(LEVELS, queue.size // _FEWEST))
     edges = np.unique(np.quantile(load, np.linspace(0, 1, levels + 1)[1:-1]))

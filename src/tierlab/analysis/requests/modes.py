@@ -12,12 +12,12 @@ JRSS B 43, 1981), first for one mode, then for two, and so on. The thesis' own b
 from itertools import pairwise
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from tierlab.analysis.query import IN_SPAN, Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.requests.responses import FAILED, RESPONSE_NS
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
+from tierlab.analysis.statistics.smoothing import normal_kernel
 
 STEP = 0.01
 """The density's grid in decades: 2.3 %."""
@@ -87,8 +87,7 @@ def modes_of(log10_s: Floats, count: Floats, seed: int = 1) -> Modes:
 
 
 def _density(weights: Floats, width: float) -> Floats:
-    smooth = gaussian_filter1d(weights, width / STEP, mode="constant", truncate=8)
-    return np.asarray(smooth, dtype=np.float64)
+    return normal_kernel(weights, width / STEP)
 
 
 def _peaks(density: Floats) -> Ints:

@@ -17,13 +17,13 @@ from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from tierlab.analysis.query import Floats
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import WINDOW_NS
 from tierlab.analysis.statistics.holm import holm
 from tierlab.analysis.statistics.shuffling import shuffled
+from tierlab.analysis.statistics.smoothing import running_mean
 
 BUSY = 0.8
 """A window is busy from here on: saturation of part of it is averaged with the rest."""
@@ -82,7 +82,7 @@ def _quick(values: Floats, width_ns: int) -> Floats:
     """Return the part that changes faster than two seconds; what was not measured does not."""
     filled = np.where(np.isnan(values), np.nanmean(values), values)
     size = max(3, min(values.size, _SLOW_NS // width_ns))
-    rest = filled - uniform_filter1d(filled, size, mode="nearest")
+    rest = filled - running_mean(filled, size)
     return np.asarray(np.where(np.isnan(values), 0.0, rest), dtype=np.float64)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 
+from tierlab import installation
 from tierlab.errors import UserError
 
 PACKAGES = (
@@ -130,8 +130,7 @@ class Image:
 
 def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/tierlab/images``, by default below ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tierlab" / "images"
+    return installation.cache("images")
 
 
 def place(recipe: Recipe) -> Image:

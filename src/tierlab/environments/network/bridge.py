@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyroute2
-
 from tierlab.environments.addresses import Addresses
 from tierlab.environments.network.netns import Namespace
 from tierlab.errors import UserError
@@ -33,9 +31,12 @@ def gateway(addresses: Addresses) -> str:
 
 def create(namespace: Namespace, addresses: Addresses) -> None:
     """Make the bridge in the namespace, with all the users' addresses behind it."""
+    # Here: who makes no bridge need not wait until it is loaded.
+    from pyroute2 import NetlinkError
+
     try:
         namespace.inside(lambda: _create(addresses))
-    except (OSError, pyroute2.NetlinkError) as error:
+    except (OSError, NetlinkError) as error:
         raise UserError(
             f"{addresses.interface}: cannot make the trial's bridge ({error});"
             " 'tierlab doctor' says what this machine allows."
@@ -43,11 +44,13 @@ def create(namespace: Namespace, addresses: Addresses) -> None:
 
 
 def _create(addresses: Addresses) -> None:
+    from pyroute2 import IPRoute
+
     for name, value in SETTINGS.items():
         path = Path("/proc/sys", name)
         if path.exists():
             path.write_text(value)
-    with pyroute2.IPRoute() as route:
+    with IPRoute() as route:
         # No spanning tree and no delay: a port forwards from its first frame on.
         route.link(
             "add", ifname=addresses.interface, kind="bridge", br_stp_state=0, br_forward_delay=0

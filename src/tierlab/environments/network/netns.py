@@ -7,6 +7,7 @@ entered with ``ip netns exec``, which hides the control groups.
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import threading
@@ -14,11 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-import pyroute2
-
 from tierlab.environments.files import share_folder
 from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
+from tierlab.machine.kernel_calls import setns
 
 FOLDER = Path("/run/netns")
 
@@ -46,7 +46,11 @@ class Namespace:
 
         def join_and_work() -> None:
             try:
-                pyroute2.netns.setns(str(self.path), flags=0)
+                namespace = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    setns(namespace)
+                finally:
+                    os.close(namespace)
                 results.append(work())
             except BaseException as error:
                 errors.append(error)
@@ -80,25 +84,22 @@ def create(ledger: Ledger, sysctls: Mapping[str, int]) -> Namespace:
             f"{path}: cannot make the network namespace ({error.strerror}); if it is left over from"
             " a trial with another ledger folder, remove it with 'ip netns delete'."
         ) from error
+    # Its loopback by `ip`, not by netlink's library: that takes longer to load than all else here.
     made = subprocess.run(
-        ["unshare", f"--net={path}", "true"], capture_output=True, text=True, check=False
+        ["unshare", f"--net={path}", "ip", "link", "set", "lo", "up"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    ledger.amend(entry, inode=path.stat().st_ino)
     if made.returncode != 0:
         raise UserError(
             f"{path}: cannot make the network namespace ({made.stderr.strip()});"
             " 'tierlab doctor' says what this machine allows."
         )
-    ledger.amend(entry, inode=path.stat().st_ino)
     namespace = Namespace(path)
-    namespace.inside(_bring_loopback_up)
     namespace.inside(lambda: _set_sysctls(sysctls))
     return namespace
-
-
-def _bring_loopback_up() -> None:
-    # Not IPRoute(netns=...): that forks, and the child would run our signal handlers.
-    with pyroute2.IPRoute() as route:
-        route.link("set", index=route.link_lookup(ifname="lo")[0], state="up")
 
 
 def _set_sysctls(sysctls: Mapping[str, int]) -> None:

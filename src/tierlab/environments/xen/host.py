@@ -9,8 +9,6 @@ from importlib import resources
 from pathlib import Path
 from subprocess import STDOUT
 
-import pyroute2
-
 from tierlab.environments.addresses import BRIDGED
 from tierlab.environments.files import make_folder
 from tierlab.environments.guests import process as guest_process
@@ -250,9 +248,12 @@ class XenHost:
 
 def _make_wires(namespace: Namespace, seats: Sequence[Seat]) -> None:
     """Make the trial's ends of the wires, as ports of its bridge; they go with its namespace."""
+    # Here: who has no wires to plug in need not wait until it is loaded.
+    from pyroute2 import NetlinkError
+
     try:
         namespace.inside(lambda: _plug_in(seats))
-    except (OSError, pyroute2.NetlinkError) as error:
+    except (OSError, NetlinkError) as error:
         raise UserError(
             f"system.environment: cannot make the wires to the host for Xen ({error});"
             " 'tierlab doctor' says what this machine allows."
@@ -260,7 +261,9 @@ def _make_wires(namespace: Namespace, seats: Sequence[Seat]) -> None:
 
 
 def _plug_in(seats: Sequence[Seat]) -> None:
-    with pyroute2.IPRoute() as route:
+    from pyroute2 import IPRoute
+
+    with IPRoute() as route:
         bridge = route.link_lookup(ifname=BRIDGED.interface)[0]
         for seat in seats:
             route.link("add", ifname=seat.wire, kind="tuntap", mode="tap")
