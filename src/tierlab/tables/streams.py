@@ -106,7 +106,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema, host: str | None) -> pa.Re
 
 
 def _repeated(text: str, rows: int) -> pa.StringArray:
-    """A column with the same text in each row (`StringArray`: offsets of 32 bits, then bytes)."""
+    """A column with the same text in each row: 32-bit offsets, then bytes. `pa.array` loads pandas."""
     raw = text.encode()
     offsets = np.arange(rows + 1, dtype=np.int32) * len(raw)
     buffers = pa.py_buffer(offsets.tobytes()), pa.py_buffer(raw * rows)
