@@ -106,7 +106,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema, host: str | None) -> pa.Re
 
 
 def _repeated(text: str, rows: int) -> pa.StringArray:
-    """A column with the same text in each row: 32-bit offsets, then bytes. `pa.array` loads pandas."""
+    """A column with the same text in each row, from its buffers: `pa.array` has pandas loaded."""
     raw = text.encode()
     offsets = np.arange(rows + 1, dtype=np.int32) * len(raw)
     buffers = pa.py_buffer(offsets.tobytes()), pa.py_buffer(raw * rows)
