@@ -36,7 +36,7 @@ SAME = ("PYTHONPATH", "TIERLAB_AGENT")
 MODULES = (test_kvm, test_kvm_trial)
 PYTEST = (
     *("pytest", "--verbose", "-p", "no:cacheprovider"),
-    *("-p", "no:hypothesispytest"),  # takes seconds to load there
+    *("-p", "xdist.plugin", "-p", "pytest_timeout"),
     *("-o", "junit_logging=system-out", f"--junitxml={RESULTS}/junit.xml"),
 )
 
@@ -49,7 +49,9 @@ def test_kvm_in_an_emulated_host(tmp_path: Path) -> None:
     command = [sys.executable, "-m", *PYTEST, *(str(module.__file__) for module in MODULES)]
     same = {name: os.environ[name] for name in SAME if name in os.environ}
     cache = {"XDG_CACHE_HOME": str(cache_folder().parents[1])}
-    host.run(command, {**same, **cache, "PYTHONUNBUFFERED": "1"})
+    # To look for further plugins takes seconds there.
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONUNBUFFERED": "1"}
+    host.run(command, {**same, **cache, **alone})
     cases = list(ET.parse(host.results / "junit.xml").iter("testcase"))
     ran = {case.get("name"): case for case in cases if case.find("skipped") is None}
     wanted = {name for each in MODULES for name in vars(each) if name.startswith("test_")}
