@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tierlab.diagnosis.backlog import without_backlogs
-from tierlab.diagnosis.causes import burst, freeze, overload, quota
+from tierlab.diagnosis.causes import burst, cpu, freeze, lock, overload, quota
 from tierlab.diagnosis.finding import Suspect
 from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.verdicts import Assessment, Verdict
@@ -30,18 +30,25 @@ def machine(busy):
 
 
 @pytest.mark.parametrize("follows", [overload, burst])
-@pytest.mark.parametrize("stalled", [quota, freeze])
+@pytest.mark.parametrize("stalled", [quota, freeze, cpu])
 def test_a_backlog_being_served_is_no_overload_and_no_surge(stalled, follows):
-    """A limit on the database's CPU time for 1.8 s at 80 % of capacity was called an overload."""
+    """A limit on the database's CPU time for 1.8 s at 80 % of capacity was called an overload, and
+    so was a neighbour on its CPUs for 0.7 s.
+    """
     held, after = occurrence(stalled, 0, 1800), occurrence(follows, 1700, 5000)
-    assert without_backlogs([held, after], machine(0.8)) == [held]
+    assert without_backlogs([held, after], [held], machine(0.8)) == [held]
+
+
+def test_a_lock_that_full_cpus_prolong_leaves_no_backlog():
+    held, full = occurrence(lock, 0, 1800), occurrence(overload, 1700, 5000)
+    assert without_backlogs([full], [held], machine(0.8)) == [full]
 
 
 @pytest.mark.parametrize(
     ("busy", "start_ms", "end_ms"),
-    [(0.8, 1700, 1700 + 7300), (0.3, 1700, 1700 + 800), (0.8, 4000, 5000), (0.8, -500, 1000)],
+    [(0.8, 1700, 1700 + 14500), (0.3, 1700, 1700 + 1600), (0.8, 4000, 5000), (0.8, -500, 1000)],
     ids=["longer than that takes", "CPUs that catch up soon", "long after it", "before it"],
 )
 def test_an_overload_that_a_stall_cannot_have_left_is_told(busy, start_ms, end_ms):
     held, full = occurrence(freeze, 0, 1800), occurrence(overload, start_ms, end_ms)
-    assert without_backlogs([held, full], machine(busy)) == [held, full]
+    assert without_backlogs([held, full], [held, full], machine(busy)) == [held, full]

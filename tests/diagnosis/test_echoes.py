@@ -19,7 +19,7 @@ from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.neighbour import _more, within
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import Stall
-from tierlab.diagnosis.verdicts import Assessment, Verdict, judge
+from tierlab.diagnosis.verdicts import SHOWN, Assessment, Verdict, judge
 from tierlab.tables import manifest as manifests
 from tierlab.tables.run import Run
 
@@ -192,6 +192,15 @@ def test_who_cannot_take_packets_has_not_lost_them(tmp_path, sample):
     toward = {"db.1": 0.9}
     assert loss.judge(context(well, "lb.1", toward)).least > 0.7
     assert loss.judge(context(ill, "lb.1", toward)).most == 0.0
+
+
+@pytest.mark.parametrize(("waiting", "shown"), [(20, True), (360, False)])
+def test_who_waits_for_lost_packets_waits_for_packets_of_its_own(tmp_path, waiting, shown):
+    """Two segments were lost beside 360 visits that waited for held workers: that was a loss."""
+    tcp = {"tcp": [{"subject": "ns", "retransmissions": 1}]}
+    here = context(made_stall.make(tmp_path, "lb.1", tcp), "lb.1", {"db.1": 0.9})
+    here = type(here)(**(vars(here) | {"waiting": waiting}))
+    assert (loss.judge(here).least >= SHOWN) is shown
 
 
 @pytest.mark.parametrize(("later_ms", "told"), [(100, ["loss"]), (2_000, ["pool", "loss"])])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierlab.diagnosis.causes import burst, overload
+from tierlab.diagnosis.causes import burst, cpu, overload
 from tierlab.diagnosis.incidents import aftermath
 from tierlab.diagnosis.lasting import ECHOES
 from tierlab.diagnosis.merge import Occurrence
@@ -14,19 +14,24 @@ LONGEST = 4.0
 """Times the length of what held the requests: of CPUs that are four fifths busy in quiet time one
 fifth is left to catch up with. Where less is left, too many users came."""
 
+LESS = 2.0
+"""Many at once need more CPU time each: of what is spare about half is left to catch up with."""
+
 
 FOLLOWING = {burst.NAME, overload.NAME}
 """What is held back comes at once when it is let go, and keeps the CPUs full until it is served."""
 
 
-def without_backlogs(found: Sequence[Occurrence], run: RunContext) -> list[Occurrence]:
-    """Leave out each overload and surge that begins in a stall of another cause, or in its
-    aftermath, and is over by when the CPUs' usual spare time has served what came meanwhile.
+def without_backlogs(
+    found: Sequence[Occurrence], stalls: Sequence[Occurrence], run: RunContext
+) -> list[Occurrence]:
+    """Leave out each overload and surge that begins in one of the stalls, of another cause, or in
+    its aftermath, and is over by when the CPUs' usual spare time has served what came meanwhile.
 
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
     are served, beside those that go on arriving, after T a / (s - a).
     """
-    stalls = [each for each in found if each.cause not in ECHOES | FOLLOWING]
+    stalls = [each for each in stalls if each.cause not in (ECHOES - {cpu.NAME}) | FOLLOWING]
     return [
         each
         for each in found
@@ -46,4 +51,4 @@ def _catching_up(following: Occurrence, run: RunContext) -> float:
     cores = run.cores(following.subject)
     usual = [run.signals.get("cpu", "busy", name) for name in cores]
     share = float(np.mean([each.usual for each in usual if each is not None] or [0.0]))
-    return min(LONGEST, share / max(1.0 - share, 1e-9))
+    return LESS * min(LONGEST, share / max(1.0 - share, 1e-9))

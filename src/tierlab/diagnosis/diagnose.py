@@ -41,7 +41,9 @@ def diagnose(observed: Observed) -> Diagnosis:
         for incident in incidents(stalls, run_context.topology)
         for each in attribution.occurrences(incident)
     ]
-    occurrences = without_backlogs([*long, *without_echoes(short, long)], run_context)
+    long = without_backlogs(long, short, run_context)
+    short = without_echoes(short, long)
+    occurrences = [*long, *without_backlogs(short, short, run_context)]
     found = merged(occurrences, run_context.entry)
     found.sort(key=lambda each: _overload(each, long) is None)  # stable: an overload comes first
     told = _Telling(

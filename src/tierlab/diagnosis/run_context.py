@@ -80,6 +80,7 @@ class RunContext:
         return StallContext(
             subject=subject,
             window=stall.core,
+            waiting=stall.waiting,
             entry=entry,
             limits=dict(part.soft),
             toward=stall.toward,

@@ -23,7 +23,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class StallContext:
-    """One server, suspected for one window.
+    """One server, suspected for one window, in which so many visits were ``waiting``.
 
     ``entry`` is the first server. ``tells_pauses`` and ``tells_locks`` say whether this server
     gives that evidence of itself, as far as this run tells; ``pauses`` is None where none was kept.
@@ -42,6 +42,7 @@ class StallContext:
 
     subject: str
     window: Window
+    waiting: int
     entry: str
     limits: dict[str, int]
     toward: dict[str, float]

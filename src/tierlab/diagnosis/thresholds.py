@@ -216,7 +216,12 @@ THRESHOLDS: dict[str, Threshold] = {
         "who manages a pool of processes adds or ends one at a time, a restart ends all but one",
     ),
     "segments lost": Threshold(
-        "segments that were sent again and had not arrived", 0.0, 1.0, "quiet", "one is enough"
+        "segments that were sent again and had not arrived, for each visit that waited",
+        0.05,
+        0.3,
+        "quiet",
+        "each connection waits for a packet of its own: 0.4 and more where packets were lost; one "
+        "or two are lost beside hundreds that wait for something else",
     ),
     "accept queue": Threshold(
         "connections that wait to be accepted over how many may",

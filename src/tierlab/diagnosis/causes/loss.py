@@ -27,9 +27,9 @@ def judge(context: StallContext) -> Suspect | None:
         return None
     segments = _lost(context)
     figure = "" if segments is None else f": {segments:.0f}"
-    case.direct(
-        "tcp", support("segments lost", segments), f"segments were lost and sent again{figure}"
-    )
+    each = None if segments is None else segments / max(1, context.waiting)
+    words = f"segments were lost and sent again{figure}, for {context.waiting} that waited"
+    case.direct("tcp", support("segments lost", each), words)
     held = support("queued bytes", queued(context))
     case.beside("net", against(held), "no packets waited to be sent")
     full = support("accept queue", _queue(context, case.subject))
