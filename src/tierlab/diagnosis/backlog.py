@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierlab.diagnosis.causes import burst, cpu, overload
+from tierlab.diagnosis.causes import burst, overload
 from tierlab.diagnosis.incidents import aftermath
-from tierlab.diagnosis.lasting import ECHOES
-from tierlab.diagnosis.merge import Occurrence
+from tierlab.diagnosis.merge import UNKNOWN, Occurrence
 from tierlab.diagnosis.run_context import RunContext
 
 LONGEST = 4.0
@@ -31,7 +30,7 @@ def without_backlogs(
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
     are served, beside those that go on arriving, after T a / (s - a).
     """
-    stalls = [each for each in stalls if each.cause not in (ECHOES - {cpu.NAME}) | FOLLOWING]
+    stalls = [each for each in stalls if each.cause not in {UNKNOWN, *FOLLOWING}]
     return [
         each
         for each in found
