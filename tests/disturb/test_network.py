@@ -104,6 +104,7 @@ def test_only_the_subject_gets_less_and_only_meanwhile(
     assert rate(got["127.0.4.2"], start, end) > 0.5 * calm
 
 
+@pytest.mark.alone
 def test_two_subjects_have_limits_of_their_own(
     domain: Domain, disturb: Disturb, traffic: Traffic
 ) -> None:

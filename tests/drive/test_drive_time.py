@@ -112,6 +112,7 @@ def stop_for(pid: int, after: float, length: float) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.alone
 def test_lag_is_reported_when_the_driver_was_held_up(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=1.5, users=50)
     assert process.stdout is not None
