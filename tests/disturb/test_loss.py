@@ -121,7 +121,9 @@ def test_the_share_asked_for_is_lost_on_the_way_to_the_subject_alone(
     assert during == pytest.approx(0.7, abs=0.1)  # some 500 datagrams: five standard errors
     assert arrived(said, OTHER, start, end) == 1
     assert arrived(said, OTHER, later["start_ns"], later["end_ns"] - MS) == 0
-    for calm in ((start - CALM, start - MS), (end + MS, end + CALM)):
+    # The clock is read when a change is done, by an agent that may have to wait for its CPU.
+    edge = 10 * MS
+    for calm in ((start - CALM, start - edge), (end + edge, end + CALM)):
         assert arrived(said, LOSSY, *calm) == 1
     # The sender is not told: it waits for its timer of 200 ms before it sends again.
     late = [end - start for start, end in said["turns"] if end - start > 100 * MS]
