@@ -20,7 +20,7 @@ from tests.pace import pace
 from tierlab.observe.agent import binary
 
 MS = 1_000_000
-LEAD = round(500 * MS * pace())
+LEAD = round(800 * MS * pace())
 """From the writing of a plan to the first disturbance: the agent prepares meanwhile, which takes it
 less than 200 ms on two busy cores."""
 CALM = 500 * MS
