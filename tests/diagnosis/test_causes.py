@@ -2,120 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import duckdb
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from tierlab.analysis.observed import observe
 from tierlab.analysis.span import Span
 from tierlab.analysis.statistics.association import Association
-from tierlab.diagnosis import Diagnosis, diagnose
 from tierlab.diagnosis.moved import Candidates, _Figure
 from tierlab.diagnosis.signals import Signals
 from tierlab.tables.run import Run
 from tierlab.tables.schemas import SCHEMAS
 
 from . import made_stall
-from .made_stall import MS, STALL, Rows
-
-Signature = tuple[str, str, dict[str, Rows], dict[str, Rows]]
-
-
-def pressed(subject: str, resource: str, share: float) -> Rows:
-    return [{"subject": subject, "resource": resource, "some": share}]
-
-
-def idle(subject: str, **columns: Any) -> Rows:
-    return [{"subject": subject, "cpu_ns": 0} | columns]
-
-
-PAUSE = {
-    "t_ns": STALL[0],
-    "duration_ns": STALL[1] - STALL[0],
-    "kind": "gc",
-    "subject": "app.1",
-    "detail": "Pause Full (System.gc())",
-}
-SIGNATURES: dict[str, Signature] = {
-    "freeze of the database": (
-        *("freeze", "db.1"),
-        {"domain": idle("db.1", threads_stopped=30, threads_blocked=0)},
-        {},
-    ),
-    "freeze of the balancer": (
-        *("freeze", "lb.1"),
-        {"domain": idle("lb.1", threads_stopped=2, threads_blocked=0)},
-        {},
-    ),
-    "garbage collection": (
-        *("gc", "app.1"),
-        {"domain": [{"subject": "app.1", "cpu_ns": 50 * MS}]},
-        {"events": [PAUSE]},
-    ),
-    "table lock": (
-        *("lock", "db.1"),
-        {
-            "domain": idle("db.1", threads_stopped=0),
-            "database": [{"subject": "db.1", "table_lock_waiting": 9}],
-        },
-        {},
-    ),
-    "memory": (
-        *("memory", "db.1"),
-        {
-            "domain": [{"subject": "db.1", "major_faults": 40}],
-            "pressure": pressed("db.1", "memory", 0.8) + pressed("db.1", "io", 0.8),
-        },
-        {},
-    ),
-    "memory by few faults that read much": (
-        *("memory", "db.1"),
-        {
-            "domain": [{"subject": "db.1", "major_faults": 3, "refaults": 1_000}],
-            "pressure": pressed("db.1", "memory", 0.5) + pressed("db.1", "io", 0.9),
-        },
-        {},
-    ),
-    "disk": ("disk", "db.1", {"pressure": pressed("db.1", "io", 0.9)}, {}),
-    "neighbour in the domain": (
-        *("cpu", "app.1"),
-        {
-            "domain": [{"subject": "app.1", "cpu_ns": 95 * MS}],
-            "pressure": pressed("app.1", "cpu", 0.95),
-            "cpu": [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)],
-        },
-        {},
-    ),
-    "neighbour on the cores": (
-        *("cpu", "db.1"),
-        {
-            "pressure": pressed("db.1", "cpu", 0.9),
-            "cpu": [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)],
-        },
-        {},
-    ),
-    "shrunk pool": (
-        *("pool", "app.1"),
-        {
-            "soft": [
-                {"subject": "app.1", "resource": "pool", "limit": 1, "in_use": 1, "waiting": 12}
-            ],
-            "domain": idle("app.1", threads_stopped=0),
-        },
-        {},
-    ),
-    "held workers": (
-        *("pool", "web.1"),
-        {
-            "listen": [{"subject": "web.1", "accept_queue": 14}],
-            "domain": idle("web.1", threads_stopped=0),
-        },
-        {},
-    ),
-}
+from .made_stall import MS, STALL
+from .signatures import SIGNATURES, diagnosed, idle, more_visits, pressed, processes
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
@@ -148,17 +48,6 @@ def test_a_slow_way_back_is_told_from_a_stopped_server(tmp_path):
     }
     found = diagnosed(made_stall.make(tmp_path, "db.1", samples))
     assert [(each.cause, each.subject) for each in found.findings] == [("network", "lb.1")]
-
-
-def processes(lives: dict[int, tuple[int, int]]) -> Rows:
-    """Return what is seen each second of web.1's processes, by their numbers and when they live."""
-    return [
-        {"t_ns": t, "dt_ns": 1000 * MS, "subject": "web.1", "process": number, "name": "httpd"}
-        | {"run_ns": MS, "state": "S"}
-        for t in range(made_stall.START + 500 * MS, made_stall.START + made_stall.LENGTH, 1000 * MS)
-        for number, (born, died) in lives.items()
-        if born <= t < died
-    ]
 
 
 @pytest.mark.parametrize(("ended", "cause"), [(4, "restart"), (1, "pool")])
@@ -231,10 +120,6 @@ def test_less_evidence_never_makes_it_surer(tmp_path, name):
         for finding in findings:
             if finding.cause != "unknown":
                 assert finding.confidence < whole.confidence, table
-
-
-def diagnosed(folder) -> Diagnosis:
-    return diagnose(observe(Run(folder)))
 
 
 def test_a_pool_cut_down_beside_a_stopped_database_is_named_too(tmp_path):
@@ -316,13 +201,6 @@ def held_at(folder, server) -> None:
             for n in range(20, 60)
         ],
     )
-
-
-def more_visits(folder, rows: Rows) -> None:
-    known = pq.read_table(folder / "visits.parquet").to_pylist()
-    first = len(known)
-    numbered = [row | {"visit": first + n, "connection": first + n} for n, row in enumerate(rows)]
-    made_stall.write(folder, "visits", known + numbered)
 
 
 def test_an_unknown_cause_comes_with_what_moved_with_it(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from . import made_stall
 from .made_stall import MS, Rows
-from .test_causes import diagnosed, pressed
+from .signatures import diagnosed, pressed
 
 FULL = [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)]
 Signature = tuple[str, str, str, dict[str, Rows]]

@@ -11,8 +11,8 @@ from tierlab.diagnosis.finding import Window
 
 from . import made_stall
 from .made_stall import MS, STALL
+from .signatures import SIGNATURES, diagnosed
 from .test_calibration import finding
-from .test_causes import SIGNATURES, diagnosed
 
 STILL = [{"subject": "vda", "in_flight": 3}]
 STOOD = Window(start_ns=STALL[0], end_ns=STALL[1])

@@ -25,7 +25,7 @@ from tierlab.tables.run import Run
 
 from . import made_stall
 from .made_stall import MS, STALL, START, TICK
-from .test_causes import SIGNATURES, diagnosed, idle, pressed
+from .signatures import SIGNATURES, diagnosed, idle, pressed
 from .test_incidents import stall
 
 WINDOW = Window(start_ns=STALL[0], end_ns=STALL[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import made_stall
 from .made_stall import MS, STALL
-from .test_causes import diagnosed, more_visits
+from .signatures import diagnosed, more_visits
 
 
 def test_requests_that_never_came_whole_make_no_stall(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from . import made_overload, made_stall
 from .made_overload import FULL, MOST, THINK_S
-from .test_causes import diagnosed
+from .signatures import diagnosed
 
 DEAR = "GET /search"
 MADE = {"users": {}, "cold start": {"cold": 3.0}, "expensive": {"dear": DEAR}}

@@ -6,7 +6,7 @@ import pytest
 
 from . import made_stall
 from .made_stall import MS, STALL
-from .test_causes import diagnosed, idle, processes
+from .signatures import diagnosed, idle, processes
 
 
 @pytest.mark.parametrize(("before_ms", "cause"), [(1_300, "restart"), (6_000, "pool")])

@@ -22,7 +22,7 @@ from tierlab.experiment.disturb_classes import CLASSES as KINDS
 
 from . import made_stall
 from .made_stall import STALL
-from .test_causes import SIGNATURES
+from .signatures import SIGNATURES
 
 
 @pytest.mark.parametrize("workload", SYSTEMS)

@@ -13,7 +13,7 @@ from tierlab.topology import Topology
 
 from . import made_stall
 from .made_stall import STALL
-from .test_causes import SIGNATURES, diagnosed
+from .signatures import SIGNATURES, diagnosed
 from .test_incidents import stall
 
 SYSTEMS = ("shop", "market")
