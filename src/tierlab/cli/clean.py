@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tierlab import installation
 from tierlab.environments.images import image
 from tierlab.environments.ledger import Account, accounts, remove_unopened
 from tierlab.environments.removal import describe, remove_account
@@ -60,7 +59,7 @@ def _cached() -> list[Path]:
     from tierlab.servers.seed import cache_folder
 
     databases = (cache_folder(kind) for kind, server in KINDS.items() if server.is_database)
-    folders = (*databases, image.cache_folder(), installation.cache("templates"))
+    folders = (*databases, image.cache_folder())
     return [folder for folder in folders if folder.exists()]
 
 

@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tierlab.analysis.requests.histogram import Bucket
 from tierlab.report import figures
-from tierlab.report.compiled import Compiled
 from tierlab.report.diagnosis import certainty, rarity
 from tierlab.report.differences import interval, value
 from tierlab.report.panels import Panels
@@ -79,7 +78,6 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=Compiled("escaped-trimmed"),
     )
     made.filters |= {
         "number": figures.number,
