@@ -2,7 +2,7 @@
 
 The virtual disk of a shared machine stops for tenths of a second now and then. What is said of it
 is neither right nor wrong by what was injected, so it is left out, and counted. The block device's
-own counters tell when: the diagnosis judges by what tasks waited for, and never reads them.
+own counters tell when: the diagnosis judges by what tasks waited for, and not by them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ USERS = {disk.NAME, memory.NAME}
 """Disturbances that keep the device busy themselves."""
 
 
-def slow(run: Path) -> list[Window]:
+def slow_ticks(run: Path) -> list[Window]:
     """Return the ticks in which a block device finished nothing while requests were in flight, or
     in which those that it finished had taken 3 ms and more on average.
     """
@@ -44,14 +44,14 @@ def slow(run: Path) -> list[Window]:
 
 
 def without(
-    diagnosis: Diagnosis, slow: Sequence[Window], true: Sequence[Injected]
+    diagnosis: Diagnosis, ticks: Sequence[Window], true: Sequence[Injected]
 ) -> tuple[Diagnosis, int]:
     """Return the diagnosis less the windows of a disk that was slow then by nobody's doing, and how
     many those were.
     """
     kept = []
     for each in diagnosis.findings:
-        windows = [one for one in each.windows if not _natural(each.cause, one, slow, true)]
+        windows = [one for one in each.windows if not _natural(each.cause, one, ticks, true)]
         if windows:
             kept.append(each.model_copy(update={"windows": windows}))
     dropped = sum(len(each.windows) for each in diagnosis.findings) - sum(
@@ -60,10 +60,10 @@ def without(
     return diagnosis.model_copy(update={"findings": kept}), dropped
 
 
-def _natural(cause: str, window: Window, slow: Sequence[Window], true: Sequence[Injected]) -> bool:
+def _natural(cause: str, window: Window, ticks: Sequence[Window], true: Sequence[Injected]) -> bool:
     if cause != disk.NAME:
         return False
     if any(each.cause in USERS and touches(window, each) for each in true):
         return False
     begin = window.start_ns - BEFORE_NS
-    return any(each.start_ns < window.end_ns and each.end_ns > begin for each in slow)
+    return any(each.start_ns < window.end_ns and each.end_ns > begin for each in ticks)

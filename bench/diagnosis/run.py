@@ -129,7 +129,7 @@ def scored(
             observed = observe(Run(seen))
             diagnosis = diagnose(observed)
         true = truths[trial.name]
-        diagnosis, natural = device.without(diagnosis, device.slow(folder), true)
+        diagnosis, natural = device.without(diagnosis, device.slow_ticks(folder), true)
         score.device_stalls += natural
         found = found_in(diagnosis)
         if trial.kind != "overload":

@@ -37,7 +37,7 @@ def folder(tmp_path, disk):
 )
 def test_a_disk_that_stands_still_is_seen_in_the_devices_counters(tmp_path, disk):
     run = folder(tmp_path, disk)
-    diagnosis, left_out = device.without(diagnosed(run), device.slow(run), [])
+    diagnosis, left_out = device.without(diagnosed(run), device.slow_ticks(run), [])
     assert (left_out, diagnosis.findings) == (1, [])
 
 
@@ -46,13 +46,13 @@ def test_what_was_injected_into_the_disk_stays(tmp_path, cause):
     run = folder(tmp_path, STILL)
     told = diagnosed(run)
     true = [Injected(1, cause, "db.1", *STALL, delayed=9, held=9)]
-    assert device.without(told, device.slow(run), true) == (told, 0)
+    assert device.without(told, device.slow_ticks(run), true) == (told, 0)
 
 
 def test_a_disk_that_worked_is_no_excuse(tmp_path):
     run = folder(tmp_path, [{"subject": "vda", "writes": 900, "write_time_ns": 900 * MS}])
     told = diagnosed(run)
-    assert device.without(told, device.slow(run), []) == (told, 0)
+    assert device.without(told, device.slow_ticks(run), []) == (told, 0)
 
 
 def test_only_windows_that_are_told_of_the_disk_are_left_out():

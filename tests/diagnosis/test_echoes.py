@@ -234,3 +234,23 @@ def test_of_two_that_are_as_sure_the_one_that_brings_the_other_about_is_named(
     causes = (shown(lock.CAUSE, 1.0), shown(overload.CAUSE, support))
     monkeypatch.setattr("tierlab.diagnosis.verdicts.CATALOGUE", causes)
     assert judge([SimpleNamespace()], 1.0).winner.cause.name == named
+
+
+def test_a_callee_that_the_manifest_does_not_know_is_no_error(tmp_path):
+    """Who receives late is asked how it was; of a stranger nothing is known."""
+    lost = {"tcp": [{"subject": "ns", "retransmissions": 3}]}
+    here = context(made_stall.make(tmp_path, "lb.1", lost), "lb.1", {"cache.1": 0.9})
+    assert here.at("cache.1") is None
+    assert loss.judge(here).subject == "cache.1"
+
+
+def test_no_cause_brings_itself_about():
+    """Of two that explain each other neither would be told."""
+    explains = {each.name: each.explains for each in CATALOGUE}
+
+    def follows(name):
+        direct = explains.get(name, frozenset())
+        return direct.union(*(follows(each) for each in direct))
+
+    for name in explains:
+        assert name not in follows(name)

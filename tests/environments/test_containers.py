@@ -128,7 +128,7 @@ def test_a_program_that_was_frozen_can_be_stopped_and_its_death_is_seen(
 def test_a_program_is_ended_while_it_still_enters_the_container(domain: EnteredDomain) -> None:
     """A signal sent before the program is the child of who entered it went nowhere."""
     process = domain.spawn(["sleep", "60"], log="out.log")
-    assert process.stop(5), "it had to be killed"
+    assert process.stop(2), "it had to be killed"
     assert domain.pids() == []
 
 

@@ -13,9 +13,8 @@ LONGEST = 4.0
 """Times the length of what held the requests: of CPUs that are four fifths busy in quiet time one
 fifth is left to catch up with. Where less is left, too many users came."""
 
-LESS = 2.0
-"""Many at once need more CPU time each: of what is spare about half is left to catch up with."""
-
+CROWDED = 2.0
+"""Times longer that it takes in fact: many at once need more CPU time each."""
 
 FOLLOWING = {burst.NAME, overload.NAME}
 """What is held back comes at once when it is let go, and keeps the CPUs full until it is served."""
@@ -28,7 +27,7 @@ def without_backlogs(
     its aftermath, and is over by when the CPUs' usual spare time has served what came meanwhile.
 
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
-    are served, beside those that go on arriving, after T a / (s - a).
+    would be served, beside those that go on arriving, after T a / (s - a).
     """
     stalls = [each for each in stalls if each.cause not in {UNKNOWN, *FOLLOWING}]
     return [
@@ -46,8 +45,8 @@ def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
 
 
 def _catching_up(following: Occurrence, run: RunContext) -> float:
-    """Return how many times a stall's length the CPUs are full after it."""
+    """Return how many times a stall's length the CPUs may be full after it."""
     cores = run.cores(following.subject)
     usual = [run.signals.get("cpu", "busy", name) for name in cores]
     share = float(np.mean([each.usual for each in usual if each is not None] or [0.0]))
-    return LESS * min(LONGEST, share / max(1.0 - share, 1e-9))
+    return CROWDED * min(LONGEST, share / max(1.0 - share, 1e-9))

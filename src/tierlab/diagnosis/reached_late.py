@@ -50,9 +50,9 @@ def receiver_idle(case: Case, context: StallContext) -> None:
     """Rule the way out where the receiver had a trouble of its own: one that gets no CPU or reads
     its pages back accepts late, and what it did not acknowledge in time is sent again.
     """
-    if case.subject == context.subject:
-        return
     name, receiver = case.subject, context.at(case.subject)
+    if receiver is None or name == context.subject:
+        return
     case.beside("pressure", against(wanting(receiver)), f"{name} did not wait for a CPU")
     case.beside(
         "domain", against(faulting(receiver)), f"{name} did not read pages back after faults"

@@ -51,10 +51,9 @@ class RunContext:
         return next(iter(self.topology.entries), USERS)
 
     def entry_of(self, server: str) -> str:
-        """Return the first server that a server belongs to, or that users ask."""
-        asked = asked_by(server) or server
+        """Return the first server that a server belongs to."""
         for entry in self.topology.entries:
-            if asked == entry or asked in self.topology.below(entry):
+            if server == entry or server in self.topology.below(entry):
                 return entry
         return self.entry
 
@@ -92,7 +91,9 @@ class RunContext:
             weight=self._weight(subject),
             laboratory=self._laboratory,
             peers=tuple(self._context(stall, each, alone=True) for each in peers),
-            at=lambda server: self._context(stall, server, alone=True),
+            at=lambda server: (
+                self._context(stall, server, alone=True) if server in self._parts else None
+            ),
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
             arriving=self._counter(lambda: self._came(entry)) if self._any_arrivals() else None,
             visiting=self._visiting(subject),

@@ -30,7 +30,8 @@ class StallContext:
     ``cores`` are the CPUs that the server may run on, ``weight`` its share's as it was read back
     (1024 is the usual), ``laboratory`` the share of each that driving and watching takes (0 where
     that is not known), and ``peers`` the contexts, in the same window, of the other servers that
-    may run on any of them. ``at`` gives the context of another server in the same window.
+    may run on any of them. ``at`` gives another server's context in the same window, None
+    of one that the manifest does not know.
     ``toward`` is the share of the waiting that ended with the arrival at each callee. ``leaving``
     counts the visits that left the server in a window, ``arriving`` those that came to the first
     one, and ``visiting`` those that came to or left the server, whichever are more; None where
@@ -54,7 +55,7 @@ class StallContext:
     weight: float | None
     laboratory: float
     peers: tuple[StallContext, ...]
-    at: Callable[[str], StallContext]
+    at: Callable[[str], StallContext | None]
     leaving: Callable[[Window], int] | None
     arriving: Callable[[Window], int] | None
     visiting: Callable[[Window], int] | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,33 +56,19 @@ class Entry:
 HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS})
 """What domains on the host's own kernel lack."""
 
+guests = partial(Entry, isolates=True, own_kernel=True, memory=256 << 20)
+"""Of domains with a kernel of their own."""
+
 ENVIRONMENTS = {
     "native": Entry(Native, HOSTS_KERNEL, isolates=False),
     "lxc": Entry(Lxc, HOSTS_KERNEL, isolates=True),
     "podman": Entry(Podman, HOSTS_KERNEL, isolates=True),
     "docker": Entry(Docker, HOSTS_KERNEL, isolates=True, daemon=True),
-    "qemu": Entry(
-        Qemu,
-        frozenset(qemu.NEVER),
-        isolates=True,
-        own_kernel=True,
-        memory=256 << 20,
-        window=2.5,
-    ),
-    "xen": Entry(
-        Xen,
-        frozenset(xen.NEVER),
-        isolates=True,
-        own_kernel=True,
-        memory=256 << 20,
-        window=12.0,
-    ),
-    "vsphere": Entry(
+    "qemu": guests(Qemu, frozenset(qemu.NEVER), window=2.5),
+    "xen": guests(Xen, frozenset(xen.NEVER), window=12.0),
+    "vsphere": guests(
         Vsphere,
         frozenset(vsphere.NEVER),
-        isolates=True,
-        own_kernel=True,
-        memory=256 << 20,
         keeper=vcenter,
         only_books="vcsim has no hypervisor: it keeps the books of one, and makes CPU time up",
     ),
