@@ -103,8 +103,7 @@ class Traces:
         return not any(self.found().values())
 
     def _groups(self, name: str) -> Iterator[str]:
-        """Groups that somebody else removes meanwhile are none of ours."""
-        for folder, inside, _ in os.walk("/sys/fs/cgroup"):
+        for folder, inside, _ in control_groups():
             if name in inside:
                 yield str(Path(folder, name))
 
@@ -152,14 +151,22 @@ def host() -> Host:
         mounts=frozenset(line for line in mounts if "tierlab" not in line),
         sysctls=tuple((str(path), _text(path)) for path in sorted(sysctls)),
         hierarchy=tuple(
-            _text(path)
-            for path in Path("/sys/fs/cgroup").glob("**/cgroup.subtree_control")
-            if "tierlab" not in str(path)
+            _text(Path(folder, "cgroup.subtree_control"))
+            for folder, _, inside in control_groups()
+            if "cgroup.subtree_control" in inside and "tierlab" not in folder
         ),
         litter=frozenset(
             path.name for path in Path("/tmp").iterdir() if path.name.startswith("hsperfdata")
         ),
     )
+
+
+def control_groups() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Of each control group its folder, the groups in it and its files.
+
+    Groups that somebody else removes meanwhile are none of ours.
+    """
+    return os.walk("/sys/fs/cgroup")
 
 
 def _text(path: Path) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import tierlab as api
 from tests.command import Command, Start
-from tests.conftest import host
+from tests.conftest import control_groups, host
 from tests.environments.obstacle import needs
 from tests.figures import figure
 from tests.trial.left import check_nothing_left
@@ -117,8 +117,8 @@ def test_a_placement_that_is_another_after_the_move_fails_the_trial(
 def first_vcpu(command: Command) -> int:
     """The thread of the web server's first virtual CPU."""
     trial = f"tierlab-t-001-{command.process.pid}.trial"
-    group = next(Path("/sys/fs/cgroup").glob(f"**/{trial}/web.1/cgroup.procs"))
-    (pid,) = group.read_text().split()
+    group = next(folder for folder, _, _ in control_groups() if folder.endswith(f"/{trial}/web.1"))
+    (pid,) = Path(group, "cgroup.procs").read_text().split()
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return next(
         int(task.name) for task in tasks if (task / "comm").read_text().startswith("CPU 0/")
