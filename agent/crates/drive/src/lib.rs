@@ -59,7 +59,7 @@ use anyhow::{Context, Result, ensure};
 use plan::{Connection, Plan};
 use script::Script;
 use std::path::Path;
-use tierlab_record::Stop;
+use tierlab_record::{Stop, open_files};
 use workload::Workload;
 
 /// Descriptors that the driver needs beside its connections.
@@ -74,7 +74,7 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let plan_file = plan;
     let plan = Plan::read(plan_file)?;
     let script = Script::new(Workload::read(&plan.workload)?);
-    let files = socket::raise_file_limit();
+    let files = open_files::raise_limit();
     if plan.connection == Connection::KeepAlive {
         ensure!(
             u64::from(plan.users) + OTHER_FILES <= files,

@@ -130,17 +130,3 @@ fn raw(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
         (storage, length as libc::socklen_t)
     }
 }
-
-/// Raises this process's limit of open files as far as it may go, and returns it.
-pub fn raise_file_limit() -> u64 {
-    // SAFETY: the pointer is to a local of the right type; failure leaves the limit as it is.
-    unsafe {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
-        if libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) == 0 {
-            return limit.rlim_max;
-        }
-        limit.rlim_cur
-    }
-}

@@ -12,6 +12,7 @@ mod control_group;
 mod declaration;
 mod error;
 mod lines;
+pub mod open_files;
 pub mod priority;
 mod queue;
 mod rows;

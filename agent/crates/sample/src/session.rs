@@ -2,7 +2,6 @@
 
 use crate::events::EventLog;
 use crate::grid::Grid;
-use crate::machine;
 use crate::plan::Plan;
 use crate::registry::Samplers;
 use crate::roots::Roots;
@@ -13,7 +12,7 @@ use std::path::Path;
 use tierlab_record::clock::Moment;
 use tierlab_record::priority::{self, Role, Scheduling};
 use tierlab_record::status::say;
-use tierlab_record::{RecordError, Stop, WhenFull, Writer, clock};
+use tierlab_record::{RecordError, Stop, WhenFull, Writer, clock, open_files};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -39,7 +38,7 @@ pub struct Session {
 impl Session {
     /// Opens everything and takes the first readings.
     pub fn start(plan: &Plan, roots: &Roots, out: &Path) -> Result<Self, RecordError> {
-        machine::allow_open_files();
+        open_files::raise_limit();
         let writer = Writer::start(WhenFull::Drop, Role::Observer)?;
         Self::with(writer, priority::take(Role::Observer), plan, roots, out)
     }
