@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import pytest
 
-from tests.disturb.conftest import LEAD, MS, Disturb, Domain, at, entry, readings
+from tests.disturb.conftest import LEAD, MS, Disturb, Domain, entry, readings
 from tests.pace import wait_until
 
 BUSY = ("sh", "-c", "while :; do :; done")
 
 
 def used_between(domain: Domain, start_ns: int, end_ns: int) -> float:
-    """The cores that the domain used, at least."""
+    """The cores that the domain used."""
     first, *_, last = readings(lambda: domain.number("cpuacct", "cpuacct.usage"), start_ns, end_ns)
     return (last.value - first.value) / (last.until_ns - first.from_ns)
 
@@ -37,9 +38,10 @@ def test_a_limited_domain_gets_the_cores_that_are_left_to_it(
         before = times_throttled(domain)
         assert used_between(domain, start + 100 * MS, end) < 0.2
         assert times_throttled(domain) >= before + 2
-        # Between the two it is as free as before, however little others leave to it.
-        at(end + 100 * MS)
-        free = readings(lambda: times_throttled(domain), end + 100 * MS, end + 400 * MS)
+        # Then it is as free as before, however little others leave to it.
+        wait_until(lambda number=number: len(run.truth()) > number, "the end")  # type: ignore[misc]
+        since = time.time_ns() + 50 * MS
+        free = readings(lambda: times_throttled(domain), since, end + 400 * MS)
         assert free[-1].value == free[0].value
     run.finish()
     assert domain.number("cpu", "cpu.cfs_quota_us") == -1

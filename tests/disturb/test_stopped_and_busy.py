@@ -96,7 +96,7 @@ def others_share(domain: Domain, server: subprocess.Popen[bytes], seconds: float
     before = used(domain, server)
     time.sleep(seconds)
     whole, own = (now - then for now, then in zip(used(domain, server), before, strict=True))
-    return (whole - own) / whole
+    return (whole - own) / max(whole, 1)
 
 
 def used(domain: Domain, server: subprocess.Popen[bytes]) -> tuple[int, int]:

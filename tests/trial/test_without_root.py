@@ -69,7 +69,7 @@ def test_what_needs_privilege_is_said_not_to_be_measured(place: Path) -> None:
     assert set(trial.missing) == {"visits", "domain"}
     assert "CAP_NET_RAW" in trial.missing["visits"]
     assert not [key for key in trial.manifest.not_measured if key.endswith("(end)")]
-    assert trial.requests.count().execute() > 20
+    assert trial.requests.count().execute() >= 5  # each user asks for something
     assert trial.process.subject.nunique().execute() == 4
     assert not list((place / "state").rglob("*.jsonl"))
 
