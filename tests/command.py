@@ -18,6 +18,8 @@ import pytest
 
 MAIN = "import sys; from tierlab.cli.main import main; sys.argv[0] = 'tierlab'; main()"
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
+OWN_LOOPBACK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+"""For servers that have no network of their trial's own: others listen at the same addresses."""
 SECONDS = 240
 TIDY_SECONDS = 60.0
 """Of silence until a stage begins, and until the end of what is broken off."""
