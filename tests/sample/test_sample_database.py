@@ -106,7 +106,7 @@ def test_a_held_row_is_seen_waiting(start: Start, database: PrivateMariaDB) -> N
     time.sleep(3 * POLL_NS / 1e9)
     lock = "SELECT * FROM t WHERE id = 1 FOR UPDATE"
     held = held_up(database, lock, "ROLLBACK")
-    time.sleep(3 * POLL_NS / 1e9)
+    time.sleep(6 * POLL_NS / 1e9)
     sampling.stop()
     rows = sampling.table("database")
     held.check_seen(rows, "row_lock_waiting")
@@ -122,7 +122,7 @@ def test_a_held_row_is_seen_waiting(start: Start, database: PrivateMariaDB) -> N
 def test_a_locked_table_is_seen_waiting(start: Start, database: PrivateMariaDB) -> None:
     sampling = watch(start, database)
     held = held_up(database, "LOCK TABLES t WRITE", "UNLOCK TABLES")
-    time.sleep(3 * POLL_NS / 1e9)
+    time.sleep(6 * POLL_NS / 1e9)
     sampling.stop()
     rows = sampling.table("database")
     held.check_seen(rows, "table_lock_waiting")

@@ -16,14 +16,14 @@ from tests.pace import wait_until
 
 from .conftest import INTERVAL, Group, Start
 
-
-def ticks(seconds: float = 0.4) -> None:
-    time.sleep(seconds)
+SOME = 8
+SECOND = 1_000_000_000 // INTERVAL
+"""In ticks. So often it looks for what is new."""
 
 
 def test_what_is_not_measured_has_its_reason(start: Start) -> None:
     sampling = start(tables=["listen", "process", "domain", "memory"])
-    ticks()
+    sampling.ticks(SOME)
     summary = sampling.stop()
     for name in ("listen", "process", "domain"):
         assert "the plan" in summary["not_measured"][name]
@@ -34,10 +34,10 @@ def test_what_is_not_measured_has_its_reason(start: Start) -> None:
 def test_a_killed_process_stops_and_is_told(start: Start) -> None:
     with subprocess.Popen(["sleep", "60"]) as server:
         sampling = start(tables=["process"], subjects=[{"name": "app.1", "pids": [server.pid]}])
-        ticks()
+        sampling.ticks(SOME)
         server.kill()
     killed = time.time_ns()
-    ticks(0.8)
+    sampling.ticks(2 * SOME)
     sampling.stop()
     process = sampling.table("process")
     assert len(process) > 0
@@ -54,16 +54,16 @@ def test_a_group_that_appears_and_vanishes(start: Start, group: Group) -> None:
         subjects=[group.subject("db.1")],
         thread_interval_ns=INTERVAL,
     )
-    ticks()
+    sampling.ticks(SOME)
     group.make()
     with subprocess.Popen(["sleep", "60"]) as server:
         group.add(server.pid)
         appeared = time.time_ns()
-        ticks(1.5)
+        sampling.ticks(SECOND + 10)
         server.kill()
     group.remove()
     vanished = time.time_ns()
-    ticks(0.8)
+    sampling.ticks(2 * SOME)
     sampling.stop()
     for name in ("domain", "process"):
         rows = sampling.table(name)
@@ -82,11 +82,11 @@ def test_processes_that_join_and_leave_their_group(start: Start, group: Group) -
     try:
         for server in servers:
             group.add(server.pid)
-        ticks(1.2)
+        sampling.ticks(SECOND + 4)
         assert servers[0].poll() is None
         servers[0].kill()
         servers[0].wait()
-        ticks(1.2)
+        sampling.ticks(SECOND + 4)
         sampling.stop()
     finally:
         for server in servers:
@@ -116,7 +116,7 @@ def test_threads_have_their_own_rows_and_names(start: Start) -> None:
             subjects=[{"name": "app.1", "pids": [server.pid]}],
             thread_interval_ns=200_000_000,
         )
-        ticks(1.5)
+        sampling.ticks(SECOND + 10)
         sampling.stop()
         tids = {int(path.name) for path in tasks.iterdir()}
         server.kill()
@@ -137,18 +137,18 @@ def test_the_accept_queue_of_a_server_that_does_not_accept(start: Start) -> None
         address, port = listener.getsockname()
         watched = [{"subject": "web.1", "address": address, "port": port}]
         sampling = start(tables=["listen"], listen=watched)
-        ticks()
+        sampling.ticks(SOME)
         before = time.time_ns()
         clients = [socket.create_connection((address, port)) for _ in range(5)]
         all_wait = time.time_ns()
-        ticks(1.3)
+        sampling.ticks(SECOND + 6)
         accepts = time.time_ns()
         for _ in range(5):
             listener.accept()[0].close()
-        ticks()
+        sampling.ticks(SOME)
         for client in clients:
             client.close()
-    ticks()
+    sampling.ticks(SOME)
     sampling.stop()
     listen = sampling.table("listen")
     assert set(listen.subject) == {"web.1"}
@@ -173,7 +173,7 @@ def test_sockets_that_share_a_port_are_added_up(start: Start) -> None:
             clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)]
             watched = [{"subject": "lb.1", "address": "127.0.0.1", "port": port}]
             sampling = start(tables=["listen"], listen=watched)
-            ticks()
+            sampling.ticks(SOME)
             sampling.stop()
             for client in clients:
                 client.close()
@@ -196,13 +196,13 @@ def test_an_interface_that_comes_and_goes(start: Start) -> None:
             subprocess.run([*inside, "ip", "link", *words], check=True)
 
         sampling = start(prefix=inside, tables=["net", "tcp"])
-        ticks()
+        sampling.ticks(SOME)
         before = time.time_ns()
         ip("add", "tierlab0", "type", "veth", "peer", "name", "tierlab1")
-        ticks()
+        sampling.ticks(SOME)
         ip("del", "tierlab0")
         gone = time.time_ns()
-        ticks()
+        sampling.ticks(SOME)
         sampling.stop()
         keeper.kill()
     net = sampling.table("net")

@@ -55,7 +55,7 @@ def test_throttled_time_and_weight_are_those_of_the_group(start: Start, group: G
     with member(group, "while True: pass"):
         sampling = start(tables=["domain"], subjects=[group.subject("app.1")])
         ready = figures(folder / "cpu.stat")
-        time.sleep(1.2)
+        sampling.ticks(24)
         ending = figures(folder / "cpu.stat")
         sampling.ticks()
         sampling.stop()

@@ -108,7 +108,7 @@ def test_who_waits_for_a_lock_is_seen_as_pg_locks_has_him(
         for each in waiting:
             each.result(timeout=30)
         over = time.time_ns()
-    time.sleep(2 * POLL_NS / 1e9)
+    time.sleep(10 * POLL_NS / 1e9)
     sampling.stop()
     rows = sampling.table("database")
     asked_ns = rows.t_ns - rows.poll_ns
@@ -162,7 +162,7 @@ def test_a_vacuum_is_seen_while_it_runs(start: Start, database: PrivatePostgreSQ
             until, under_way = under_way, time.time_ns()
         vacuum.join(timeout=30)
         over = time.time_ns()
-    time.sleep(2 * POLL_NS / 1e9)
+    time.sleep(10 * POLL_NS / 1e9)
     sampling.stop()
     rows = sampling.table("database")
     asked_ns = rows.t_ns - rows.poll_ns
@@ -176,7 +176,7 @@ def test_a_checkpoint_is_seen_while_it_runs(start: Start, database: PrivatePostg
     """It would be over between two polls: the test stops the checkpointer in its midst."""
     run(database, "INSERT INTO t SELECT n, 0 FROM generate_series(30000, 230000) AS n")
     sampling = watch(start, database)
-    time.sleep(2 * POLL_NS / 1e9)
+    time.sleep(10 * POLL_NS / 1e9)
     with closing(database.connect()) as own, ThreadPoolExecutor(1) as pool:
         ((pid,),) = own.run("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
         idle = f"SELECT wait_event = 'CheckpointerMain' FROM pg_stat_activity WHERE pid = {pid}"

@@ -65,18 +65,18 @@ def test_a_stopped_server_is_seen_at_every_tick(
     with busy_server(group) as server:
         prefix = ("unshare", "--net") if elsewhere else ()
         sampling = start(prefix=prefix, tables=["domain"], subjects=[group.subject("app.1")])
-        time.sleep(0.3)
+        sampling.ticks(6)
         free_until = time.time_ns()
         server.send_signal(signal.SIGSTOP)
         # A thread stops when it comes back from the kernel.
         wait_until(lambda: set(states(server)) == {"T"}, "the stop")
         stopped = time.time_ns()
-        time.sleep(0.6)
+        sampling.ticks(12)
         going_on = time.time_ns()
         server.send_signal(signal.SIGCONT)
         wait_until(lambda: "T" not in states(server), "the going on")
         free_since = time.time_ns()
-        time.sleep(1.2)
+        sampling.ticks(24)
         summary = sampling.stop()
     domain = sampling.table("domain")
     assert not [name for name in summary["not_measured"] if name.startswith("domain.threads")]
@@ -95,16 +95,16 @@ def test_a_frozen_group_is_seen_at_every_tick(start: Start, group: Group) -> Non
     try:
         with busy_server(both):
             sampling = start(tables=["domain"], subjects=[both.subject("db.1")])
-            time.sleep(0.3)
+            sampling.ticks(6)
             free_until = time.time_ns()
             (both.folders["unified"] / "cgroup.freeze").write_text("1")
             events = both.folders["unified"] / "cgroup.events"
             wait_until(lambda: "frozen 1" in events.read_text(), "the freeze")
             frozen = time.time_ns()
-            time.sleep(0.5)
+            sampling.ticks(10)
             thawed = time.time_ns()
             (both.folders["unified"] / "cgroup.freeze").write_text("0")
-            time.sleep(0.3)
+            sampling.ticks(6)
             sampling.stop()
     finally:
         both.remove()
@@ -121,7 +121,7 @@ def test_a_process_that_moves_is_its_new_groups(start: Start, group: Group) -> N
         with busy_server(group) as server:
             subjects = [group.subject("web.1"), other.subject("db.1")]
             sampling = start(tables=["process"], subjects=subjects, thread_interval_ns=INTERVAL)
-            time.sleep(0.5)
+            sampling.ticks(10)
             moved = time.time_ns()
             other.add(server.pid)
             # It is looked for once a second.
@@ -161,7 +161,7 @@ def test_a_socket_that_drops_is_told_from_one_that_does_not(start: Start) -> Non
             for subject, (address, port) in servers.items()
         ]
         sampling = start(tables=["tcp", "listen"], listen=listen)
-        time.sleep(0.2)
+        sampling.ticks(4)
         clients = refused(servers["db.1"])
         began = time.time_ns()
         sampling.ticks(6)
@@ -225,10 +225,10 @@ def test_threads_are_counted_beside_groups_that_are_not_there(start: Start, grou
             server.send_signal(signal.SIGSTOP)
             subjects = [gone.subject("web.1"), group.subject("app.1"), gone.subject("db.1")]
             sampling = start(tables=["domain"], subjects=subjects)
-            time.sleep(0.3)
+            sampling.ticks(6)
             gone.remove()
             removed = time.time_ns()
-            time.sleep(0.4)
+            sampling.ticks(8)
             sampling.stop()
     finally:
         gone.remove()
