@@ -123,9 +123,9 @@ def test_free_disk_as_df_has_it(tmp_path: Path) -> None:
     after = available()
 
     assert seen.endswith(f"free at {tmp_path}")
-    # Others write and remove meanwhile; a few are due to rounding.
+    # Others write and remove meanwhile.
     told = int(seen.split()[0].replace(",", ""))
-    assert min(before, after) - 8 <= told <= max(before, after) + 8
+    assert min(before, after) - 200 <= told <= max(before, after) + 200
 
 
 def test_every_disk_that_a_run_fills_is_looked_at(
