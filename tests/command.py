@@ -13,13 +13,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 MAIN = "import sys; from tierlab.cli.main import main; sys.argv[0] = 'tierlab'; main()"
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
+OWN_LOOPBACK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+"""For servers that have no network of their trial's own: others listen at the same addresses."""
 SECONDS = 240
 TIDY_SECONDS = 60.0
-"""Until a stage begins, and until the end."""
+"""Of silence until a stage begins, and until the end of what is broken off."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,15 @@ class Command:
         said = self._errors()
         return said[said.find(trial) :].splitlines() if trial in said else []
 
+    def programs(self, *names: str) -> list[psutil.Process]:
+        """Those of these names that it has started and that still run."""
+        found = []
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if child.name() in names:
+                    found.append(child)
+        return found
+
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
@@ -97,8 +109,8 @@ class Command:
                 self.process.wait(TIDY_SECONDS)
         self.kill()
 
-    def end(self, seconds: float = SECONDS) -> Ended:
-        """Wait for the end."""
+    def end(self, seconds: float | None = None) -> Ended:
+        """Wait for the end, for as long as the test may take or for some seconds."""
         stdout, _ = self.process.communicate(timeout=seconds)
         errors = self._errors()
         if "Permission denied" in errors and "python" in errors:

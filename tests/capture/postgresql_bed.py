@@ -12,6 +12,7 @@ from pathlib import Path
 from own_folder import AS_NOBODY, NOBODY
 from traced_servers import TracedServers
 
+from tests.pace import pace
 from tierlab.environments.process import Process
 
 PROGRAMS = next(Path("/usr/lib/postgresql").glob("*/bin"), Path("none"))
@@ -128,9 +129,10 @@ class PostgresqlBed(TracedServers):
         self.run(self._client("psql", "-X", "-q", "-o", "/dev/null", "-f", str(script)))
 
     def cancel(self) -> None:
-        """Have a statement cancelled, as a user does who presses Ctrl-C."""
+        """Have a statement cancelled, as a user does who presses Ctrl-C once it runs."""
         sleep = self._client("psql", "-X", "-c", "SELECT pg_sleep(20)")
-        self.run(["sh", "-c", 'timeout -s INT 0.4 "$@" || true', "sh", *sleep])
+        pressed = f'timeout -s INT {0.4 * pace():.1f} "$@" || true'
+        self.run(["sh", "-c", pressed, "sh", *sleep])
 
     def pgbench(self, *options: str, script: str | None = None) -> None:
         """Run a load: TPC-B's transactions, or those of a script."""

@@ -16,6 +16,7 @@ import pytest
 from tracer_bed import Bed, Traced, messages, table
 
 from tests.figures import figure
+from tests.pace import pace
 from tierlab.servers.greetings import mysql_login
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
@@ -125,7 +126,7 @@ def test_visits_are_as_many_as_the_servers_count(books: Books) -> None:
     }
     figure(f"traced {seen}, written down {written}, {books.traced.summary}")
     for server, count in written.items():
-        assert count > 2_000
+        assert count > 300  # a slow machine's; in turn alone there are 400 for the application
         assert abs(seen[server] - count) <= max(1, MOST_MISSED * count), (server, seen, written)
 
 
@@ -142,7 +143,7 @@ def test_statements_behind_the_balancer_name_their_connection_in_front(books: Bo
             fronts[visit["connection"]][visit["label"]] += 1
         elif visit["server"] == "db.1" and visit["upstream"] is not None:
             backs[int(visit["upstream"])][visit["label"]] += 1
-    assert sum(backs[front].total() for front in backs) > 2_000
+    assert sum(backs[front].total() for front in backs) > 300
     assert backs == fronts
 
 
@@ -172,4 +173,4 @@ def test_a_visit_takes_as_long_as_httpd_says(books: Books) -> None:
         f"{statistics.median(apart) / 1e3:.0f} us"
     )
     assert len(apart) > 0.99 * len(took_ns)
-    assert abs(middle) <= MOST_APART_NS
+    assert abs(middle) <= MOST_APART_NS * pace()

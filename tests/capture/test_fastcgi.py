@@ -113,7 +113,7 @@ def test_visits_are_as_many_as_the_access_log_has(bed: FastcgiBed) -> None:
     visits = table(bed.folder / "counted" / "raw_visits.arrows")
     figure(f"{visits.num_rows} visits, {len(written)} lines, {summary}")
     assert summary["drops"] == 0
-    assert len(written) > 2_000
+    assert len(written) > 500
     # wrk leaves as it is over: what nginx then asked for in vain ends with the connection.
     assert visits["departure_ns"].null_count <= 8
     assert pc.unique(visits["status"].drop_null()).to_pylist() == [200]

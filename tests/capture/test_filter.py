@@ -51,7 +51,7 @@ def test_visits_are_the_same_as_those_of_whole_packets(bed: Bed, tmp_path: Path)
     mine, truth = visits(traced.folder), visits(tmp_path / "out")
     figure(f"{kept:.3f} of the bytes kept, {len(mine)} and {len(truth)} visits")
     assert kept < MOST_KEPT
-    assert len(truth) > 2_000
+    assert len(truth) > 500
     different = Counter(map(content, mine))
     different.subtract(Counter(map(content, truth)))
     # What was under way as one of the captures began lacks its beginning there.

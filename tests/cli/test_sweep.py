@@ -31,14 +31,9 @@ messages = false
 
 def web_server(command: Command) -> psutil.Process:
     """The web server's first process: the others are its own."""
-    children = psutil.Process(command.process.pid).children(recursive=True)
-    (first,) = [each for each in children if named(each) and not named(each.parent())]
+    found = command.programs("apache2", "httpd")
+    (first,) = [each for each in found if each.parent() not in found]
     return first
-
-
-def named(process: psutil.Process | None) -> bool:
-    """Whether it is one of a web server."""
-    return process is not None and process.name() in {"apache2", "httpd"}
 
 
 def manifests(place: Path, trial: str) -> list[Manifest]:

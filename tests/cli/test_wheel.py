@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from tests.pace import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.privileged]
 
@@ -70,7 +71,7 @@ class Installed:
     def run(self, *arguments: str | Path, status: int = 0) -> str:
         """Run it to its end; return what it said."""
         process = self.start(self.command, *arguments)
-        said, _ = process.communicate(timeout=SECONDS)
+        said, _ = process.communicate()
         assert process.returncode == status, said
         return said
 
@@ -175,13 +176,14 @@ def test_a_trial_runs_from_it(installed: Installed, trial: str) -> None:
 def test_the_demo_runs_from_it_until_it_is_stopped(installed: Installed) -> None:
     demo = installed.start(installed.command, "demo")
     requests = installed.folder / "runs" / "demo" / "001" / "streams" / "requests.arrows"
-    deadline = time.monotonic() + SECONDS
-    while not (requests.exists() and requests.stat().st_size) and demo.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+
+    def begun() -> bool:
+        return demo.poll() is not None or (requests.exists() and requests.stat().st_size > 0)
+
+    wait_until(begun, "the first request", SECONDS)
 
     demo.send_signal(signal.SIGINT)
-    said, _ = demo.communicate(timeout=SECONDS)
+    said, _ = demo.communicate()
 
     assert demo.returncode == 130, said
     assert (installed.folder / "runs" / "demo" / "001" / "report.html").exists()
@@ -195,7 +197,7 @@ def test_what_the_machine_lacks_is_named_with_the_command_that_installs_it(
     demo = installed.start(
         "unshare", "--mount", "sh", "-c", f"{hidden} && {installed.command} demo"
     )
-    said, _ = demo.communicate(timeout=SECONDS)
+    said, _ = demo.communicate()
 
     assert demo.returncode == 2
     (sentence,) = said.splitlines()

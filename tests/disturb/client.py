@@ -36,6 +36,19 @@ class Client:
         self._stop.set()
         self._thread.join(timeout=30)
 
+    def within(self, from_ns: int, until_ns: int) -> list[tuple[int, int]]:
+        """The statements that began and ended in this span."""
+        return [(b, e) for b, e in self.times if from_ns <= b and e < until_ns]
+
+    def across(self, moment_ns: int) -> list[tuple[int, int]]:
+        """The statements that were under way then."""
+        return [(b, e) for b, e in self.times if b < moment_ns <= e]
+
+    def stands(self, seconds: float) -> bool:
+        """Whether its statement has been answered, but not for so long."""
+        times = self.times[-1:]
+        return any(time.time_ns() - ended > seconds * 1e9 for _, ended in times)
+
     def longest(self, from_ns: int, until_ns: int) -> int:
         """Of the statements that were under way in this span."""
         return max((e - b for b, e in self.times if e > from_ns and b < until_ns), default=0)

@@ -16,11 +16,13 @@ from typing import Any
 
 import pytest
 
-from tests.pace import pace
+from tests.pace import pace, wait_until
 from tierlab.observe.agent import binary
 
 MS = 1_000_000
-LEAD = round(800 * MS * pace())
+SLOWER = pace()
+"""What takes others' CPUs takes a while of these tests', too."""
+LEAD = round(800 * MS * SLOWER)
 """From the writing of a plan to the first disturbance: the agent prepares meanwhile, which takes it
 less than 200 ms on two busy cores."""
 CALM = 500 * MS
@@ -29,17 +31,36 @@ MOUNTS = Path("/sys/fs/cgroup")
 _NUMBERS = itertools.count(1)
 
 
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen in {seconds} s"
-        time.sleep(0.005)
-
-
 def at(moment_ns: int) -> None:
     """Wait for a time."""
     while (left := moment_ns - time.time_ns()) > 0:
         time.sleep(left / 1e9)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read, and between which times (UTC, ns)."""
+
+    from_ns: int
+    until_ns: int
+    value: int
+
+
+def readings(read: Callable[[], int], from_ns: int, until_ns: int) -> list[Reading]:
+    """Read over and over between two times.
+
+    What was read when the second had passed, because a busy machine let this process wait, is not
+    among it.
+    """
+    at(from_ns)
+    found: list[Reading] = []
+    while True:
+        began, value = time.time_ns(), read()
+        if (now := time.time_ns()) >= until_ns:
+            assert len(found) > 1, "this process had to wait for the whole of the time"
+            return found
+        found.append(Reading(began, now, value))
+        time.sleep(0.01)
 
 
 def pids(group: Path) -> list[int]:
@@ -65,7 +86,9 @@ class Domain:
         shell = ["sh", "-c", f'{joins} exec "$@"', "sh", *self.inside, *argv]
         process = subprocess.Popen(shell, cwd=self.folder, **options)
         self.processes.append(process)
-        wait_for(lambda: all(process.pid in pids(path) for path in self.groups.values()), "joining")
+        wait_until(
+            lambda: all(process.pid in pids(path) for path in self.groups.values()), "joining"
+        )
         return process
 
     def stop(self) -> None:
@@ -120,7 +143,7 @@ def new_domain(folder: Path) -> Iterator[Domain]:
         subprocess.run(["umount", namespace], check=True)
         namespace.unlink()
         for path in groups.values():
-            wait_for(lambda path=path: _removed(path), f"the removal of {path}")  # type: ignore[misc]
+            wait_until(lambda path=path: _removed(path), f"the removal of {path}")  # type: ignore[misc]
 
 
 def _removed(path: Path) -> bool:
@@ -143,6 +166,8 @@ class Run:
         return int(self.plans[which]["start_ns"])
 
     def end_ns(self, which: int = 0) -> int:
+        """When it is to end. It does not end before that; the agent tells of its end afterwards, on
+        a busy machine some time afterwards."""
         return self.start_ns(which) + int(self.plans[which]["duration_ns"])
 
     def finish(self) -> list[dict[str, Any]]:

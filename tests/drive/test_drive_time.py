@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+from tests.pace import pace
 from tierlab.workloads.rubbos.users import users
 
 from .driving import MILLISECOND, POPULATION, RAMP_UP, SECOND, Driver
@@ -23,6 +26,12 @@ def think_times(requests: pd.DataFrame) -> np.ndarray:
     ended, intended = ordered.end_ns.to_numpy(), ordered.intended_ns.to_numpy()
     same = ordered.user.to_numpy()[1:] == ordered.user.to_numpy()[:-1]
     return (intended[1:] - ended[:-1])[same] / MILLISECOND
+
+
+def share(expected: float, of: int) -> Any:
+    """Compares with a share of so many as it is by chance: five standard errors."""
+    assert of > 100
+    return pytest.approx(expected, abs=5 * np.sqrt(expected * (1 - expected) / of))
 
 
 def test_think_time_is_exponential(site, drive: Driver) -> None:
@@ -39,17 +48,18 @@ def test_think_time_is_exponential(site, drive: Driver) -> None:
 def test_think_time_has_a_cap(site, drive: Driver) -> None:
     loop = {"mode": "closed", "think_ns": 20 * MILLISECOND, "think_cap_ns": 30 * MILLISECOND}
     thinks = think_times(drive(site(), loop=loop).requests)
-    # The two ends are read from two clocks, a microsecond or so apart.
-    assert thinks.max() == pytest.approx(30, abs=0.02)
-    assert np.mean(thinks > 29.98) == pytest.approx(np.exp(-1.5), abs=0.05)
+    # The two ends are read from two clocks, a microsecond or so apart, or more now and then where
+    # others take the core in between.
+    assert np.quantile(thinks, 0.99) == pytest.approx(30, abs=0.02)
+    assert np.mean(thinks > 29.98) == share(np.exp(-1.5), len(thinks))
 
 
 def test_over_the_cap_the_published_client_does_not_think(site, drive: Driver) -> None:
     loop = {"mode": "closed", "think_ns": 20 * MILLISECOND, "think_cap_ns": 30 * MILLISECOND}
     workload = users("user", "published", POPULATION)
     thinks = think_times(drive(site(), workload, loop=loop).requests)
-    assert thinks.max() <= 30.02
-    assert np.mean(thinks < 0.02) == pytest.approx(np.exp(-1.5), abs=0.05)
+    assert np.quantile(thinks, 0.99) <= 30.02
+    assert np.mean(thinks < 0.02) == share(np.exp(-1.5), len(thinks))
 
 
 @pytest.mark.parametrize(("fidelity", "spread"), [("corrected", RAMP_UP), ("published", 0)])
@@ -75,17 +85,17 @@ def test_phases_are_events_with_their_true_times(site, drive: Driver) -> None:
 
 @pytest.mark.parametrize("arrivals", ["constant", "poisson"])
 def test_open_loop_starts_at_its_own_times(arrivals, site, drive: Driver) -> None:
-    loop = {"mode": "open", "rate_per_s": 500, "arrivals": arrivals}
-    driven = drive(site("--delay-ms", "150"), seconds=1.5, loop=loop, users=0, grace_ns=SECOND)
+    loop = {"mode": "open", "rate_per_s": 250, "arrivals": arrivals}
+    driven = drive(site("--delay-ms", "300"), seconds=1.5, loop=loop, users=0, grace_ns=5 * SECOND)
     requests = driven.requests
     intended = np.sort(requests.intended_ns.to_numpy())
     gaps = np.diff(intended) / MILLISECOND
     if arrivals == "constant":
-        assert len(requests) == 500 * 1.6
-        assert gaps == pytest.approx(2, abs=0.001)
+        assert len(requests) == 250 * 1.6
+        assert gaps == pytest.approx(4, abs=0.001)
     else:
-        assert stats.kstest(gaps, stats.expon(scale=2).cdf).pvalue > 1e-4
-    # 500 a second of 150 ms each need 75 sessions at once, although none was asked for.
+        assert stats.kstest(gaps, stats.expon(scale=4).cdf).pvalue > 1e-4
+    # 250 a second of 300 ms each need 75 sessions at once, although none was asked for.
     assert requests.user.nunique() >= 75
     assert requests.error.dropna().empty
 
@@ -94,40 +104,52 @@ def test_open_loop_starts_at_its_own_times(arrivals, site, drive: Driver) -> Non
 def test_open_loop_shows_a_stall_from_the_intended_time(site, drive: Driver) -> None:
     loop = {"mode": "open", "rate_per_s": 200, "arrivals": "constant"}
     process = drive.start(site(), seconds=1, loop=loop, users=10)
-    stopped = stop_for(process.pid, after=0.5, length=0.2)
+    stopped = stop_for(process, after=0.5, length=0.2)
     requests = drive.end(process).requests
     lag = (requests.start_ns - requests.intended_ns) / MILLISECOND
     # Every interaction of the 200 ms is there, and how late it was.
     assert len(requests) == 220
     assert (lag > 20).sum() >= stopped * 200 * 0.7
-    assert 180 < lag.max() < 1000 * stopped + 200
+    assert 180 < lag.max() < 1000 * stopped + 200 * pace()
 
 
-def stop_for(pid: int, after: float, length: float) -> float:
+def ready(process: subprocess.Popen[str]) -> None:
+    """Wait until it begins."""
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["ready"] is True
+
+
+def stop_for(process: subprocess.Popen[str], after: float, length: float) -> float:
+    """Stop it some time after it has begun; how long it stood, in seconds."""
+    ready(process)
     time.sleep(after)
-    os.kill(pid, signal.SIGSTOP)
+    return stop(process, length)
+
+
+def stop(process: subprocess.Popen[str], length: float) -> float:
+    process.send_signal(signal.SIGSTOP)
     began = time.monotonic()
     time.sleep(length)
-    os.kill(pid, signal.SIGCONT)
+    process.send_signal(signal.SIGCONT)
     return time.monotonic() - began
 
 
 @pytest.mark.alone
 def test_lag_is_reported_when_the_driver_was_held_up(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=1.5, users=50)
-    assert process.stdout is not None
-    process.stdout.readline()
-    # Within a second: at its end the two clocks would have to agree.
-    stop_for(process.pid, after=0.5, length=0.2)
+    ready(process)
+    time.sleep(0.5)
+    stopped = time.time_ns()
+    stop(process, 0.2)
     resumed = time.time_ns()
     driven = drive.end(process)
     lags = driven.events[driven.events.kind == "driver_lag"]
     worst = [json.loads(detail)["max_ns"] or 0 for detail in lags.detail]
-    # The second in which the driver went on tells of the 200 ms in which it did not.
+    # A second in which the driver stood or went on tells of the 200 ms in which it did not.
     told = [
         lag
         for lag, start, length in zip(worst, lags.t_ns, lags.duration_ns, strict=True)
-        if start < resumed < start + length + SECOND // 10
+        if start < resumed + SECOND // 10 and start + length > stopped
     ]
     assert max(told) > 150 * MILLISECOND
     assert driven.summary["lag_max_ns"] == max(worst)
@@ -135,8 +157,10 @@ def test_lag_is_reported_when_the_driver_was_held_up(site, drive: Driver) -> Non
 
 def test_a_driver_that_was_the_bottleneck_says_so(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=1.5, users=50)
+    ready(process)
     for _ in range(3):
-        stop_for(process.pid, after=0.3, length=0.2)
+        time.sleep(0.3)
+        stop(process, 0.2)
     driven = drive.end(process)
     assert driven.summary["bottleneck"] is True
     assert "late" in driven.summary["why"]
@@ -151,15 +175,15 @@ def test_a_late_ramp_up_does_not_make_the_driver_a_bottleneck(site, drive: Drive
     process = drive.start(
         site(), users("user", "published", POPULATION), phases=phases, users=500, think_ms=10_000
     )
-    stop_for(process.pid, after=0.5, length=0.2)
+    stop_for(process, after=0.3, length=0.2)
     driven = drive.end(process)
     requests = driven.requests
     runtime = driven.events.query("kind == 'phase' and subject == 'runtime'").t_ns.item()
     in_runtime = requests.start_ns.between(runtime, runtime + SECOND, inclusive="left")
     lag = (requests.start_ns - requests.intended_ns)[in_runtime]
-    of_all = requests.start_ns - requests.intended_ns
-    assert of_all.quantile(0.99) > 5 * MILLISECOND
-    assert driven.summary["lag_max_ns"] == lag.max() < of_all.max()
+    before = (requests.start_ns - requests.intended_ns)[requests.start_ns < runtime]
+    assert before.quantile(0.99) > 5 * MILLISECOND
+    assert driven.summary["lag_max_ns"] == lag.max()
     p99 = np.quantile(lag, 0.99, method="inverted_cdf")
     assert driven.summary["lag_p99_ns"] == pytest.approx(p99, rel=0.002)
     # On a busy machine it may be late in the runtime too.
@@ -179,8 +203,7 @@ def test_the_driver_runs_before_others_where_it_may(
     *, priority, prefix, policy, said, site, drive: Driver
 ) -> None:
     process = drive.start(site(), seconds=0.5, priority=priority, prefix=prefix)
-    assert process.stdout is not None
-    assert json.loads(process.stdout.readline())["ready"] is True
+    ready(process)
     # What it starts would be scheduled as any other.
     assert os.sched_getscheduler(process.pid) & ~os.SCHED_RESET_ON_FORK == policy
     assert drive.end(process).summary["scheduling"] == said
@@ -200,8 +223,7 @@ def test_progress_adds_up(site, drive: Driver) -> None:
 @pytest.mark.parametrize(("threads", "think_ms", "least"), [(1, 20, 100), (3, 60_000, 20)])
 def test_a_signal_ends_the_run_cleanly(threads, think_ms, least, site, drive: Driver) -> None:
     process = drive.start(site(), seconds=60, threads=threads, think_ms=think_ms)
-    assert process.stdout is not None
-    process.stdout.readline()
+    ready(process)
     # Threads that have nothing to do wake at each second's end: it is just over.
     time.sleep(1.2)
     process.send_signal(signal.SIGTERM)
@@ -209,10 +231,10 @@ def test_a_signal_ends_the_run_cleanly(threads, think_ms, least, site, drive: Dr
     driven = drive.end(process)
     assert driven.status == 0
     last = driven.events.t_ns + driven.events.duration_ns
-    assert last.max() - sent < SECOND // 2
+    assert last.max() - sent < 0.7 * SECOND
     phases = driven.events[driven.events.kind == "phase"]
     assert list(phases.subject) == ["ramp_up", "runtime"]
-    assert 0.5 * SECOND < phases.duration_ns.max() < 2 * SECOND
+    assert 0.5 * SECOND < phases.duration_ns.max() < 30 * SECOND
     assert driven.summary["requests"] == len(driven.requests) >= least
 
 

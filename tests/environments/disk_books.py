@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 from tests.figures import figure
+from tests.pace import wait_until
 from tierlab.environments.accounts import Accounts, Rows
 from tierlab.environments.guests.domain import GuestDomain
 
 WRITES, SIZE = 40, 64 << 10
 LOOK_SECONDS = 60.0
-"""By when each hypervisor has looked again, on a busy machine too."""
+"""By when each hypervisor has looked again."""
 
 
 def agree(domain: GuestDomain, accounts: Accounts, disk: str) -> None:
@@ -38,13 +37,12 @@ def agree(domain: GuestDomain, accounts: Accounts, disk: str) -> None:
 
 def rows(accounts: Accounts, name: str, at_least: int) -> Rows:
     """Those of one disk, once there are so many."""
-    deadline = time.monotonic() + LOOK_SECONDS
-    while True:
-        found = [row for row in accounts.tables()["hypervisor_disk"] if row["subject"] == name]
-        if len(found) >= at_least:
-            return found
-        assert time.monotonic() < deadline, found
-        time.sleep(0.5)
+
+    def found() -> Rows:
+        return [row for row in accounts.tables()["hypervisor_disk"] if row["subject"] == name]
+
+    wait_until(lambda: len(found()) >= at_least, "a look at the disk", LOOK_SECONDS, nap=0.5)
+    return found()
 
 
 def counted(domain: GuestDomain, disk: str) -> tuple[int, int, float]:

@@ -9,8 +9,7 @@ import json
 import os
 import signal
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import pyarrow.ipc
 import pytest
 
 from tests.environments.veth_guest import Veth, VethDomain
+from tests.pace import pace, wait_until
 from tierlab.environments.addresses import BRIDGED, LOOPBACK
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
@@ -69,7 +69,7 @@ def web(veth: Veth) -> VethDomain:
     """A web server with an address of its own."""
     domain = guest(veth, "web.1", WEB)
     domain.spawn([PYTHON, "-c", SERVE], log="web.log")
-    until(lambda: veth.listener(WEB, 8080) is not None)
+    wait_until(lambda: veth.listener(WEB, 8080) is not None, "the web server's start", 20)
     return domain
 
 
@@ -170,15 +170,8 @@ def test_the_capture_sees_each_message_once_whoever_speaks_to_whom(
 def test_a_clock_is_read_through_the_network(veth: Veth, web: VethDomain) -> None:
     """The guest's is the host's here, so that the reading must be zero, give or take."""
     process = web.inside().spawn([binary(), "clock", "--listen", f"{WEB}:{PORT}"], log="clock.log")
-    until(lambda: veth.listener(WEB, PORT) is not None)
+    wait_until(lambda: veth.listener(WEB, PORT) is not None, "the clock's start", 20)
     with veth.connect(WEB, PORT, timeout=5) as link:
         reading = read_clock(link)
     process.stop(5, signal.SIGINT)
-    assert abs(reading.offset_ns) <= reading.uncertainty_ns < 10_000_000
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    assert abs(reading.offset_ns) <= reading.uncertainty_ns < 10_000_000 * pace()

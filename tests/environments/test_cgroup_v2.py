@@ -39,6 +39,7 @@ def hierarchy(monkeypatch: pytest.MonkeyPatch) -> V2:
     return V2(root)
 
 
+@pytest.mark.alone  # the root of the tree is everybody's
 def test_a_group_is_made_entered_measured_and_removed(
     hierarchy: V2, trial: str, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Traces
 from tests.environments.borrowed import borrowed, lasting
+from tests.environments.changes import changes
 from tierlab.environments.cgroups.cgroup import trial_group
 from tierlab.environments.containers import docker_daemon
 from tierlab.environments.containers.docker import Docker
@@ -97,6 +98,7 @@ def test_the_client_is_the_one_that_came_with_the_daemon(
     assert docker_daemon._client() == f"{tmp_path}/bin/docker"
 
 
+@pytest.mark.alone
 def test_the_machines_own_docker_is_not_touched(trial: str, traces: Traces) -> None:  # noqa: ARG001
     before = {place: changes(place) for place in PLACES}
     existed = {place: Path(place).exists() for place in PLACES}
@@ -109,12 +111,6 @@ def test_the_machines_own_docker_is_not_touched(trial: str, traces: Traces) -> N
     assert {place: Path(place).exists() for place in PLACES} == existed
     assert during == before
     assert {place: changes(place) for place in PLACES} == before
-
-
-def changes(place: str) -> dict[str, int]:
-    """When each file below a place last changed, but for the marks of trials."""
-    found = [path for path in sorted(Path(place).rglob("*")) if "tierlab-" not in path.name]
-    return {str(path): path.lstat().st_ctime_ns for path in found}
 
 
 def groups_listed(docker: Docker) -> set[str]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.pace import wait_until
 from tierlab.environments.guests.agent import AgentGoneError, GuestAgent
 
 Answer = Callable[[str, dict[str, Any]], Any]
@@ -86,6 +87,7 @@ def test_a_command_that_goes_on_is_given_up(fake: Fake, agent: GuestAgent) -> No
 def test_a_late_answer_is_not_taken_for_the_next_one(fake: Fake, agent: GuestAgent) -> None:
     fake.answer = lambda _command, _arguments: None
     assert not agent.answers(0.1)
+    wait_until(lambda: fake.heard, "the command's arrival")
     late = json.loads(fake.heard[0].lstrip(b"\xff"))["id"]
     fake.link.sendall(json.dumps({"return": {"pid": 1}, "id": late}).encode() + b"\n")
     fake.answer = lambda _command, _arguments: {"pid": 2}
@@ -97,6 +99,7 @@ def test_what_is_no_answer_is_passed_over(fake: Fake, agent: GuestAgent) -> None
     """On a console: the kernel's words, and the echo of the command itself."""
     fake.answer = lambda _command, _arguments: None
     assert not agent.answers(0.1)
+    wait_until(lambda: fake.heard, "the command's arrival")
     fake.link.sendall(b"[    1.0] a kernel says\n" + fake.heard[0] + b"17\n")
     fake.answer = lambda _command, _arguments: {}
     assert agent.answers(5)

@@ -14,6 +14,7 @@ import pytest
 from tests.command import Start, commands
 from tests.conftest import host
 from tests.figures import figure
+from tests.pace import wait_until
 from tierlab.environments.images import build as image_build
 from tierlab.environments.images.image import GUEST, Image, place
 from tierlab.environments.ledger import accounts
@@ -104,6 +105,7 @@ def test_one_that_was_broken_off_leaves_nothing(
     before = host()
     building = tierlab("image", "build")
     building.wait_for("image: kernel")
+    wait_until((cache / f".{GUEST.key}").exists, "the folder to build in", 60)
     time.sleep(3)
     building.kill()
     assert list(cache.iterdir()) == [cache / f".{GUEST.key}"], "a killed one cannot tidy up"

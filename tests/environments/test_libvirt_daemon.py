@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from tests.conftest import Traces
+from tests.environments.changes import changes
 from tierlab.environments.daemons.libvirt import SHADOWED, LibvirtDaemon
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
@@ -53,6 +54,7 @@ def test_two_of_one_trial_are_two_hosts(native: Native) -> None:
     assert len(uuids) == 2
 
 
+@pytest.mark.alone
 def test_the_machines_own_libvirt_is_not_touched(trial: str, traces: Traces) -> None:  # noqa: ARG001
     before = {place: changes(place) for place in (*SHADOWED, "/run/libvirt")}
     native = Native(Ledger(trial))
@@ -64,6 +66,7 @@ def test_the_machines_own_libvirt_is_not_touched(trial: str, traces: Traces) -> 
     assert {place: changes(place) for place in before} == before
 
 
+@pytest.mark.alone
 def test_the_end_of_one_trial_leaves_anothers_daemon_its_folders(
     trial: str,
     traces: Traces,  # noqa: ARG001
@@ -97,9 +100,3 @@ def test_what_virsh_refuses_is_told_in_its_own_words(daemon: LibvirtDaemon) -> N
         UserError, match=r"'virsh dominfo' failed: (?!error)\w.*nothing.*; 'tierlab"
     ):
         daemon.virsh("dominfo", "nothing")
-
-
-def changes(place: str) -> dict[str, int]:
-    """When each file below a place last changed, but for the marks of trials."""
-    found = [path for path in sorted(Path(place).rglob("*")) if "tierlab-" not in path.name]
-    return {str(path): path.lstat().st_ctime_ns for path in found}

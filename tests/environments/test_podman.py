@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Traces
+from tests.environments.changes import changes
 from tierlab.environments.containers.podman import Podman
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.ledger import Ledger
@@ -65,12 +66,13 @@ def test_a_destroyed_container_leaves_no_group_in_the_ledger(trial: str, traces:
     podman.destroy()
 
 
+@pytest.mark.alone
 def test_no_folder_of_the_runtime_stays_on_the_host(trial: str, traces: Traces) -> None:  # noqa: ARG001
-    before = listing("/run")
+    before = changes("/run")
     podman = Podman(Ledger(trial))
     podman.create(DomainSpec("db.1")).start()
     podman.destroy()
-    assert [path for path in listing("/run") if path not in before and "runc" in path] == []
+    assert [path for path in changes("/run") if path not in before and "runc" in path] == []
 
 
 def test_a_container_out_of_memory_leaves_nothing_where_tierlab_was_called(
@@ -88,6 +90,7 @@ def test_a_container_out_of_memory_leaves_nothing_where_tierlab_was_called(
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.alone
 def test_the_users_own_podman_is_not_touched(trial: str, traces: Traces) -> None:  # noqa: ARG001
     places = (
         *("/var/lib/containers", "/var/lib/cni", "/run/containers", "/run/libpod", "/run/runc"),
@@ -98,15 +101,6 @@ def test_the_users_own_podman_is_not_touched(trial: str, traces: Traces) -> None
     podman.create(DomainSpec("db.1")).start()
     podman.destroy()
     assert {place: changes(place) for place in places} == before
-
-
-def listing(place: str) -> list[str]:
-    return sorted(map(str, Path(place).rglob("*")))
-
-
-def changes(place: str) -> dict[str, int]:
-    """When each file below a place last changed; by name alone, a lock used again is not seen."""
-    return {str(path): path.lstat().st_ctime_ns for path in sorted(Path(place).rglob("*"))}
 
 
 def groups_listed(ledger: Ledger) -> list[Path]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pace import wait_until
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger, read
 from tierlab.environments.process import (
@@ -29,10 +30,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def wait_for(path: Path) -> str:
-    deadline = time.monotonic() + 10
-    while not path.exists() or not path.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: path.exists() and path.read_text(), f"{path.name}'s being written")
     return path.read_text()
 
 

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import Traces
 from tests.environments import disk_books
 from tests.environments.guests import hypervisor
+from tests.pace import wait_until
 from tierlab.cli.clean import clean
 from tierlab.environments.domain import DomainSpec, Topology
 from tierlab.environments.placement import Placement
@@ -137,15 +138,16 @@ def test_a_disk_of_its_own_holds_what_is_put_there(guest: QemuDomain, tmp_path: 
 def test_a_signal_reaches_the_program_and_its_end_is_told(guest: QemuDomain) -> None:
     script = "trap 'echo heard; exit 7' USR1; echo up; while :; do sleep 0.05; done"
     process = guest.spawn(["sh", "-c", script], log="out.log")
-    wait_for(guest.folder / "out.log", "up\n")
+    log = guest.folder / "out.log"
+    wait_until(lambda: log.read_text() == "up\n", "the program's start", 20)
     process.signal(signal.SIGUSR1)
-    assert process.wait(10) == 7
-    assert (guest.folder / "out.log").read_text() == "up\nheard\n"
+    assert process.wait(60) == 7
+    assert log.read_text() == "up\nheard\n"
 
     killed = guest.spawn(["sleep", "60"], log="sleep.log")
     said(guest, "true")
     killed.signal(signal.SIGKILL)
-    assert killed.wait(10) == -signal.SIGKILL
+    assert killed.wait(60) == -signal.SIGKILL
 
 
 def test_the_end_of_a_guest_is_the_end_of_its_programs(guest: QemuDomain) -> None:
@@ -153,7 +155,7 @@ def test_the_end_of_a_guest_is_the_end_of_its_programs(guest: QemuDomain) -> Non
     process = guest.spawn(["sleep", "600"], log="last.log")
     assert process.poll() is None
     os.kill(hypervisor(guest), signal.SIGKILL)
-    assert process.wait(10) == -signal.SIGKILL
+    assert process.wait(60) == -signal.SIGKILL
     assert guest.pids() == []
 
 
@@ -188,10 +190,3 @@ def allowed(domain: QemuDomain, name: str) -> set[int]:
 
 def total(domain: QemuDomain) -> int:
     return int(said(domain, "grep MemTotal /proc/meminfo").split()[1]) << 10
-
-
-def wait_for(log: Path, text: str) -> None:
-    deadline = time.monotonic() + 20
-    while log.read_text() != text:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

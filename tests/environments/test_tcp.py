@@ -20,7 +20,7 @@ from tierlab.environments.process import Process
 from tierlab.errors import UserError
 
 CLIENT = Path(__file__).with_name("retries.py")
-SECONDS = 10
+SECONDS = 11
 
 pytestmark = [
     pytest.mark.privileged,
@@ -56,12 +56,14 @@ def retries(process: Process) -> list[float]:
 def test_a_request_is_repeated_after_3_and_9_seconds_where_it_is_classic(
     environments: dict[str, Native], tmp_path: Path
 ) -> None:
-    """Side by side; the kernel's timers may be late by a few per cent, and never early."""
+    """Side by side; the kernel's timers may be late, on a busy machine above all, never early."""
     started = {name: start(each, tmp_path) for name, each in environments.items()}
     seen = {name: retries(process) for name, process in started.items()}
 
-    assert seen["classic"] == [pytest.approx(3.2, abs=0.25), pytest.approx(9.3, abs=0.5)]
-    assert seen["modern"][0] == pytest.approx(1.05, abs=0.15)
+    first, second = seen["classic"]
+    assert 3 <= first < 4
+    assert 9 <= second < 11
+    assert 1 <= seen["modern"][0] < 2
     assert len(seen["modern"]) > len(seen["classic"])
 
 

@@ -11,13 +11,13 @@ import os
 import re
 import secrets
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.pace import wait_until
 from tierlab.environments.cgroups.cgroup import trial_group
 from tierlab.environments.containers.entered_domain import INIT
 from tierlab.environments.containers.podman_storage import Storage
@@ -143,8 +143,8 @@ def _docker(folder: Path, storage: Storage) -> None:
 
 
 def _address(said: Path) -> str:
-    deadline = time.monotonic() + READY_SECONDS
-    while not (found := re.search(r"@?(127\.0\.0\.1:\d+)/sdk", said.read_text())):
-        assert time.monotonic() < deadline, said.read_text()
-        time.sleep(0.05)
-    return found[1]
+    def told() -> list[str]:
+        return re.findall(r"@?(127\.0\.0\.1:\d+)/sdk", said.read_text())
+
+    wait_until(told, "vcsim's start", READY_SECONDS)
+    return told()[0]

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import ipc
 
+from tests.pace import pace
 from tierlab.observe.agent import binary
 
 KEEPING_AGENT = """#!/bin/sh
@@ -70,7 +71,7 @@ def kept_visits(experiment: str, folder: Path) -> Path:
         },
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=300 * pace(),
         check=False,
     )
     assert done.returncode == 0, done.stderr

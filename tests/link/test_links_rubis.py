@@ -47,6 +47,6 @@ def test_inference_without_ids_at_100_requests_under_way(tmp_path):
             f"{server} at {score.under_way:.0f} requests under way: {score.visits} visits, "
             f"right {score.right:.2%}, false links {score.false:.2%}"
         )
-        assert score.visits > 1_000
+        assert score.visits > 300
         assert score.right >= 0.95
         assert score.false <= 0.01

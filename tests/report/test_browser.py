@@ -123,10 +123,10 @@ def test_panels_zoom_together(page):
     page.execute_script(
         "return Plotly.relayout(document.querySelectorAll('.chart')[3], {'xaxis.range': [12, 20]})"
     )
-    WebDriverWait(page, 20).until(lambda b: all(each == [12, 20] for each in ranges(b)))
+    WebDriverWait(page, 60).until(lambda b: all(each == [12, 20] for each in ranges(b)))
     button = page.find_element(By.XPATH, "//button[text()='Whole trial']")
     button.click()
-    WebDriverWait(page, 20).until(lambda b: ranges(b) == whole)
+    WebDriverWait(page, 60).until(lambda b: ranges(b) == whole)
 
 
 def test_the_visit_times_stand_on_a_logarithmic_axis(page):
@@ -155,7 +155,7 @@ def test_a_hostile_name_stays_text_when_it_is_hovered(browser, tmp_path):
     chart = browser.find_element(By.CSS_SELECTOR, "#chart-cpu .nsewdrag")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
     webdriver.ActionChains(browser).move_to_element(chart).perform()
-    shown = WebDriverWait(browser, 20).until(
+    shown = WebDriverWait(browser, 60).until(
         lambda b: b.execute_script(
             """const label = document.querySelector('#chart-cpu .hoverlayer .legend');
             return label && [label.textContent, label.querySelectorAll('a').length];"""
@@ -177,7 +177,7 @@ def test_dragging_over_one_panel_zooms_all(page):
         start, end = min(shown)
         return len(shown) == 1 and end - start < 40
 
-    WebDriverWait(page, 20).until(narrowed)
+    WebDriverWait(page, 60).until(narrowed)
 
 
 def test_a_dark_page_is_dark_and_readable(page):
@@ -232,7 +232,7 @@ def test_a_narrow_window_scrolls_only_what_is_wide(page):
         {"width": 420, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False},
     )
     try:
-        WebDriverWait(page, 20).until(
+        WebDriverWait(page, 60).until(
             lambda b: b.execute_script("return document.documentElement.scrollWidth") <= 420
         )
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.drive.driving import Driver
+from tests.pace import pace
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.users import users
 
@@ -44,7 +45,13 @@ def test_what_users_write_arrives(
     workload = users(mix, fidelity, Population(SCALE, load_day))
     before = rows()
     driven = Driver(tmp_path / "drive")(
-        port, workload, seconds=4, think_ms=200, users=60, grace_ns=20_000_000_000, seed=seed
+        port,
+        workload,
+        seconds=4 * pace(),
+        think_ms=200,
+        users=60,
+        grace_ns=20_000_000_000,
+        seed=seed,
     )
     after = rows()
     requests = driven.requests

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from tests.pace import wait_until
 from tierlab.observe.agent import binary
 
 MILLISECOND = 1_000_000
@@ -42,6 +42,16 @@ class Sampling:
     folder: Path
     process: subprocess.Popen[str]
     lines: list[dict[str, Any]] = field(default_factory=list)
+
+    def ticks(self, count: int = 4) -> None:
+        """Wait until it has ticked so often more, however long it has to wait for its CPU."""
+        sleeps = self._sleeps()
+        wait_until(lambda: self._sleeps() >= sleeps + count, f"{count} ticks", nap=0.005)
+
+    def _sleeps(self) -> int:
+        """How often it has gone to sleep: once a tick."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
     def stop(self) -> dict[str, Any]:
         """Ask it to end; returns its summary."""
@@ -121,13 +131,7 @@ class Group:
 
     def remove(self) -> None:
         for folder in self.folders.values():
-            deadline = time.monotonic() + 5
-            while folder.exists():
-                try:
-                    folder.rmdir()
-                except OSError:
-                    assert time.monotonic() < deadline, f"{folder} cannot be removed"
-                    time.sleep(0.02)
+            wait_until(lambda folder=folder: _removed(folder), f"the removal of {folder}")  # type: ignore[misc]
 
     def cpu_ns(self) -> int:
         """CPU time of the group so far, as the kernel says."""
@@ -154,8 +158,7 @@ def group() -> Iterator[Group]:
     made.remove()
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
+def _removed(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    return not folder.exists()

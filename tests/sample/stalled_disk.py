@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.pace import wait_until
+
 _HOLD = 'ip link set lo up && mount -o loop "$1" "$2" && echo ready && read -r _'
 _STALL = 'fsfreeze --freeze "$1" && echo frozen && sleep "$2"; fsfreeze --unfreeze "$1"'
 
@@ -66,10 +68,7 @@ def stalled_disk(folder: Path) -> Iterator[StalledDisk]:
         assert holder.stdout.readline() == b"ready\n"
         yield StalledDisk(mounted, holder.pid)
         holder.stdin.close()
-    deadline = time.monotonic() + 5
-    while devices := _loop_devices(image):
-        assert time.monotonic() < deadline, f"left behind: {devices}"
-        time.sleep(0.02)
+    wait_until(lambda: not _loop_devices(image), f"the end of the loop devices of {image}")
 
 
 def _loop_devices(image: Path) -> str:

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tests.pace import wait_until
+
 PROGRAM = """
 BEGIN { printf("%llu -1 0\\n", nsecs); }
 END { printf("%llu -1 0\\n", nsecs); }
@@ -40,13 +42,14 @@ def recorded(out: Path) -> Iterator[None]:
             command, stdout=lines, stderr=subprocess.PIPE, text=True, env=environment
         ) as bpftrace,
     ):
-        deadline = time.monotonic() + 30
-        while not out.stat().st_size:
-            if bpftrace.poll() is not None or time.monotonic() > deadline:
+        try:
+            wait_until(lambda: out.stat().st_size or bpftrace.poll() is not None, "a line", 30)
+        finally:
+            if not out.stat().st_size:
                 bpftrace.kill()
-                assert bpftrace.stderr is not None
-                raise RuntimeError(f"bpftrace does not record: {bpftrace.stderr.read()}")
-            time.sleep(0.05)
+        if bpftrace.poll() is not None:
+            assert bpftrace.stderr is not None
+            raise RuntimeError(f"bpftrace does not record: {bpftrace.stderr.read()}")
         yield
         bpftrace.send_signal(signal.SIGINT)
         _, said = bpftrace.communicate(timeout=60)

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pandas as pd
 import pymysql
 import pytest
 
+from tests.pace import wait_until
 from tests.rubbos.private_mariadb import PrivateMariaDB, private_mariadb
 
 from .conftest import MILLISECOND, Sampling, Start
@@ -43,9 +45,8 @@ def watch(start: Start, server: PrivateMariaDB, **more: Any) -> Sampling:
     return start(tables=["database"], databases=[asked])
 
 
-def update(server: PrivateMariaDB) -> float:
-    """As the application's user; how long it took, in seconds."""
-    began = time.monotonic()
+def update(server: PrivateMariaDB) -> None:
+    """As the application's user."""
     with (
         pymysql.connect(
             unix_socket=str(server.folder / "s"),
@@ -57,53 +58,75 @@ def update(server: PrivateMariaDB) -> float:
         connection.cursor() as cursor,
     ):
         cursor.execute("UPDATE t SET n = n + 1 WHERE id = 1")
-    return time.monotonic() - began
 
 
-def held_up(server: PrivateMariaDB, lock: str, unlock: str) -> float:
-    """Hold a lock for a while; how long an update waited for it."""
+@dataclass(frozen=True)
+class HeldUp:
+    """An update that waited for a lock: not before the first time nor after the last (ns), and all
+    of the time between the two in the middle."""
+
+    before: int
+    waits: int
+    released: int
+    over: int
+
+    def check_seen(self, rows: pd.DataFrame, column: str) -> None:
+        """Assert that the level was 1 while it waited and 0 when it did not."""
+        asked_ns = rows.t_ns - rows.poll_ns
+        assert set(rows[(asked_ns > self.waits) & (rows.t_ns < self.released)][column]) == {1}
+        assert set(rows[(rows.t_ns < self.before) | (asked_ns > self.over)][column]) == {0}
+
+
+def held_up(server: PrivateMariaDB, lock: str, unlock: str) -> HeldUp:
+    """Hold a lock for a while that an update needs."""
     with (
         server.connect(database="rubbos") as connection,
         connection.cursor() as cursor,
+        server.connect() as beside,
+        beside.cursor() as looks,
         ThreadPoolExecutor(1) as pool,
     ):
+        waits = """SELECT 1 FROM information_schema.processlist
+            WHERE info LIKE 'UPDATE t%' AND time_ms > 50"""
         cursor.execute("BEGIN")
         cursor.execute(lock)
+        before = time.time_ns()
         waiting = pool.submit(update, server)
+        wait_until(lambda: looks.execute(waits), "the update's waiting")
+        all_waits = time.time_ns()
         time.sleep(HELD_S)
+        released = time.time_ns()
         cursor.execute(unlock)
-        return waiting.result(timeout=30)
-
-
-def seen_for(rows: pd.DataFrame, column: str) -> float:
-    """Seconds in which the level was above 0."""
-    return float(rows[rows[column] > 0].dt_ns.sum()) / 1e9
+        waiting.result(timeout=30)
+        return HeldUp(before, all_waits, released, time.time_ns())
 
 
 def test_a_held_row_is_seen_waiting(start: Start, database: PrivateMariaDB) -> None:
     sampling = watch(start, database)
     time.sleep(3 * POLL_NS / 1e9)
     lock = "SELECT * FROM t WHERE id = 1 FOR UPDATE"
-    waited = held_up(database, lock, "ROLLBACK")
-    time.sleep(3 * POLL_NS / 1e9)
+    held = held_up(database, lock, "ROLLBACK")
+    time.sleep(6 * POLL_NS / 1e9)
     sampling.stop()
     rows = sampling.table("database")
-    assert seen_for(rows, "row_lock_waiting") == pytest.approx(waited, rel=0.35)
+    held.check_seen(rows, "row_lock_waiting")
     assert rows.row_lock_waits.sum() == 1
-    assert rows.row_lock_time_ns.sum() / 1e9 == pytest.approx(waited, rel=0.2)
-    assert seen_for(rows, "table_lock_waiting") == 0
+    # The server counts in milliseconds.
+    waited = rows.row_lock_time_ns.sum() + MILLISECOND
+    assert held.released - held.waits < waited < held.over - held.before + 2 * MILLISECOND
+    assert set(rows.table_lock_waiting) == {0}
     assert not rows.drop(columns=list(UNTOLD)).isna().any().any()
     assert rows[list(UNTOLD)].isna().all().all()
 
 
 def test_a_locked_table_is_seen_waiting(start: Start, database: PrivateMariaDB) -> None:
     sampling = watch(start, database)
-    waited = held_up(database, "LOCK TABLES t WRITE", "UNLOCK TABLES")
-    time.sleep(3 * POLL_NS / 1e9)
+    held = held_up(database, "LOCK TABLES t WRITE", "UNLOCK TABLES")
+    time.sleep(6 * POLL_NS / 1e9)
     sampling.stop()
     rows = sampling.table("database")
-    assert seen_for(rows, "table_lock_waiting") == pytest.approx(waited, rel=0.35)
-    assert seen_for(rows, "row_lock_waiting") == 0
+    held.check_seen(rows, "table_lock_waiting")
+    assert set(rows.row_lock_waiting) == {0}
 
 
 def test_a_server_that_stands_still_has_one_late_row(
@@ -112,18 +135,21 @@ def test_a_server_that_stands_still_has_one_late_row(
     pid = int((database.folder / "pid").read_text())
     sampling = watch(start, database)
     time.sleep(5 * POLL_NS / 1e9)
+    began = time.time_ns()
     os.kill(pid, signal.SIGSTOP)
     try:
         time.sleep(HELD_S)
     finally:
         os.kill(pid, signal.SIGCONT)
     time.sleep(5 * POLL_NS / 1e9)
+    ended = time.time_ns()
     sampling.stop()
     rows = sampling.table("database")
     late = rows[rows.poll_ns == rows.poll_ns.max()].iloc[0]
-    assert late.poll_ns / 1e9 == pytest.approx(HELD_S, abs=0.35)
+    # It was asked up to two polls after it stood, and had answered by the end.
+    assert HELD_S * 1e9 - 2 * POLL_NS < late.poll_ns < ended - began
     assert late.dt_ns >= late.poll_ns
-    assert rows.poll_ns.median() < 50 * MILLISECOND
+    assert rows.poll_ns.median() < 0.1 * late.poll_ns
     spans = rows.sort_values("t_ns")
     assert ((spans.t_ns - spans.dt_ns).diff().dropna() >= 0).all()
 
@@ -148,7 +174,7 @@ def test_its_own_statements_are_not_counted_with_the_applications(
     # SET AUTOCOMMIT and DO are this test's own.
     own = {"Com_set_option", "Com_do"}
     assert changed - own == {"Com_show_status", "Com_show_processlist"}
-    assert after["Com_show_processlist"] >= before["Com_show_processlist"] + 10
+    assert after["Com_show_processlist"] >= before["Com_show_processlist"] + 5
     rows = sampling.table("database")
     assert rows.threads_connected.iloc[-1] <= 1, "its own connection is left out"
 
@@ -163,7 +189,7 @@ def test_the_process_list_is_asked_for_only_while_a_statement_runs(
     # This test's own question may have run at one of the polls.
     assert asked(database)["Com_show_processlist"] <= before + 1
     rows = sampling.table("database")
-    assert len(rows) >= 5
+    assert len(rows) >= 2
     assert set(rows.table_lock_waiting) == {0}
 
 

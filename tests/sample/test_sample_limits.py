@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import INTERVAL, Group, Start, wait_for
+from tests.pace import wait_until
+
+from .conftest import INTERVAL, Group, Start
 
 MIB = 1 << 20
 
@@ -53,9 +55,9 @@ def test_throttled_time_and_weight_are_those_of_the_group(start: Start, group: G
     with member(group, "while True: pass"):
         sampling = start(tables=["domain"], subjects=[group.subject("app.1")])
         ready = figures(folder / "cpu.stat")
-        time.sleep(1.2)
+        sampling.ticks(24)
         ending = figures(folder / "cpu.stat")
-        time.sleep(3 * INTERVAL / 1e9)
+        sampling.ticks()
         sampling.stop()
         after = figures(folder / "cpu.stat")
     domain = sampling.table("domain")
@@ -101,7 +103,7 @@ def test_major_faults_of_a_group_that_thrashes(start: Start, group: Group, tmp_p
         )
         say(process)
         refaults = "total_workingset_refault_file"
-        wait_for(lambda: figures(folder / "memory.stat")[refaults] > 200, seconds=60)
+        wait_until(lambda: figures(folder / "memory.stat")[refaults] > 200, "the thrashing", 60)
         process.send_signal(signal.SIGSTOP)
         # The kernel brings the group's count up to date two seconds later, at the latest.
         time.sleep(2.5)
@@ -109,6 +111,7 @@ def test_major_faults_of_a_group_that_thrashes(start: Start, group: Group, tmp_p
         stats = figures(folder / "memory.stat")
         group_faults = stats["total_pgmajfault"]
         hits = int((folder / "memory.failcnt").read_text())
+        sampling.ticks()
         sampling.stop()
     domain, processes = sampling.table("domain"), sampling.table("process")
     assert group_faults > 100

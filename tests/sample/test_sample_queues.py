@@ -15,9 +15,13 @@ from typing import Any
 
 import pytest
 
-from .conftest import INTERVAL, Start, wait_for
+from tests.pace import wait_until
+
+from .conftest import INTERVAL, Start
 
 TICK_S = INTERVAL / 1e9
+SECOND = round(1 / TICK_S)
+"""In ticks."""
 # Bits per second, and how many packets may wait: both far less than is sent.
 RATE = "64kbit"
 LIMIT = 40
@@ -64,7 +68,8 @@ def namespace() -> Iterator[Namespace]:
     with subprocess.Popen(["unshare", "--net", "sleep", "120"]) as keeper:
         try:
             own = Path("/proc/self/ns/net").readlink()
-            wait_for(lambda: Path(f"/proc/{keeper.pid}/ns/net").readlink() != own)
+            its = Path(f"/proc/{keeper.pid}/ns/net")
+            wait_until(lambda: its.readlink() != own, "the namespace")
             made = Namespace(keeper.pid)
             made.run("ip", "link", "set", "lo", "up")
             yield made
@@ -76,13 +81,13 @@ def namespace() -> Iterator[Namespace]:
 def test_queues_are_those_that_tc_shows(start: Start, namespace: Namespace) -> None:
     sampling = start(prefix=namespace.entry, tables=["net"])
     namespace.send(100)
-    time.sleep(4 * TICK_S)
+    sampling.ticks()
     limited = time.time_ns()
     namespace.tc("qdisc add dev lo root handle 1: htb default 1")
     namespace.tc(f"class add dev lo parent 1: classid 1:1 htb rate {RATE}")
     namespace.tc(f"qdisc add dev lo parent 1:1 handle 11: pfifo limit {LIMIT}")
     # It may take a second until it is noticed.
-    time.sleep(1 + 4 * TICK_S)
+    sampling.ticks(SECOND + 4)
     empty = time.time_ns()
     namespace.send(100)
     shown = []
@@ -93,7 +98,7 @@ def test_queues_are_those_that_tc_shows(start: Start, namespace: Namespace) -> N
     dropped = namespace.root()["drops"]
     namespace.tc("qdisc del dev lo root")
     removed = time.time_ns()
-    time.sleep(4 * TICK_S)
+    sampling.ticks()
     summary = sampling.stop()
 
     assert not [name for name in summary["not_measured"] if name.startswith("net.")]
@@ -125,10 +130,10 @@ def test_a_discipline_that_replaces_another_counts_anew(start: Start, namespace:
         namespace.tc(
             f"qdisc replace dev lo root handle {handle}: tbf rate 8kbit burst 2kb limit 2kb"
         )
-        time.sleep(1 + 4 * TICK_S)
+        sampling.ticks(SECOND + 4)
         namespace.send(20 * handle)
         dropped += namespace.root()["drops"]
-        time.sleep(4 * TICK_S)
+        sampling.ticks()
     sampling.stop()
     net = sampling.table("net")
     assert dropped >= 50

@@ -19,7 +19,7 @@ import pytest
 
 from tierlab.observe.agent import binary
 
-from .conftest import INTERVAL, MILLISECOND, table
+from .conftest import INTERVAL, table
 from .stalled_disk import StalledDisk, stalled_disk
 
 PORT = 8080
@@ -89,14 +89,22 @@ def exchanges(disk: StalledDisk) -> Iterator[list[int]]:
         counted.append(int(said))
 
 
-def missing_ticks(folder: Path, name: str, late: pd.DataFrame) -> list[int]:
-    """The ticks that a table lacks, but for those at which the machine stood still: another sampler
-    was ``late`` then too."""
+def stood_still(beside: Path) -> pd.DataFrame:
+    """When a sampler whose disk is another was late too, or a core was the hypervisor's."""
+    events, cpu = table(beside, "sample.events"), table(beside, "cpu")
+    taken = cpu[cpu.steal * cpu.dt_ns > 0.2 * INTERVAL]
+    since = taken.assign(t_ns=taken.t_ns - taken.dt_ns, duration_ns=taken.dt_ns)
+    late = events[events.kind == "late_tick"]
+    return pd.concat([each[["t_ns", "duration_ns"]] for each in (late, since)])
+
+
+def missing_ticks(folder: Path, name: str, still: pd.DataFrame) -> list[int]:
+    """The ticks that a table lacks, but for those at which the machine stood ``still``."""
     ticks = table(folder, name).t_ns.to_numpy() // INTERVAL
     lacking = sorted(set(range(ticks[0], ticks[-1])) - set(ticks))
-    begun, ended = late.t_ns - INTERVAL, late.t_ns + late.duration_ns + INTERVAL
+    begun, ended = still.t_ns - INTERVAL, still.t_ns + still.duration_ns + INTERVAL
     stood = [((begun < tick * INTERVAL) & (tick * INTERVAL < ended)).any() for tick in lacking]
-    return [tick for tick, still in zip(lacking, stood, strict=True) if not still]
+    return [tick for tick, stands in zip(lacking, stood, strict=True) if not stands]
 
 
 def test_a_disk_that_stands_still_for_two_seconds_costs_no_tick_and_no_packet(
@@ -119,16 +127,15 @@ def test_a_disk_that_stands_still_for_two_seconds_costs_no_tick_and_no_packet(
         time.sleep(0.3)
     assert stalled_s > 1.9, "the disk did not stand still"
     assert sampled["lost_rows"] == {}
-    events = table(beside, "sample.events")
-    late = events[events.kind == "late_tick"]
-    assert late.duration_ns.sum() < 500 * MILLISECOND, "the machine itself stood still"
+    still = stood_still(beside)
+    meanwhile = still[(still.t_ns + still.duration_ns > frozen) & (still.t_ns < thawed)]
+    assert meanwhile.duration_ns.sum() < (thawed - frozen) / 2, "the machine itself stood still"
     for name in ("memory", "tcp"):
-        assert missing_ticks(disk.seen_from_outside, name, late) == []
+        assert missing_ticks(disk.seen_from_outside, name, still) == []
         rows = table(disk.seen_from_outside, name)
         assert rows.t_ns.iloc[0] < frozen < thawed < rows.t_ns.iloc[-1]
     assert captured["drops"] == captured["crowded_out"] == 0
     visits = table(disk.seen_from_outside, "raw_visits")
     assert counted == [len(visits)]
     assert visits.departure_ns.notna().all()
-    meanwhile = visits.arrival_ns.between(frozen, thawed)
-    assert meanwhile.sum() > 1000
+    assert visits.arrival_ns.between(frozen, thawed).sum() > 100

@@ -48,9 +48,9 @@ def test_it_samples_in_an_empty_root(tmp_path: Path) -> None:
     }
     status, said, errors = in_an_empty_root(root, "sample", plan)
     assert status == 0, errors
-    assert json.loads(said.splitlines()[-1])["summary"]["ticks"] >= 5
+    assert json.loads(said.splitlines()[-1])["summary"]["ticks"] > 0
     for name in ("cpu", "memory", "net"):
-        assert len(table(root, name)) >= 5
+        assert len(table(root, name)) > 0
     assert sorted(each.name for each in root.iterdir() if each.suffix != ".arrows") == [
         "agent",
         "plan",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from talk import LOAD_DAY, SCALE
 
+from tests.pace import pace
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
 from tierlab.servers.mariadb_seed import MariaDBSeed
@@ -85,7 +86,8 @@ def test_clean_removes_all_after_the_owner_is_killed(trial: str, traces: Traces,
     left = traces.found()
     assert left["namespaces"]
     assert left["folders"]
-    assert bool(left["processes"]) == (step != "db: seed data")
+    # What makes the data may have begun since.
+    assert left["processes"] or step == "db: seed data"
     cleaned = subprocess.run([*TIERLAB, "clean"], capture_output=True, text=True, check=False)
     assert cleaned.returncode == 0, cleaned.stderr
     assert f"{trial}: cleaned" in cleaned.stdout
@@ -111,7 +113,7 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_left(
         [*command, sys.executable, "-c", OWNER, traces.trial, str(disk), str(SCALE)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=120 * pace(),
         check=False,
     )
     disk.rmdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from talk import STEPS, fetch, nothing, query, running
 
+from tests.pace import wait_until
 from tierlab.deploy.system import System
 from tierlab.environments.native.native import Native
 from tierlab.servers.base import Endpoint
@@ -114,17 +115,20 @@ def test_soft_resources_are_in_force(build: Build, native: Native, tmp_path: Pat
         "127.0.3.1:3306": 63,
         "127.0.4.1:3306": 64,
     }
-    workers = [pid for pid in running(system, "web.1").pids if threads(pid) > 8]
-    assert len(workers) == 24 / 8
+
+    def workers() -> int:
+        return sum(threads(pid) > 8 for pid in running(system, "web.1").pids)
+
+    # The first one answers, and the others are on their way.
+    wait_until(lambda: workers() >= 24 / 8, "the workers' start", 20)
+    assert workers() == 24 / 8
     database = Endpoint("127.0.4.1", 3306, "mysql")
     ((connections, pool),) = query(
         native, system, database, "SELECT @@max_connections, @@innodb_buffer_pool_size"
     )
     assert (connections, pool) == (77, 48 << 20)
-    deadline = time.monotonic() + 20
-    while pooled(native, system, database) != 9 and time.monotonic() < deadline:
-        time.sleep(0.1)  # the pool opens its connections one after the other
-    assert pooled(native, system, database) == 9
+    # The pool opens its connections one after the other.
+    wait_until(lambda: pooled(native, system, database) == 9, "the pool", 20, nap=0.1)
     (jvm,) = running(system, "app.1").pids
     assert f"-Xmx{96 << 20}" in Path(f"/proc/{jvm}/cmdline").read_text().split("\0")
 

@@ -11,6 +11,7 @@ import pytest
 
 import tierlab as api
 from tests.command import Start
+from tests.pace import pace
 
 pytestmark = [
     pytest.mark.slow,
@@ -53,7 +54,7 @@ def test_changes_come_to_pass_at_their_time_and_what_they_did_is_said(
     late = [
         (t_ns - runtime.start_ns) / 1e9 - at for (t_ns, *_), at in zip(made, (2, 2.5), strict=True)
     ]
-    assert all(0 <= each < 0.5 for each in late), late
+    assert all(0 <= each < 0.5 * pace() for each in late), late
     placed, resized = (json.loads(detail) for *_, detail in made)
     assert placed["asked"] == {"pus": [0], "weight": 2048, "memory": 1024 * MIB}
     assert placed["found"]["pus"] == [0]

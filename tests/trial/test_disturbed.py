@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import stat
-import time
+import statistics
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +20,7 @@ import pytest
 import tierlab as api
 from tests.command import Command, Ended, Start
 from tests.conftest import Traces, host
+from tests.pace import wait_until
 from tests.trial.conftest import EXPERIMENT
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis import diagnose
@@ -114,13 +115,19 @@ def test_each_came_to_pass_at_its_time(run: Run, truth: TruthFolder) -> None:
 
     assert [each.class_ for each in happened] == ["freeze", "lock", "freeze", "loss", "restart"]
     assert [each["on"] for each in asked] == [each.subject for each in happened]
+    late, late_in_the_end = [], []
     for each, plan in zip(happened, planned, strict=True):
         assert each.done
-        assert each.start_ns == pytest.approx(plan["start_ns"], abs=NEAR_NS)
-        end_ns = plan["start_ns"] + plan["duration_ns"]
-        # A restart is over when the last workers are there.
-        late_ns = S if each.class_ == "restart" else NEAR_NS
-        assert end_ns - NEAR_NS <= each.end_ns <= end_ns + late_ns
+        assert each.start_ns is not None
+        assert each.end_ns is not None
+        assert each.start_ns < plan["start_ns"] + plan["duration_ns"]
+        late.append(each.start_ns - plan["start_ns"])
+        late_in_the_end.append(each.end_ns - plan["start_ns"] - plan["duration_ns"])
+    # Never early. Now and then it is told late, where others have the agent's core or the database
+    # is slow to give a lock back, and a restart is over when the last workers are there.
+    assert min(late + late_in_the_end) >= -MS
+    assert statistics.median(late) < NEAR_NS
+    assert statistics.median(late_in_the_end) < NEAR_NS
     starts = [each["start_ns"] - runtime.start_ns for each in planned]
     assert starts == pytest.approx([1 * S, 2.5 * S, 3.5 * S, 5 * S, 6.5 * S], abs=5 * MS)
 
@@ -137,12 +144,14 @@ def waited(run: Run, it: Happened) -> int:
 def test_requests_waited_for_it(run: Run, truth: TruthFolder) -> None:
     """Nobody was answered by a database that stood still."""
     (first, *_) = sorted(truth.happened(), key=lambda each: each.id)
+    (plan, *_) = json.loads((truth.path / "agent.disturb.json").read_text())["disturbances"]
     assert first.start_ns is not None
-    assert first.end_ns is not None
+    # What waits for its core stops when it gets it; and it goes on before the agent can tell.
+    since, until = first.start_ns + 100 * MS, plan["start_ns"] + plan["duration_ns"]
     visits = run.visits.to_pandas()
-    left = visits[(visits.server == "db.1") & (visits.departure_ns > first.start_ns + 20 * MS)]
+    left = visits[(visits.server == "db.1") & (visits.departure_ns > since)]
 
-    assert left.departure_ns.min() > first.end_ns - 5 * MS
+    assert left.departure_ns.min() > until - MS
     assert waited(run, first) > 0
 
 
@@ -224,16 +233,16 @@ duration = "8s"
 
 
 def of_the_database(command: Command) -> psutil.Process:
-    children = psutil.Process(command.process.pid).children(recursive=True)
-    (database,) = [child for child in children if child.name() == "mariadbd"]
+    (database,) = command.programs("mariadbd")
     return database
 
 
+def stands(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() == psutil.STATUS_STOPPED
+
+
 def wait_until_stopped(database: psutil.Process) -> None:
-    deadline = time.monotonic() + 30
-    while database.status() != psutil.STATUS_STOPPED:
-        assert time.monotonic() < deadline, "the database was not stopped"
-        time.sleep(0.02)
+    wait_until(lambda: database.status() == psutil.STATUS_STOPPED, "the database's stop", 30)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -248,10 +257,7 @@ def test_what_ends_the_trial_in_the_middle_of_it_undoes_it(
     command.signal(number)
     if number == signal.SIGKILL:
         command.kill()
-        deadline = time.monotonic() + 5
-        while database.is_running() and database.status() == psutil.STATUS_STOPPED:
-            assert time.monotonic() < deadline, "the database still stands"
-            time.sleep(0.02)
+        wait_until(lambda: not stands(database), "the database's going on", 5)
         assert tierlab("clean").end().status == 0
     else:
         assert command.end().status == 130

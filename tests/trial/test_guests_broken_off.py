@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from tests.command import SECONDS, Command, Start
 from tests.conftest import host
 from tests.environments.obstacle import obstacle
+from tests.pace import wait_until
 from tests.trial.left import check_clean_clears, check_nothing_left
 
 Write = Callable[..., Path]
@@ -33,11 +33,12 @@ def broken_off(environment: str) -> str:
 
 def wait_until_made(command: Command, name: str) -> None:
     path = Path(f"/var/tmp/tierlab-t-001-{command.process.pid}", name)
-    deadline = time.monotonic() + SECONDS
-    while not path.exists():
+
+    def made() -> bool:
         assert command.process.poll() is None, command.end().stderr
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+        return path.exists()
+
+    wait_until(made, name, SECONDS)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,7 @@ def test_a_trial_that_is_killed_while_a_neighbour_rests_can_be_cleaned_up(
     log = tmp_path / "runs" / "t" / "001" / "logs" / "changes.jsonl"
     while not log.exists():
         assert command.process.poll() is None
+        time.sleep(0.02)
     command.signal(signal.SIGKILL)
     command.end()
     check_clean_clears(command, tierlab, tmp_path, before)

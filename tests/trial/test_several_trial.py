@@ -12,6 +12,7 @@ import tierlab as api
 from tests.command import Start
 from tests.conftest import host
 from tests.trial.left import check_nothing_left
+from tests.trial.linked import check_links
 from tierlab.notebook.run import OpenedRun
 
 pytestmark = [
@@ -75,11 +76,14 @@ def check_each_request_went_to_its_own_system(run: OpenedRun, requests: pd.DataF
         )
     for name in SYSTEMS:
         mine = requests[requests.system == name]
-        assert len(mine) > 200
+        assert len(mine) >= 2 * len(USERS[name])
         assert set(mine.user) == set(USERS[name])
-        assert mine.error.isna().all()
+        # On a slow machine some are under way in the end.
+        assert mine.error.dropna().isin(["cut"]).all()
+        ended = mine[mine.error.isna()]
+        assert len(ended) > 0.9 * len(mine)
         log = (run.path / f"logs/{name}.web.1/logs/access.log").read_text()
-        assert all(each in log for each in mine.request_id.dropna())
+        assert all(each in log for each in ended.request_id.dropna())
         asked = len(log.splitlines())
         assert abs(visits[f"{name}.web.1"] - asked) <= 1e-4 * asked
     shop, market = (set(requests[requests.system == name].session) for name in SYSTEMS)
@@ -88,8 +92,7 @@ def check_each_request_went_to_its_own_system(run: OpenedRun, requests: pd.DataF
 
 def check_no_call_leads_across(run: OpenedRun) -> None:
     assert run.manifest.topology.entries == [f"{name}.web.1" for name in SYSTEMS]
-    for pair in run.manifest.observation.summaries["link"]["pairs"]:
-        assert pair["by_id"] + pair["inferred"] >= 0.99 * pair["visits"], pair
+    check_links(run)
     with run.connect() as db:
         across = db.execute(
             """SELECT count(*) FROM visits c JOIN visits p ON c.parent = p.visit

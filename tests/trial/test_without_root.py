@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import tierlab as api
+from tests.command import NOBODY, OWN_LOOPBACK
+from tests.pace import pace
 
 pytestmark = pytest.mark.slow
 
@@ -45,13 +47,13 @@ def run(place: Path, more: str = "") -> subprocess.CompletedProcess[str]:
     (place / "plain.toml").write_text(EXPERIMENT.format(more=more))
     command = [sys.executable, "-c", MAIN, "run", "plain.toml"]
     if os.geteuid() == 0:
-        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", *command]
+        command = [*OWN_LOOPBACK, *NOBODY, *command]
     places = {"XDG_STATE_HOME": str(place / "state"), "XDG_CACHE_HOME": str(place / "cache")}
     done = subprocess.run(
         command,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=240 * pace(),
         check=False,
         cwd=place,
         env={**os.environ, **places, "NO_COLOR": "1"},
@@ -69,7 +71,7 @@ def test_what_needs_privilege_is_said_not_to_be_measured(place: Path) -> None:
     assert set(trial.missing) == {"visits", "domain"}
     assert "CAP_NET_RAW" in trial.missing["visits"]
     assert not [key for key in trial.manifest.not_measured if key.endswith("(end)")]
-    assert trial.requests.count().execute() > 20
+    assert trial.requests.count().execute() >= 5  # each user asks for something
     assert trial.process.subject.nunique().execute() == 4
     assert not list((place / "state").rglob("*.jsonl"))
 

@@ -91,4 +91,4 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
             """SELECT subject, count(*) FROM inside_cpu WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",
             [first, last],
         ).fetchall()
-        assert {name for name, ticks in seen if ticks > 10} == {f"{name}/cpu0" for name in SERVERS}
+        assert {name for name, ticks in seen if ticks > 2} == {f"{name}/cpu0" for name in SERVERS}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.environments.conformance.entries import Entry, feel, require
-from tests.pace import pace
+from tests.pace import pace, wait_until
 from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.capability import Capability
 from tierlab.environments.domain import Domain, DomainSpec
@@ -63,7 +62,7 @@ def test_a_spawned_program_lives_in_the_domain_until_it_stops(domain: Domain) ->
         log="logs/out.log",
         env={"GREETING": "hello"},
     )
-    wait_until(lambda: domain.text("logs/out.log") == "hello\n")
+    wait_until(lambda: domain.text("logs/out.log") == "hello\n", "the greeting")
     assert process.poll() is None
     assert domain.pids()
     domain.stop()
@@ -108,7 +107,7 @@ def test_servers_are_reached_on_addresses_of_their_own(
     assert environment.listener(own, 7777) is None
     domain.spawn(["socat", f"TCP-LISTEN:7777,bind={own},fork", "EXEC:cat"], log="echo.log")
     # Not by `listener`: it binds the port for a moment, and the server could come too late.
-    wait_until(lambda: answers(environment, own, 7777))
+    wait_until(lambda: answers(environment, own, 7777), "the server's start")
     assert environment.listener(own, 7777) is not None
     with environment.connect(own, 7777, timeout=5) as link:
         link.sendall(b"echo")
@@ -123,14 +122,17 @@ def test_time_used_is_counted(environment: Environment, entry: Entry, domain: Do
     require(environment, entry, Capability.ACCOUNTING, None)
     feel(entry)
 
-    before = used(domain)
+    awake, before = awake_s(domain), used(domain)
     clock = domain.run(
-        ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; times"], timeout=60
+        ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; times"],
+        timeout=60 * pace(),
     )
     ours_s = (used(domain) - before) / 1e9
     own_s = sum(float(word[2:-1]) for word in clock.stdout.splitlines()[0].split())
-    assert ours_s < 1.3 * own_s + 0.05
-    # A guest takes for its own the time that a busy host gives to others.
+    # A kernel of its own has work of its own, the more the longer a slow machine takes.
+    most_s = awake_s(domain) - awake if entry.own_kernel else own_s
+    assert ours_s < 1.3 * most_s + 0.05
+    # And takes for its own the time that a busy host gives to others.
     assert ours_s > own_s / (1.3 * (pace() if entry.own_kernel else 1)) - 0.05
 
 
@@ -184,8 +186,12 @@ def test_weights_share_out_a_contended_pu(
 
     def ratio() -> float:
         before = used(heavy), used(domain)
-        time.sleep(entry.window)
-        return (used(heavy) - before[0]) / (used(domain) - before[1])
+        while True:
+            time.sleep(entry.window / 4)
+            took = used(heavy) - before[0], used(domain) - before[1]
+            # On a machine that others use it takes longer to get as much.
+            if sum(took) > 0.9e9 * entry.window:
+                return took[0] / took[1]
 
     # Noise errs to either side here: the best of some tries would prove nothing. The median of
     # three lies between any two of them, so where two hold, the third cannot change the outcome.
@@ -237,7 +243,7 @@ def test_a_domain_moves_to_another_host_and_its_programs_take_no_notice(
     domain.start()
     count = "i=0; while sleep 0.05; do i=$((i+1)); echo $i; done"
     process = domain.spawn(["sh", "-c", count], log="count.log")
-    wait_until(lambda: bool(domain.text("count.log")))
+    wait_until(lambda: domain.text("count.log"), "the counting")
     pids, before = domain.pids(), used(domain)
     domain.migrate("second")
     assert domain.verify(replace(asked, host="second")).host == "second"
@@ -281,14 +287,14 @@ def answers(environment: Environment, address: str, port: int) -> bool:
     return True
 
 
+def awake_s(domain: Domain) -> float:
+    """Seconds for which a guest's CPUs were not idle, by its own kernel."""
+    read = domain.run(["sh", "-c", "nproc; cat /proc/uptime"], timeout=20).stdout
+    cpus, up, idle = map(float, read.split())
+    return cpus * up - idle
+
+
 def used(domain: Domain) -> int:
     value = domain.stats().cpu_ns
     assert value is not None
     return value
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -45,9 +45,9 @@ mod tests {
     #[test]
     fn without_control_groups_the_family_of_a_process_is_the_domain() {
         let mut child =
-            std::process::Command::new("sh").args(["-c", "sleep 5 & wait"]).spawn().unwrap();
+            std::process::Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
         let target = Target { pids: vec![child.id() as i32], ..Target::default() };
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while target.processes().unwrap().len() < 2 {
             assert!(std::time::Instant::now() < deadline, "the grandchild was not found");
         }

@@ -106,15 +106,12 @@ mod tests {
 
     const LINE: &[u8] = &[b'a'; 1024];
 
-    /// Hands over this many lines of 1 KiB, one by one; returns the longest that one took.
-    fn hand_over(rows: &mut Rows<lines::Lines>, count: usize) -> Duration {
-        let longest = (0..count).map(|_| {
-            let began = Instant::now();
+    /// Hands over this many lines of 1 KiB, one by one.
+    fn hand_over(rows: &mut Rows<lines::Lines>, count: usize) {
+        for _ in 0..count {
             rows.batch().push(|text| text.extend(LINE));
             rows.hand_over();
-            began.elapsed()
-        });
-        longest.max().unwrap_or_default()
+        }
     }
 
     #[test]
@@ -124,8 +121,8 @@ mod tests {
         let mut stalled = pipe(&path);
         let writer = Writer::with_room(WhenFull::Drop, Role::Ordinary, 256 << 10).unwrap();
         let mut rows = writer.lines(path).unwrap();
-        let longest = hand_over(&mut rows, 1000);
-        assert!(longest < Duration::from_millis(500), "{longest:?}");
+        // Nobody reads meanwhile: who waited for the disk would never be done.
+        hand_over(&mut rows, 1000);
         let lost = rows.lost() as usize;
         let kept = 1000 - lost;
         assert!((256..=256 + 64 + 2).contains(&kept), "{kept} are in the pipe or wait for it");
