@@ -40,18 +40,18 @@ def class_archive(
     machine = [home / name for name in MACHINE]
     if site.domain.inside() is not None or not all(path.exists() for path in machine):
         return None
-    folder = cache_folder(kind) / _key(machine, jars)
+    folder = cache_folder(kind) / _key(machine, jars, [each.protocol for each in site.upstreams])
     try:
         return made_once(site.environment, CLASSES, folder, rehearse) / ARCHIVE
     except (UserError, OSError):  # what keeps the server itself from starting is told as it starts
         return None
 
 
-def _key(machine: Sequence[Path], jars: Sequence[Path]) -> str:
-    """Name all that an archive depends on: files by size and time, as the Java machine does, and
-    jars by content too, since a build may give all the same time.
+def _key(machine: Sequence[Path], jars: Sequence[Path], called: Sequence[str]) -> str:
+    """Name all that an archive depends on: files by size and time, as the Java machine does; jars
+    by content too, since a build may give all the same time; the protocols whose drivers it has.
     """
-    found = hashlib.sha256()
+    found = hashlib.sha256(" ".join(called).encode())
     for path in (*machine, *jars):
         about = path.stat()
         found.update(f"{path} {about.st_size} {about.st_mtime_ns}\n".encode())
