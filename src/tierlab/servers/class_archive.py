@@ -73,9 +73,10 @@ def rehearsed(server: Server) -> Path:
         if process.poll() is not None or time.monotonic() > deadline:
             break
         time.sleep(POLL_SECONDS)
-    process.stop(site.patience(server.stop_seconds))
-    if not site.domain.has(f"{FOLDER}/{ARCHIVE}"):
-        raise UserError(f"{name} left no archive of its classes.")
+    # One that was killed may have left half an archive, which a Java machine does not survive.
+    gently = process.stop(site.patience(server.stop_seconds))
+    if not gently or not site.domain.has(f"{FOLDER}/{ARCHIVE}"):
+        raise UserError(f"{name} left no whole archive of its classes.")
     return site.domain.folder / FOLDER
 
 
