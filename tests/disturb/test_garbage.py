@@ -30,7 +30,8 @@ def jvm(domain: Domain) -> subprocess.Popen[bytes]:
     (domain.folder / "Idle.java").write_text(PROGRAM)
     log = "-Xlog:gc,safepoint:file=gc.log:timemillis"
     process = domain.start(
-        *("java", "-Xmx64m", "-XX:-UsePerfData", log, "Idle.java"), stdout=subprocess.PIPE
+        *("java", "-XX:TieredStopAtLevel=1", "-Xmx64m", "-XX:-UsePerfData", log, "Idle.java"),
+        stdout=subprocess.PIPE,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"

@@ -18,7 +18,7 @@ from pages import DOCS, ROOT, Block, blocks, pages
 
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
-from tierlab.experiment.template import as_toml
+from tierlab.values.toml import as_toml
 
 BASE = {
     "experiment": {"name": "e"},

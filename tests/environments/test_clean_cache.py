@@ -25,6 +25,9 @@ def test_the_cache_stays_unless_asked(seed: Path) -> None:
 
 
 def test_the_cache_goes_when_asked(seed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = seed.parents[1] / "tomcat" / "classes"
+    archive.mkdir(parents=True)
     clean(cache=True)
     assert not seed.parent.exists()
+    assert not archive.exists()
     assert "mariadb" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from tierlab.experiment import Experiment
-from tierlab.experiment.document import TABLES
+from tierlab.experiment.catalogue import TABLES
 from tierlab.experiment.publish import PAGE, SCHEMA, reference, schema
 from tierlab.experiment.template import template
 

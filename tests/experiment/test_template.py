@@ -11,7 +11,7 @@ import pytest
 from tierlab.cli.init import init
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
-from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES
+from tierlab.experiment.catalogue import CHANGE, COMMON, DISTURBANCES
 from tierlab.experiment.keys import Key
 from tierlab.experiment.template import ACTIVE, TABLES, template
 

@@ -11,7 +11,10 @@ import pytest
 
 from .conftest import Made
 
-HEAVY = ("pandas", "pyarrow.compute", "ibis", "scipy", "pyVmomi", "pyroute2")
+HEAVY = (
+    *("pandas", "pyarrow.compute", "ibis", "scipy", "pyVmomi", "pyroute2"),
+    "tierlab.experiment.catalogue",
+)
 SCRIPT = """
 import sys
 from importlib import import_module

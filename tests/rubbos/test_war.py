@@ -10,7 +10,7 @@ import pytest
 from tests.web import PATIENCE_SECONDS
 from tierlab.workloads.rubbos.shape import APPLICATION_JAR, APPLICATION_LIBRARIES, STATIC_PATHS
 
-from .application import ADDRESS, Running
+from .application import ADDRESS, SHORT_LIVED, Running
 from .private_mariadb import PrivateMariaDB, free_port
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def test_the_war_serves_pages_and_files(database: PrivateMariaDB, tmp_path: Path
         "pool.size": "2",
     }
     command = [
-        *("java", "-cp", tomcat),
+        *("java", *SHORT_LIVED, "-cp", tomcat),
         *(f"-Drubbos.{key}={value}" for key, value in settings.items()),
         *(str(Path(__file__).with_name("WarHost.java")), str(port), str(war), str(tmp_path)),
     ]

@@ -131,6 +131,7 @@ def test_soft_resources_are_in_force(build: Build, native: Native, tmp_path: Pat
     wait_until(lambda: pooled(native, system, database) == 9, "the pool", 20, nap=0.1)
     (jvm,) = running(system, "app.1").pids
     assert f"-Xmx{96 << 20}" in Path(f"/proc/{jvm}/cmdline").read_text().split("\0")
+    assert "/app.1/app.jsa\n" in Path(f"/proc/{jvm}/maps").read_text(), "classes from their archive"
 
 
 def threads(pid: int) -> int:

@@ -12,8 +12,9 @@ from talk import LOAD_DAY, SCALE
 
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
+from tierlab.servers.made_once import cache_folder
 from tierlab.servers.mariadb_seed import MariaDBSeed
-from tierlab.servers.seed import cache_folder, seed_folder
+from tierlab.servers.seed import seed_folder
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import DataKey
 

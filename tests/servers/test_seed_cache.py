@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tierlab.servers.seed import KEPT_SECONDS, cache_folder, prune
+from tierlab.servers.made_once import KEPT_SECONDS, cache_folder, prune
 
 
 def test_two_trials_may_throw_away_old_seeds_at_once(

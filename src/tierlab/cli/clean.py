@@ -25,7 +25,10 @@ def clean(
     ] = False,
     cache: Annotated[
         bool,
-        typer.Option("--cache", help="Remove cached data sets and images too, if no trial runs."),
+        typer.Option(
+            "--cache",
+            help="Remove cached data sets, archives of classes and images too, if no trial runs.",
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -56,10 +59,9 @@ def clean(
 def _cached() -> list[Path]:
     # They take longer to load than most removals take.
     from tierlab.servers.kinds import KINDS
-    from tierlab.servers.seed import cache_folder
+    from tierlab.servers.made_once import cache_folder
 
-    databases = (cache_folder(kind) for kind, server in KINDS.items() if server.is_database)
-    folders = (*databases, image.cache_folder())
+    folders = (*map(cache_folder, KINDS), image.cache_folder())
     return [folder for folder in folders if folder.exists()]
 
 

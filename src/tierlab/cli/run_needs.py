@@ -13,7 +13,7 @@ from tierlab.errors import UserError
 from tierlab.machine.check import Check, Verdict
 from tierlab.machine.programs import locate
 from tierlab.observe import agent
-from tierlab.servers.seed import cache_folder
+from tierlab.servers.made_once import cache_folder
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import Workload
 

@@ -71,9 +71,23 @@ class Instance:
         """Stop it gracefully, by force after its time; a no-op if it was not started."""
         if self.process is not None:
             self._keep_last_words()
-            grace = self.server.site.patience(self.server.stop_seconds)
-            self.process.stop(grace, self.server.stop_signal)
+            self._end(self.process)
             self.process = None
+
+    def _end(self, process: Process) -> None:
+        server = self.server
+        deadline = time.monotonic() + server.site.patience(server.stop_seconds)
+        first = server.stop_signal
+        if server.last_signal is not None:
+            process.signal(first)
+            while self._has_workers(process) and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+            first = server.last_signal
+        process.stop(max(0.0, deadline - time.monotonic()), first)
+
+    def _has_workers(self, process: Process) -> bool:
+        """Whether others than the main process live in its domain."""
+        return process.poll() is None and len(self.server.site.domain.pids()) > 1
 
     def _keep_last_words(self) -> None:
         """A server that cannot answer any more has none; that is no reason not to stop it."""

@@ -1,4 +1,4 @@
-"""What an experiment file may hold: its tables, and every key of theirs."""
+"""An experiment file as it is written: its tables, and what they say together."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.change import Change, change_problems
-from tierlab.experiment.disturb import Random, Written
-from tierlab.experiment.disturb_classes import KINDS
+from tierlab.experiment.disturb import Written
 from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.draw import disturbance_problems
 from tierlab.experiment.factors import Factors
-from tierlab.experiment.keys import Table, merged, tables
 from tierlab.experiment.load import Load, Phases, mix_problems
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
 from tierlab.experiment.problem import raise_all
-from tierlab.experiment.system import SYSTEMS, AnySystem, System
+from tierlab.experiment.system import AnySystem, System
 from tierlab.experiment.very_long import VeryLong
 from tierlab.values.kinds import Text, Whole
 from tierlab.values.quantities import SECOND
@@ -78,40 +76,3 @@ def event_problems(
     """The problems of disturbances and changes that this system or its runtime cannot have."""
     yield from change_problems(change, system, phases)
     yield from disturbance_problems(disturb, system, phases)
-
-
-_FORMS = tuple(tables(ExperimentFile))
-TABLES = merged(_FORMS)
-"""Every table of the file by its path."""
-
-SOFT = {
-    path: tuple({each.meaning: each for each in _FORMS if each.path == path}.values())
-    for path in TABLES
-    if path[-1:] == ("soft",)
-}
-"""The tables of soft resources, by their path: one for each software that the tier may be."""
-
-
-def tables_of(workload: str) -> dict[tuple[str, ...], Table]:
-    """Every table of a file with this workload on its usual software."""
-    usual: dict[tuple[str, ...], Table] = {}
-    for table in tables(ExperimentFile, systems=[SYSTEMS[workload]]):
-        usual.setdefault(table.path, table)
-    return usual
-
-
-DISTURBANCES = {kind: next(tables(model, "disturb", kind)) for kind, model in KINDS.items()} | {
-    "random": next(tables(Random, "disturb", "random"))
-}
-"""The tables that the array `disturb` may hold, by class."""
-
-CHANGE = next(tables(Change, "change"))
-"""The table that the array `change` holds."""
-
-COMMON = {key.path[-1]: key for key in next(tables(Timed, "disturb")).keys}
-"""The keys that all of them have."""
-
-KEYS = {table.path: table.names for table in (*TABLES.values(), *DISTURBANCES.values(), CHANGE)} | {
-    ("disturb", "class"): tuple(DISTURBANCES)
-}
-"""The names that each table knows, by its path, and the classes of disturbances."""

@@ -17,7 +17,7 @@ from tierlab.experiment.system import SYSTEMS, System
 from tierlab.experiment.tier import Tier
 from tierlab.servers.base import Server
 from tierlab.values.kinds import Kind
-from tierlab.values.section import Section
+from tierlab.values.section import Section, meanings
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def tables(
         elif forms:
             below += [(key, form) for form in forms]
         else:
-            keys.append(_key((*path, key), field))
+            meaning = field.description or meanings(model).get(name, "")
+            keys.append(_key((*path, key), field, meaning))
     if model is System:
         below += [pair for each in systems for pair in _tiers(each)]
     names = tuple(dict.fromkeys(name for name, _ in below))
@@ -161,15 +162,15 @@ def _bare(kind: Any) -> Any:
     return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
 
 
-def _key(path: tuple[str, ...], field: FieldInfo) -> Key:
+def _key(path: tuple[str, ...], field: FieldInfo, meaning: str) -> Key:
     kind = next((m for m in field.metadata if isinstance(m, Kind)), None)
     default = None if field.is_required() else field.get_default(call_default_factory=True)
     if kind is not None and default is not None:
         default = kind.write(default)
-    meaning = " ".join((field.description or "").split())
     takes, schema = _plain(field.annotation) if kind is None else (kind.range(), kind.json_schema())
     example = (field.examples or [None])[0]
-    return Key(path, takes, schema, default, example, field.is_required(), meaning)
+    words = " ".join(meaning.split())
+    return Key(path, takes, schema, default, example, field.is_required(), words)
 
 
 def _plain(annotation: Any) -> tuple[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tierlab.experiment.by_name import EXAMPLE, key_alone
 from tierlab.experiment.change import Change
 from tierlab.experiment.disturb import Written
-from tierlab.experiment.document import KEYS, TABLES, ExperimentFile, event_problems
+from tierlab.experiment.document import ExperimentFile, event_problems
 from tierlab.experiment.factors import CROSSABLE, Factors, stated_levels
 from tierlab.experiment.load import Phases, two_loops
 from tierlab.experiment.problem import (
@@ -40,13 +40,13 @@ def checked_factors(document: Mapping[str, Any]) -> tuple[Factors, list[Mistake]
     """
     table = document.get("factors", {})
     factors, found = _made(lambda: Factors.model_validate(table), "factors")
-    known = tuple(_crossable())
     table = table if isinstance(table, dict) else {}
     own = {key: table[key] for key in ("repeat", "order") if key in table}
     if factors is None:
         found += [each for each in _own(own) if each not in found]
     stated, _ = stated_levels({key: table[key] for key in table if key not in own})
     alone = {key: key_alone(document, key) for key in stated}
+    known = tuple(_crossable()) if stated else ()
     found += [_uncrossable(key, alone[key], known) for key in stated if alone[key] not in known]
     if factors is None or found:
         first = {key: levels[:1] for key, levels in stated.items() if alone[key] in known}
@@ -79,6 +79,8 @@ def _made(make: Callable[[], Made], *above: str) -> tuple[Made | None, list[Mist
     try:
         return make(), []
     except ValidationError as error:
+        from tierlab.experiment.catalogue import KEYS  # long to make: only for a mistake
+
         return None, mistakes(error, KEYS, *above)
 
 
@@ -133,6 +135,8 @@ def _uncrossable(key: str, alone: str | None, known: Iterable[str]) -> Mistake:
 
 def _crossable() -> Iterator[str]:
     """Dotted keys of single values and of whole tables below `system`, `load` and `observe`."""
+    from tierlab.experiment.catalogue import TABLES  # long to make: only where there are factors
+
     for table in TABLES.values():
         if table.path and table.path[0] in CROSSABLE:
             yield from (".".join(key.path) for key in table.keys)

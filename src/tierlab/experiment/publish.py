@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, SOFT, TABLES
+from tierlab.experiment.catalogue import CHANGE, COMMON, DISTURBANCES, SOFT, TABLES
 from tierlab.experiment.keys import Key, Table
 from tierlab.experiment.several import ALIKE, ALONE, MOST, NAME, NAME_WORDS
-from tierlab.experiment.template import as_toml
 from tierlab.values.quantities import BYTES, NANOSECONDS
+from tierlab.values.toml import as_toml
 
 PAGE = "experiment.md"
 SCHEMA = "experiment.schema.json"

@@ -27,7 +27,7 @@ from tierlab.experiment.problem import FORM, problem, raise_all
 from tierlab.experiment.tier import Tier, tier_field
 from tierlab.servers.content import Fidelity
 from tierlab.values.kinds import Real, Whole
-from tierlab.values.section import MADE, Section
+from tierlab.values.section import Section
 from tierlab.values.word import Word
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.workload import Workload
@@ -203,9 +203,7 @@ def _model(workload: Workload) -> type[System]:
     others = {name for each in WORKLOADS.values() for name in each.tiers} - workload.tiers.keys()
     tiers = {name: tier_field(declared) for name, declared in workload.tiers.items()}
     none = {name: _no_tier(workload.name) for name in sorted(others)}
-    model: type[System] = create_model(
-        "System", __base__=System, __cls_kwargs__=MADE, **tiers, **none
-    )
+    model: type[System] = create_model("System", __base__=System, **tiers, **none)
     model.application = workload
     return model
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from tierlab.experiment.document import CHANGE, COMMON, DISTURBANCES, tables_of
+from tierlab.experiment.catalogue import CHANGE, COMMON, DISTURBANCES, tables_of
 from tierlab.experiment.keys import Key, Table
 from tierlab.values.quantities import BYTES, NANOSECONDS
+from tierlab.values.toml import as_toml
 
 ACTIVE: dict[tuple[str, ...], Any] = {
     ("experiment", "question"): "Where does the time go at 500 users?",
@@ -90,8 +90,3 @@ def _disturbance(kind: str, table: Table) -> Iterator[str]:
 def _comment(text: str) -> Iterator[str]:
     for line in textwrap.wrap(text, 96, break_on_hyphens=False):
         yield f"# {line}"
-
-
-def as_toml(value: Any) -> str:
-    """A value as TOML writes it (its strings, numbers and lists are JSON's)."""
-    return json.dumps(value, ensure_ascii=False)

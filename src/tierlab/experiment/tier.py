@@ -27,7 +27,7 @@ from tierlab.experiment.problem import FORM, problem, raise_all, shown, unknown_
 from tierlab.servers.base import Server, Settings
 from tierlab.servers.soft import SoftError, SoftResource
 from tierlab.values.kinds import Numbers, Size, Whole
-from tierlab.values.section import MADE, Section
+from tierlab.values.section import Section
 from tierlab.values.word import Word
 from tierlab.workloads.workload import TierDeclaration
 
@@ -164,7 +164,6 @@ def tier_model(declared: TierDeclaration, software: type[Server]) -> type[Tier]:
     model: type[Tier] = create_model(
         software.kind,
         __base__=bases,
-        __cls_kwargs__=MADE,
         __doc__=declared.meaning,
         server=(Annotated[str, Word(kinds)], Field(software.kind, description=SERVER)),
         count=(Annotated[int, Whole(1, declared.most)], Field(1, description=declared.instances)),

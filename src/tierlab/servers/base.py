@@ -137,6 +137,9 @@ class Server(ABC):
     """How long it may take until it answers; generous, since hosts are shared."""
     stop_seconds: ClassVar[float] = 15.0
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
+    last_signal: ClassVar[signal.Signals | None] = None
+    """Ends the main process once its workers have ended by `stop_signal`; None where it sees to
+    that at once itself."""
     restart_signal: ClassVar[signal.Signals | None] = None
     """Tells the main process to end its workers at once and to start others; None where there are
     no processes of which it is so."""

@@ -48,6 +48,8 @@ class HttpdServer(Server):
     holdable = ("threads",)
     # Graceful: requests in progress are finished and buffered log lines written.
     stop_signal = signal.SIGWINCH
+    # It looks for its workers once a second only.
+    last_signal = signal.SIGTERM
     restart_signal = signal.SIGHUP
     own_logs = ("logs/error.log", CONSOLE)
     disk: ClassVar[tuple[str, ...]] = (DOCUMENTS,)

@@ -7,12 +7,15 @@ The application is a jar with its libraries in ``lib`` beside it. It takes a pro
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from tierlab.environments.domain import Domain
 from tierlab.machine.programs import Program
 from tierlab.servers.base import Options, Server, Settings
+from tierlab.servers.class_archive import ARCHIVE, FOLDER, class_archive, rehearsed
 from tierlab.servers.greetings import ajp_ping, http_get
 from tierlab.servers.orders import resized
 from tierlab.servers.soft import SoftResource, backlog, declared
@@ -71,6 +74,8 @@ class Tomcat(Server):
     holdable = ("pool", "threads")
     collects = True
     options: TomcatOptions
+    _share: Sequence[str] = ()
+    """The Java machine's option for its classes' archive."""
 
     @classmethod
     def room(cls, settings: Settings) -> int:
@@ -121,13 +126,40 @@ class Tomcat(Server):
         return f"jdbc:mariadb://{database}/{name}?localSocketAddress={own}&sslMode=disable"
 
     def prepare(self) -> None:
-        """The program; the original may lie where the servers' user cannot read it."""
+        """The program, and its classes' archive where there can be one."""
+        self._put_program()
+        application = self.content.application
+        jars = [application.jar, *sorted(application.libraries.glob("*.jar"))]
+        archive = class_archive(self.site, self.kind, jars, self._rehearse)
+        if archive is not None:
+            self.site.domain.put(archive, ARCHIVE)
+            self._share = [f"-XX:SharedArchiveFile={ARCHIVE}"]
+
+    def _put_program(self) -> None:
+        """A copy: the original may lie where the servers' user cannot read it."""
         domain = self.site.domain
         domain.put(self.content.application.jar, "app.jar")
         domain.put(self.content.application.libraries, "lib")
         domain.make_folder("work")
         domain.make_folder("tmp")
         domain.make_folder("logs")
+
+    def _rehearse(self, domain: Domain) -> Path:
+        """Start another like this, with one connection and the usual heap, and stop it again.
+
+        It speaks HTTP, so that its greeting is a page: that has more classes loaded than a CPING.
+        An archive does not fit heaps of 32 GiB and more: references are longer there.
+        """
+        endpoint = replace(self.site.endpoint, protocol="http")
+        site = replace(self.site, domain=domain, endpoint=endpoint)
+        settings = Settings({**self.soft, "pool": 1}, TomcatOptions())
+        another = Tomcat(site, settings, self.content)
+        for name, text in another.render().items():
+            domain.write(name, text)
+        another._put_program()
+        domain.make_folder(FOLDER)
+        another._share = [f"-XX:ArchiveClassesAtExit={FOLDER}/{ARCHIVE}"]
+        return rehearsed(another)
 
     def program_files(self, program: Path) -> list[Path]:
         """The Java machine, and the archive of its classes."""
@@ -143,6 +175,7 @@ class Tomcat(Server):
         folder, name = self.site.folder, self.content.application.name
         return [
             "java",
+            *self._share,
             f"-Xms{self.options.heap}",
             f"-Xmx{self.options.heap}",
             "-Xlog:gc*,safepoint:file=logs/gc.log:timemillis,uptimenanos,tags:filecount=0",

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from tierlab.errors import UserError
 from tierlab.experiment.draw import Drawn
-from tierlab.experiment.template import as_toml
+from tierlab.values.toml import as_toml
 
 SUFFIX = ".truth"
 DRAWN = "disturb.toml"

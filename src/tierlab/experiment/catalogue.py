@@ -1,0 +1,50 @@
+"""Every table that an experiment file may hold, and every key of theirs, read off the models.
+
+A file without a mistake needs none of it.
+"""
+
+from __future__ import annotations
+
+from tierlab.experiment.change import Change
+from tierlab.experiment.disturb import Random
+from tierlab.experiment.disturb_classes import KINDS
+from tierlab.experiment.disturbance import Timed
+from tierlab.experiment.document import ExperimentFile
+from tierlab.experiment.keys import Table, merged, tables
+from tierlab.experiment.system import SYSTEMS
+
+_FORMS = tuple(tables(ExperimentFile))
+TABLES = merged(_FORMS)
+"""Every table of the file by its path."""
+
+SOFT = {
+    path: tuple({each.meaning: each for each in _FORMS if each.path == path}.values())
+    for path in TABLES
+    if path[-1:] == ("soft",)
+}
+"""The tables of soft resources, by their path: one for each software that the tier may be."""
+
+
+def tables_of(workload: str) -> dict[tuple[str, ...], Table]:
+    """Every table of a file with this workload on its usual software."""
+    usual: dict[tuple[str, ...], Table] = {}
+    for table in tables(ExperimentFile, systems=[SYSTEMS[workload]]):
+        usual.setdefault(table.path, table)
+    return usual
+
+
+DISTURBANCES = {kind: next(tables(model, "disturb", kind)) for kind, model in KINDS.items()} | {
+    "random": next(tables(Random, "disturb", "random"))
+}
+"""The tables that the array `disturb` may hold, by class."""
+
+CHANGE = next(tables(Change, "change"))
+"""The table that the array `change` holds."""
+
+COMMON = {key.path[-1]: key for key in next(tables(Timed, "disturb")).keys}
+"""The keys that all of them have."""
+
+KEYS = {table.path: table.names for table in (*TABLES.values(), *DISTURBANCES.values(), CHANGE)} | {
+    ("disturb", "class"): tuple(DISTURBANCES)
+}
+"""The names that each table knows, by its path, and the classes of disturbances."""
