@@ -26,7 +26,7 @@ POLL_NS = 50 * MILLISECOND
 WAITERS = 2
 UNTOLD = (
     *("row_lock_waits", "row_lock_time_ns", "table_lock_waits", "data_writes", "data_fsyncs"),
-    *("buffer_pool_waits", "aborted_connections", "refused_connections"),
+    *("buffer_pool_waits", "checkpoint_age", "aborted_connections", "refused_connections"),
 )
 """What PostgreSQL does not count."""
 PAGES = """
