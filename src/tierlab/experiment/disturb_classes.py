@@ -251,14 +251,14 @@ class Restart(Disturbance):
 
 
 class Checkpoint(Disturbance):
-    """A database that writes changed pages to its disk, against its share of it."""
+    """A database that writes changed pages to its disk at once, again and again until the end."""
 
     class_: Literal["checkpoint"] = Field(alias="class")
     on: Database = DATABASES[0]
     """The database; its tier gets a disk limit if it has none."""
 
-    dirty: Annotated[int, Size("1MiB", "64GiB")] = 16 * MIB
-    """Pages that are changed before, of a table of its own. They must fit into the buffer pool."""
+    dirty: Annotated[int, Size("1MiB", "1GiB")] = 16 * MIB
+    """Pages that are changed before, of a table made for it; the buffer pool has room for them."""
 
     @classmethod
     def suits(cls, software: type[Server]) -> bool:
