@@ -15,7 +15,7 @@ NAME = "checkpoint"
 RUNNING = "checkpoints_running"
 FLUSHED = "pages_flushed * 1e9 / dt_ns"
 POLL_NS = 100_000_000
-"""A checkpoint may have ended so long before requests wait no more, or before the last poll."""
+"""From one poll to the next: a checkpoint that has ended meanwhile was seen at the one before."""
 
 BATCH_NS = 300_000_000
 """Pages are counted in batches, when they are handed to the disk: it writes for a while then."""
@@ -32,28 +32,25 @@ def judge(context: StallContext) -> Suspect | None:
     figure = "" if waited is None else f" {waited:.0%} of the time"
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
-    case.direct("database", _writing(context), f"it wrote its changed pages{_pages(context)}")
+    case.direct("database", *_writing(context))
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     return case.suspect()
 
 
-def _writing(context: StallContext) -> float | None:
-    """Return how far it wrote changed pages, beyond the usual: by its own word that a checkpoint is
-    under way, or by what it writes where it gives none.
+def _writing(context: StallContext) -> tuple[float | None, str]:
+    """Return how far it wrote changed pages, beyond the usual, and the words: by what it says of a
+    checkpoint under way or, where it says nothing, by the pages.
     """
     running = context.signal("database", RUNNING)
     if running is not None:
         told = running.within(context.around(POLL_NS))
-        return float(told.max() > running.usual) if told.size else None
-    flushed = context.signal("database", FLUSHED)
-    beyond = None if flushed is None else flushed.beyond(context.around(BATCH_NS))
-    return support("pages flushed", beyond)
-
-
-def _pages(context: StallContext) -> str:
-    flushed = context.signal("database", FLUSHED)
-    rate = None if flushed is None else flushed.mean(context.around(BATCH_NS, POLL_NS))
-    return f": {rate:,.0f} a second" if rate else ""
+        seen = float(told.max() > running.usual) if told.size else None
+        return seen, "a checkpoint was under way"
+    flushed, around = context.signal("database", FLUSHED), context.around(BATCH_NS)
+    rate = None if flushed is None else flushed.mean(around)
+    figure = "" if rate is None else f": {rate:,.0f} a second"
+    beyond = None if flushed is None else flushed.beyond(around)
+    return support("pages flushed", beyond), f"it wrote its changed pages{figure}"
 
 
 def happened(context: StallContext) -> str:
