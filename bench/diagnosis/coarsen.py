@@ -21,6 +21,7 @@ LEVELS = {
     "soft": {"in_use", "waiting", "limit"},
     "database": {"threads_connected", "threads_running", "idle_in_transaction"}
     | {"row_lock_waiting", "table_lock_waiting", "checkpoints_running", "vacuums_running"}
+    | {"checkpoint_age"}
     | {"pending_fsyncs", "pending_reads", "pending_writes"},
 }
 """What is read at a tick's end: a longer tick keeps the last value."""

@@ -98,7 +98,7 @@ TROUBLES = (
         "rebuild",
         DB,
         "a table is rebuilt by ALTER TABLE",
-        frozenset({("lock", "db"), ("disk", "db")}),
+        frozenset({("lock", "db"), ("disk", "db"), ("checkpoint", "db")}),
         _rebuild,
     ),
     Trouble(

@@ -134,6 +134,7 @@ def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
     sent_again = {"retransmissions": 0, "spurious_retransmissions": 0, "syn_retransmissions": 0}
     sent_again |= {"listen_drops": 0}
     counters = {"threads_connected": 20, "threads_running": 1, "row_lock_waiting": 0}
+    counters |= {"pages_flushed": 0}
     return {
         "cpu": [(f"cpu{n}", {"busy": 0.2, "iowait": 0.0, "steal": 0.0}) for n in range(2)],
         "pressure": pressed,

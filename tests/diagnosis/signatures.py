@@ -72,6 +72,22 @@ SIGNATURES: dict[str, Signature] = {
         {},
     ),
     "disk": ("disk", "db.1", {"pressure": pressed("db.1", "io", 0.9)}, {}),
+    "checkpoint that the database tells of": (
+        *("checkpoint", "db.1"),
+        {
+            "pressure": pressed("db.1", "io", 0.9),
+            "database": [{"subject": "db.1", "checkpoints_running": 1}],
+        },
+        {},
+    ),
+    "checkpoint that is seen by the pages that are written": (
+        *("checkpoint", "db.1"),
+        {
+            "pressure": pressed("db.1", "io", 0.9),
+            "database": [{"subject": "db.1", "pages_flushed": 60}],
+        },
+        {},
+    ),
     "neighbour in the domain": (
         *("cpu", "app.1"),
         {

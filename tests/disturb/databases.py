@@ -39,6 +39,9 @@ class Database(Protocol):
     def is_open(self) -> bool:
         """Whether it takes one client more."""
 
+    def written_bytes(self) -> int:
+        """Of changed pages, so far."""
+
 
 @dataclass
 class MariaDB:
@@ -73,6 +76,12 @@ class MariaDB:
             raise
         return True
 
+    def written_bytes(self) -> int:
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_flushed'")
+            ((_, pages),) = cursor.fetchall()
+        return int(pages) * 16384
+
 
 @dataclass
 class PostgreSQL:
@@ -101,6 +110,12 @@ class PostgreSQL:
                 return False
             raise
         return True
+
+    def written_bytes(self) -> int:
+        with closing(self.connect()) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute("SELECT buffers_checkpoint FROM pg_stat_bgwriter")
+            ((pages,),) = cursor.fetchall()
+        return int(pages) * 8192
 
 
 @contextmanager

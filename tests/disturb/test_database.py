@@ -1,4 +1,4 @@
-"""Lock and filled-up connections against databases, disk and memory against a MariaDB."""
+"""Lock, checkpoint and filled-up connections against databases, disk and memory against MariaDB."""
 
 from __future__ import annotations
 
@@ -112,6 +112,22 @@ def test_a_table_that_is_not_there_is_one_sentence_before_anything_starts(
     said = rf"disturbance 4 \(lock on s\.1\).*'?{absent['database']}\.nothing"
     with pytest.raises(AssertionError, match=said):
         disturb(entry(domain, 4, "lock", LEAD, MS, **absent))
+
+
+def test_changed_pages_are_written_and_leave_nothing(
+    database: Database, domain: Domain, disturb: Disturb
+) -> None:
+    """By the database's own count; two share a table."""
+    keys = {"dirty": 2 * MIB, **database.login}
+    first = entry(domain, 1, "checkpoint", LEAD, MS, **keys)
+    run = disturb(first, entry(domain, 2, "checkpoint", LEAD + 300 * MS, MS, **keys))
+    before = database.written_bytes()
+    truths = run.finish()
+    wait_for(lambda: database.written_bytes() - before >= 4 * MIB, "the count of them", 5)
+    assert [each["effect"] for each in truths] == [{"checkpoints": 1}] * 2
+    with closing(database.connect()) as own, closing(own.cursor()) as cursor:
+        cursor.execute("SELECT table_name FROM information_schema.tables")
+        assert not [name for (name,) in cursor.fetchall() if name.startswith("tierlab")]
 
 
 def test_filled_connections_turn_the_next_client_away(

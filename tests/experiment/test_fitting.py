@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from bad_values import GOOD
 
 from tierlab.experiment import Experiment, System
@@ -28,8 +29,9 @@ def test_a_memory_that_is_to_thrash_gets_a_limit_and_the_disk_below_it_too() -> 
     assert disturbed.web == system().web
 
 
-def test_a_disk_that_is_to_be_used_up_gets_a_limit() -> None:
-    disturbed = system({"class": "disk", "on": "db.1"})
+@pytest.mark.parametrize("kind", ["disk", "checkpoint"])
+def test_a_disk_that_is_to_be_used_up_gets_a_limit(kind: str) -> None:
+    disturbed = system({"class": kind, "on": "db.1"})
 
     assert disturbed.db.disk.writes is not None
     assert disturbed.db.memory is None

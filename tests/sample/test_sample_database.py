@@ -129,6 +129,33 @@ def test_a_locked_table_is_seen_waiting(start: Start, database: PrivateMariaDB) 
     assert set(rows.row_lock_waiting) == {0}
 
 
+def written(server: PrivateMariaDB) -> int:
+    """Changed pages that it has written."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_flushed'")
+        ((_, pages),) = cursor.fetchall()
+    return int(pages)
+
+
+def test_the_pages_that_it_writes_are_counted(start: Start, database: PrivateMariaDB) -> None:
+    sampling = watch(start, database)
+    time.sleep(2 * POLL_NS / 1e9)
+    with database.connect(database="rubbos") as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE wide (id INT PRIMARY KEY, filler VARCHAR(7000)) ENGINE=InnoDB")
+        cursor.execute("INSERT INTO wide SELECT seq, REPEAT('x', 7000) FROM seq_1_to_400")
+        before = written(database)
+        cursor.execute("FLUSH TABLES wide FOR EXPORT")
+        after = written(database)
+        cursor.execute("UNLOCK TABLES")
+        time.sleep(3 * POLL_NS / 1e9)
+        cursor.execute("DROP TABLE wide")
+    sampling.stop()
+    rows = sampling.table("database")
+    assert after - before >= 100
+    assert rows.pages_flushed.sum() >= after - before
+    assert rows.checkpoint_age.max() > 400 * 7000, "what the rows took of the log"
+
+
 def test_a_server_that_stands_still_has_one_late_row(
     start: Start, database: PrivateMariaDB
 ) -> None:

@@ -27,13 +27,14 @@ POLL_NS = 50 * MILLISECOND
 WAITERS = 2
 UNTOLD = (
     *("row_lock_waits", "row_lock_time_ns", "table_lock_waits", "data_writes", "data_fsyncs"),
-    *("buffer_pool_waits", "aborted_connections", "refused_connections"),
+    *("buffer_pool_waits", "checkpoint_age", "aborted_connections", "refused_connections"),
 )
 """What PostgreSQL does not count."""
 PAGES = """
     SELECT sum(blks_hit)::bigint, sum(blks_read)::bigint, sum(temp_bytes)::bigint
     FROM pg_stat_database WHERE datname <> 'postgres'
 """
+WRITTEN = "SELECT buffers_checkpoint FROM pg_stat_bgwriter"
 ACCESS = "local all rubis scram-sha-256\nlocal all postgres trust\n"
 
 
@@ -178,6 +179,7 @@ def test_a_checkpoint_is_seen_while_it_runs(start: Start, database: PrivatePostg
     sampling = watch(start, database)
     time.sleep(10 * POLL_NS / 1e9)
     with closing(database.connect()) as own, ThreadPoolExecutor(1) as pool:
+        written = own.run(WRITTEN)
         ((pid,),) = own.run("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
         idle = f"SELECT wait_event = 'CheckpointerMain' FROM pg_stat_activity WHERE pid = {pid}"
         before = time.time_ns()
@@ -193,12 +195,16 @@ def test_a_checkpoint_is_seen_while_it_runs(start: Start, database: PrivatePostg
         finally:
             os.kill(pid, signal.SIGCONT)
         checkpoint.result(timeout=30)
+        wait_for(lambda: own.run(WRITTEN) != written)
+        time.sleep(2 * POLL_NS / 1e9)
+        ((before_it,),), ((after_it,),) = written, own.run(WRITTEN)
     sampling.stop()
     rows = sampling.table("database")
     under_way = rows[(rows.t_ns - rows.poll_ns > stopped) & (rows.t_ns < goes_on)]
     assert len(under_way) >= 1
     assert set(under_way.checkpoints_running) == {1}
     assert set(rows[rows.t_ns < before].checkpoints_running) == {0}
+    assert rows.pages_flushed.sum() == after_it - before_it
 
 
 def test_its_own_questions_leave_the_applications_database_alone(

@@ -3,6 +3,7 @@
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.causes import (
     burst,
+    checkpoint,
     collection,
     cpu,
     disk,
@@ -21,6 +22,7 @@ from tierlab.diagnosis.causes import (
 
 CATALOGUE: tuple[Cause, ...] = (
     burst.CAUSE,
+    checkpoint.CAUSE,
     collection.CAUSE,
     cpu.CAUSE,
     disk.CAUSE,

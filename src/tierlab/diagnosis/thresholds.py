@@ -99,6 +99,14 @@ THRESHOLDS: dict[str, Threshold] = {
         "beside one other a third of the CPU time is left at 2, a fifth at 4",
     ),
     "io wait": Threshold("share of time a task waited for I/O", 0.25, 0.6, "quiet", _DISTURBED),
+    "pages flushed": Threshold(
+        "changed pages written a second",
+        200.0,
+        600.0,
+        "quiet",
+        "200 are what a database writes in the background unless told otherwise "
+        "(innodb_io_capacity); a checkpoint wrote 1,000 on a disk of 32 MiB/s",
+    ),
     "memory wait": Threshold(
         "share of time a task waited for memory",
         0.02,

@@ -16,6 +16,7 @@ from tierlab.experiment.disturb_classes import (
     CLASSES,
     KINDS,
     Burst,
+    Checkpoint,
     Collection,
     Cpu,
     Disk,
@@ -98,6 +99,7 @@ Written = Annotated[
     | Quota
     | Weight
     | Restart
+    | Checkpoint
     | Random,
     Field(discriminator="class_"),
 ]

@@ -250,6 +250,22 @@ class Restart(Disturbance):
         return software.restart_signal is not None
 
 
+class Checkpoint(Disturbance):
+    """A database that writes changed pages to its disk at once, again and again until the end."""
+
+    class_: Literal["checkpoint"] = Field(alias="class")
+    on: Database = DATABASES[0]
+    """The database; its tier gets a disk limit if it has none."""
+
+    dirty: Annotated[int, Size("1MiB", "1GiB")] = 16 * MIB
+    """Pages that are changed before, of a table made for it; the buffer pool has room for them."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To a database that writes its pages when the agent asks for it."""
+        return software.checkpoints
+
+
 KINDS: Mapping[str, type[Disturbance]] = {
     typing.get_args(model.model_fields["class_"].annotation)[0]: model
     for model in (
@@ -266,6 +282,7 @@ KINDS: Mapping[str, type[Disturbance]] = {
         Quota,
         Weight,
         Restart,
+        Checkpoint,
     )
 }
 """The model of each class."""

@@ -27,6 +27,7 @@ Class = Literal[
     "quota",
     "weight",
     "restart",
+    "checkpoint",
     "random",
 ]
 

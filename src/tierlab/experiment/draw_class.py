@@ -65,6 +65,10 @@ def _disk(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"write": evenly_by_logarithm(dice, MIB, 16 * MIB, KIB)}
 
 
+def _checkpoint(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
+    return {"dirty": evenly_by_logarithm(dice, 8 * MIB, 32 * MIB, MIB)}
+
+
 def _pool(dice: random.Random, on: type[Server]) -> dict[str, Any]:
     return {"resource": dice.choice(on.holdable)}
 
@@ -102,5 +106,6 @@ _INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any
     "loss": _loss,
     "quota": _quota,
     "weight": _weight,
+    "checkpoint": _checkpoint,
 }
 """What a class draws of its own: strong enough to delay requests, over about a factor of ten."""

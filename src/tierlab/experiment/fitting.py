@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierlab.experiment.disturb_classes import Disk, Memory
+from tierlab.experiment.disturb_classes import Checkpoint, Disk, Memory
 from tierlab.experiment.draw import Drawn
 from tierlab.experiment.system import System
 from tierlab.experiment.tier import Tier
@@ -28,7 +28,9 @@ def fitted(system: System, drawn: Sequence[Drawn]) -> System:
     for each in drawn:
         name = each.what.on.partition(".")[0]
         tiers[name] = _fitted(
-            tiers[name], isinstance(each.what, Memory), isinstance(each.what, Disk)
+            tiers[name],
+            isinstance(each.what, Memory),
+            isinstance(each.what, Disk | Checkpoint),
         )
     return system.model_copy(update=tiers)
 

@@ -121,6 +121,8 @@ class Server(ABC):
     """Whether it keeps the workload's tables, and locks their rows."""
     locks_rows: ClassVar[bool] = False
     """Whether the agent knows how to lock rows in it, or a table."""
+    checkpoints: ClassVar[bool] = False
+    """Whether the agent knows how to have it write its changed pages."""
     replicates: ClassVar[bool] = False
     """Whether several databases hold the same data by it: as their cluster, or in front of them."""
     collects: ClassVar[bool] = False

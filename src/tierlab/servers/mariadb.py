@@ -63,6 +63,7 @@ class MariaDB(Server):
     holdable = ("max_connections",)
     is_database = True
     locks_rows = True
+    checkpoints = True
     replicates = True
     cluster_programs = SNAPSHOT_PROGRAMS
     cluster_files: ClassVar[Mapping[Path, str]] = {PROVIDER: "galera-4"}
@@ -153,6 +154,8 @@ class MariaDB(Server):
         return (
             f"CREATE OR REPLACE USER {user} IDENTIFIED BY '{login.password}';\n"
             f"GRANT ALL ON `{login.database}`.* TO {user};\n"
+            # So that the agent can have a table's pages written.
+            f"GRANT RELOAD ON *.* TO {user};\n"
         )
 
     def command(self) -> list[str]:

@@ -67,6 +67,7 @@ class PostgreSQL(Server):
     holdable = ("max_connections",)
     is_database = True
     locks_rows = True
+    checkpoints = True
     socket = f"{DATA}/.s.PGSQL.{ports['postgresql']}"
     # Fast: connections are ended, not waited for.
     stop_signal = signal.SIGINT
@@ -126,6 +127,8 @@ class PostgreSQL(Server):
         return (
             f"ALTER ROLE {role} LOGIN PASSWORD {literal(login.password)};\n"
             f"GRANT pg_read_all_stats TO {role};\n"
+            # So that the agent can have one done.
+            f"GRANT pg_checkpoint TO {role};\n"
             # So that the agent keeps its own statements out of those that are counted.
             f"GRANT SET ON PARAMETER pg_stat_statements.track TO {role};\n"
         )

@@ -12,6 +12,7 @@ from tierlab.experiment.disturb_classes import CLASSES
 NEEDED: Mapping[str, Capability] = {
     "memory": Capability.MEMORY,
     "disk": Capability.DISK,
+    "checkpoint": Capability.DISK,
     "network": Capability.NETWORK,
     "loss": Capability.NETWORK,
     "quota": Capability.WEIGHT,

@@ -9,7 +9,7 @@ from typing import Any
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
-from tierlab.experiment.disturb_classes import Burst, Lock, Memory, Pool, Restart
+from tierlab.experiment.disturb_classes import Burst, Checkpoint, Lock, Memory, Pool, Restart
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.kinds import KINDS
@@ -64,7 +64,7 @@ def _intensity(
 ) -> dict[str, Any]:
     """The class's own keys, with what the agent needs to know of the system."""
     keys = what.intensity
-    if isinstance(what, Lock):
+    if isinstance(what, Lock | Checkpoint):
         return keys | asdict(subject.login)
     if isinstance(what, Burst):
         return keys | {

@@ -1,4 +1,5 @@
-//! How a database is told to lock: its own command-line client, and its words. One entry a protocol.
+//! How a database is told to lock, and to write its pages: its own command-line client, and its words.
+//! One entry a protocol.
 
 use crate::sql_client::Login;
 use anyhow::{Result, bail};
@@ -22,6 +23,10 @@ pub struct Dialect {
     pub take: fn(table: &str) -> String,
     /// Lets go of it.
     pub release: &'static str,
+    /// Makes a table of so many bytes with a column `changes`, few rows a page.
+    pub fill: fn(table: &str, bytes: u64) -> String,
+    /// Writes a table's changed pages to the disk, or all that there are.
+    pub write: fn(table: &str) -> String,
 }
 
 /// By what the server speaks.
@@ -31,7 +36,7 @@ const DIALECTS: [(&str, Dialect); 2] = [("mysql", MYSQL), ("postgresql", POSTGRE
 pub fn speaking(protocol: &str) -> Result<Dialect> {
     match DIALECTS.into_iter().find(|(name, _)| *name == protocol) {
         Some((_, dialect)) => Ok(dialect),
-        None => bail!("nothing can be locked in a server that speaks '{protocol}'"),
+        None => bail!("nothing can be locked or written in a server that speaks '{protocol}'"),
     }
 }
 
@@ -57,6 +62,17 @@ const MYSQL: Dialect = Dialect {
     },
     take: |table| format!("LOCK TABLES {table} WRITE"),
     release: "UNLOCK TABLES",
+    // Two rows to a page of 16 KiB.
+    fill: |table, bytes| {
+        let rows = bytes.div_ceil(8 << 10);
+        format!(
+            "CREATE TABLE {table} (id INT PRIMARY KEY, changes INT NOT NULL, \
+             filler VARCHAR(7800) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB; \
+             INSERT INTO {table} SELECT seq, 0, REPEAT('x', 7800) FROM seq_1_to_{rows}"
+        )
+    },
+    // A checkpoint of this one table. That of all needs an account which may do anything.
+    write: |table| format!("FLUSH LOCAL TABLES {table} FOR EXPORT; UNLOCK TABLES"),
 };
 
 const POSTGRESQL: Dialect = Dialect {
@@ -89,4 +105,14 @@ const POSTGRESQL: Dialect = Dialect {
     },
     take: |table| format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"),
     release: "ROLLBACK",
+    // One row to a page of 8 KiB, which goes into the log without its free space.
+    fill: |table, bytes| {
+        let rows = bytes.div_ceil(8 << 10);
+        format!(
+            "CREATE TABLE {table} (changes INT NOT NULL, filler CHAR(900) NOT NULL) \
+             WITH (fillfactor = 10, autovacuum_enabled = off); \
+             INSERT INTO {table} SELECT 0, '' FROM generate_series(1, {rows})"
+        )
+    },
+    write: |_| "CHECKPOINT".to_owned(),
 };

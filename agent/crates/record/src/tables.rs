@@ -256,6 +256,8 @@ tables! {
         buffer_pool_waits: Option<i64>,
         temporary_bytes: Option<i64>,
         checkpoints_running: Option<i64>,
+        checkpoint_age: Option<i64>,
+        pages_flushed: Option<i64>,
         vacuums_running: Option<i64>,
         aborted_connections: Option<i64>,
         refused_connections: Option<i64>,

@@ -155,6 +155,8 @@ impl Poll {
             buffer_pool_waits: count(|it| it.buffer_pool_waits, 1),
             temporary_bytes: count(|it| it.temporary_bytes, 1),
             checkpoints_running: levels.checkpoints_running,
+            checkpoint_age: levels.checkpoint_age,
+            pages_flushed: count(|it| it.pages_flushed, 1),
             vacuums_running: levels.vacuums_running,
             aborted_connections: count(|it| it.aborted_connections, 1),
             refused_connections: count(|it| it.refused_connections, 1),

@@ -1,6 +1,7 @@
 //! The classes of disturbance, one file each: its keys, how it is prepared, caused and undone.
 
 mod burst;
+mod checkpoint;
 mod cpu;
 mod disk;
 mod freeze;
@@ -22,6 +23,7 @@ use crate::shaper::Shaper;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// What is done to a server, and how much of it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -29,6 +31,8 @@ use serde_json::{Map, Value};
 pub enum Class {
     /// Users come all at once.
     Burst(burst::Burst),
+    /// It writes its changed pages.
+    Checkpoint(checkpoint::Checkpoint),
     /// A neighbour on its PUs.
     Cpu(cpu::Cpu),
     /// A neighbour on its disk.
@@ -79,6 +83,7 @@ impl Class {
     ) -> Result<Box<dyn Disturbance>> {
         match self {
             Self::Burst(burst) => burst.prepare(planned),
+            Self::Checkpoint(checkpoint) => checkpoint.prepare(planned, preparation),
             Self::Cpu(cpu) => cpu.prepare(planned, preparation),
             Self::Disk(disk) => disk.prepare(planned, preparation),
             Self::Freeze(_) => freeze::prepare(planned, preparation),
@@ -101,6 +106,8 @@ pub struct Preparation {
     pub keeper: Keeper,
     /// The doors of JVMs that stand open.
     pub doors: Doors,
+    /// The tables whose pages are written.
+    pub tables: checkpoint::Tables,
     /// What stands in the way of packets, once anything does.
     shaper: Option<Shaper>,
 }
@@ -108,7 +115,7 @@ pub struct Preparation {
 impl Preparation {
     /// Nothing is prepared yet.
     pub fn new(keeper: Keeper) -> Self {
-        Self { keeper, doors: Doors::new(), shaper: None }
+        Self { keeper, doors: Doors::new(), tables: HashMap::new(), shaper: None }
     }
 
     /// What stands in the way of packets, installed when first asked for.

@@ -14,7 +14,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 
 /// The status variables that are read; "Server Status Variables" and "InnoDB Status Variables" in
 /// MariaDB's documentation say what they count.
-const STATUS: [&str; 18] = [
+const STATUS: [&str; 20] = [
     "Threads_connected",
     "Threads_running",
     "Innodb_row_lock_current_waits",
@@ -31,6 +31,8 @@ const STATUS: [&str; 18] = [
     "Innodb_buffer_pool_read_requests",
     "Innodb_buffer_pool_reads",
     "Innodb_buffer_pool_wait_free",
+    "Innodb_buffer_pool_pages_flushed",
+    "Innodb_checkpoint_age",
     "Aborted_connects",
     "Connection_errors_max_connections",
 ];
@@ -117,6 +119,7 @@ impl Status {
                 pending_fsyncs: self.level("Innodb_data_pending_fsyncs"),
                 pending_reads: self.level("Innodb_data_pending_reads"),
                 pending_writes: self.level("Innodb_data_pending_writes"),
+                checkpoint_age: self.level("Innodb_checkpoint_age"),
                 ..Levels::default()
             },
             counters: Counters {
@@ -129,6 +132,7 @@ impl Status {
                 data_fsyncs: self.counter("Innodb_data_fsyncs"),
                 buffer_pool_hits: asked.zip(read).map(|(asked, read)| asked.saturating_sub(read)),
                 buffer_pool_waits: self.counter("Innodb_buffer_pool_wait_free"),
+                pages_flushed: self.counter("Innodb_buffer_pool_pages_flushed"),
                 aborted_connections: self.counter("Aborted_connects"),
                 refused_connections: self.counter("Connection_errors_max_connections"),
                 ..Counters::default()

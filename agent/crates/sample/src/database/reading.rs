@@ -22,6 +22,7 @@ pub struct Levels {
     pub pending_reads: Option<i64>,
     pub pending_writes: Option<i64>,
     pub checkpoints_running: Option<i64>,
+    pub checkpoint_age: Option<i64>,
     pub vacuums_running: Option<i64>,
 }
 
@@ -39,6 +40,7 @@ pub struct Counters {
     pub buffer_pool_hits: Option<u64>,
     pub buffer_pool_waits: Option<u64>,
     pub temporary_bytes: Option<u64>,
+    pub pages_flushed: Option<u64>,
     pub aborted_connections: Option<u64>,
     pub refused_connections: Option<u64>,
 }
