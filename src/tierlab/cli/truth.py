@@ -68,6 +68,7 @@ _DONE: Mapping[str, Callable[[str, Keys], str]] = {
     "loss": lambda on, keys: f"{keys['share']:.0%} of the packets to {on} were lost",
     "quota": lambda on, keys: f"{on} was left {keys['cores']:g} cores' CPU time",
     "restart": lambda on, _: f"the workers of {on} were restarted",
+    "slow_clients": lambda on, keys: f"{keys['clients']} clients sent {on} their requests slowly",
     "weight": lambda on, keys: (
         f"{on} weighed {keys['weight']}, where 1024 is the usual, beside {keys['threads']} threads "
         "that computed on its cores"

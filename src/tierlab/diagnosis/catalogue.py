@@ -15,6 +15,7 @@ from tierlab.diagnosis.causes import (
     pool,
     quota,
     restart,
+    slow_clients,
     steal,
     weight,
 )
@@ -33,6 +34,7 @@ CATALOGUE: tuple[Cause, ...] = (
     pool.CAUSE,
     quota.CAUSE,
     restart.CAUSE,
+    slow_clients.CAUSE,
     steal.CAUSE,
     weight.CAUSE,
 )

@@ -27,6 +27,7 @@ from tierlab.experiment.disturb_classes import (
     Pool,
     Quota,
     Restart,
+    SlowClients,
     Weight,
 )
 from tierlab.experiment.disturbance import Timed
@@ -81,7 +82,8 @@ class Random(Timed):
 
 def drawable(kind: str, name: str, software: type[Server]) -> bool:
     """Whether a class may be drawn on a server of such software."""
-    return KINDS[kind].felt(software) and (KINDS[kind] is not Burst or name in ENTRIES)
+    from_users = KINDS[kind] in (Burst, SlowClients)
+    return KINDS[kind].felt(software) and (not from_users or name in ENTRIES)
 
 
 Written = Annotated[
@@ -98,6 +100,7 @@ Written = Annotated[
     | Quota
     | Weight
     | Restart
+    | SlowClients
     | Random,
     Field(discriminator="class_"),
 ]

@@ -27,6 +27,7 @@ Class = Literal[
     "quota",
     "weight",
     "restart",
+    "slow_clients",
     "random",
 ]
 
