@@ -25,7 +25,7 @@ RUBBOS = System(
     "rubbos",
     "read-write",
     6500,  # 911 to 1,051 requests/s at saturation, thinking for 7 s, on a machine that others used
-    tuple(sorted({*ANYWHERE, "checkpoint", "gc", "lock", "pool", "restart"})),
+    tuple(sorted({*ANYWHERE, "checkpoint", "gc", "lock", "pool", "restart", "slow_clients"})),
     {
         "freeze": ["web.1", "app.1", "lb.1", "db.1"],
         "gc": ["app.1"],

@@ -123,7 +123,7 @@ def test_changed_pages_are_written_and_leave_nothing(
     run = disturb(first, entry(domain, 2, "checkpoint", LEAD + 300 * MS, MS, **keys))
     before = database.written_bytes()
     truths = run.finish()
-    wait_for(lambda: database.written_bytes() - before >= 4 * MIB, "the count of them", 5)
+    wait_until(lambda: database.written_bytes() - before >= 4 * MIB, "the count of them", 5)
     assert [each["effect"] for each in truths] == [{"checkpoints": 1}] * 2
     with closing(database.connect()) as own, closing(own.cursor()) as cursor:
         cursor.execute("SELECT table_name FROM information_schema.tables")

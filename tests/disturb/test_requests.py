@@ -86,6 +86,31 @@ def test_held_threads_keep_the_next_client_waiting_until_the_end(
     assert fetch_ns(site, 5) is not None
 
 
+@pytest.mark.alone
+def test_slow_clients_keep_the_next_client_waiting_until_they_are_done(
+    domain: Domain, disturb: Disturb, site: Namespace
+) -> None:
+    where = {"address": ADDRESS, "port": PORT, "sources": "127.160.0.0", "path": "/BSD"}
+    run = disturb(
+        entry(domain, 1, "slow_clients", LEAD, 800 * MS, clients=2 * THREADS, **where),
+    )
+    at(run.start_ns() + 200 * MS)
+    began = time.time_ns()
+    held = fetch_ns(site, 10)
+    (truth,) = run.finish()
+    assert held is not None
+    assert -5 * MS < began + held - truth["end_ns"] < 500 * MS
+    assert 0 <= truth["end_ns"] - truth["start_ns"] - 800 * MS < 100 * MS
+    effect = {"clients": 2 * THREADS, "requests": 2 * THREADS, "unanswered": 0}
+    assert truth["effect"] == effect
+    after = fetch_ns(site, 5)
+    assert after is not None
+    assert after < 300 * MS
+    # BufferedLogs is off: every request is in the log, whole.
+    seen = (domain.folder / "access.log").read_text().splitlines()
+    assert sum(" 127.16" in line and " 200 /BSD " in line for line in seen) == 2 * THREADS
+
+
 def test_restarted_workers_are_others_and_answer_again(
     domain: Domain, disturb: Disturb, site: Namespace
 ) -> None:

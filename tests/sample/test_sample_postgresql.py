@@ -195,7 +195,7 @@ def test_a_checkpoint_is_seen_while_it_runs(start: Start, database: PrivatePostg
         finally:
             os.kill(pid, signal.SIGCONT)
         checkpoint.result(timeout=30)
-        wait_for(lambda: own.run(WRITTEN) != written)
+        wait_until(lambda: own.run(WRITTEN) != written, "the count of it")
         time.sleep(2 * POLL_NS / 1e9)
         ((before_it,),), ((after_it,),) = written, own.run(WRITTEN)
     sampling.stop()

@@ -16,6 +16,7 @@ from tierlab.diagnosis.causes import (
     pool,
     quota,
     restart,
+    slow_clients,
     steal,
     weight,
 )
@@ -35,6 +36,7 @@ CATALOGUE: tuple[Cause, ...] = (
     pool.CAUSE,
     quota.CAUSE,
     restart.CAUSE,
+    slow_clients.CAUSE,
     steal.CAUSE,
     weight.CAUSE,
 )

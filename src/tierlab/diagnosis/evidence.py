@@ -133,6 +133,15 @@ def not_held_back(case: Case, context: StallContext) -> None:
     case.beside("net", held, "packets were not held back and then let go at once")
 
 
+def unaccepted(context: StallContext) -> float | None:
+    """Return the most connections that waited to be accepted at once, beyond the usual."""
+    signal = context.signal("listen", "accept_queue")
+    if signal is None:
+        return None
+    seen = signal.within(context.window)
+    return max(0.0, float(seen.max()) - signal.usual) if seen.size else None
+
+
 def no_pause(case: Case, context: StallContext) -> None:
     """Rule a cause out where the server's runtime held its threads itself; nothing is said of a
     server that tells no pauses.

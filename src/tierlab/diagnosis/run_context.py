@@ -7,6 +7,7 @@ import numpy as np
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Ints, columns
+from tierlab.analysis.queues.own_gaps import INCOMPLETE
 from tierlab.analysis.requests.driver import recorded_cpu_share
 from tierlab.analysis.resources.cpu_use import agents_use
 from tierlab.diagnosis.cores import cores
@@ -18,6 +19,9 @@ from tierlab.diagnosis.stall_context import Pause, StallContext
 from tierlab.diagnosis.stalls import USERS, Stall, asked_by
 
 ARRIVAL_BIN_NS = 150_000_000
+
+SLOW_NS = 20_000_000
+"""A request that takes so long from its first byte to its last is sent slowly."""
 
 QUIET_NS = 1_000_000_000
 """Less quiet time says little: then the run's quieter nine tenths are taken."""
@@ -38,6 +42,7 @@ class RunContext:
         self._pauses = self._read_pauses()
         self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
+        self._sending = cache(self._read_sending)
         self._cores = cache(self._read_cores)
         self._peers = cache(self._read_peers)
         self._usual = cache(self._read_usual)
@@ -98,6 +103,7 @@ class RunContext:
             arriving=self._counter(lambda: self._came(entry)) if self._any_arrivals() else None,
             visiting=self._visiting(subject),
             below=self._below(subject),
+            incoming=self._incoming(subject) if has else None,
             above=self._above(subject),
             usual_arrivals=self._usual(entry),
             usual_visits=self._usual_quiet(subject),
@@ -168,6 +174,25 @@ class RunContext:
 
         return count
 
+    def _incoming(self, subject: str) -> Callable[[Window], float]:
+        def count(window: Window) -> float:
+            first, last = self._sending(subject)
+            inside = np.minimum(last, window.end_ns) - np.maximum(first, window.start_ns)
+            return float(np.maximum(inside, 0).sum()) / (window.end_ns - window.start_ns)
+
+        return count
+
+    def _read_sending(self, server: str) -> tuple[Ints, Ints]:
+        """The first and the last byte of the requests that were sent slowly and came whole."""
+        found = columns(
+            self._observed.db,
+            f"""SELECT arrival_ns, request_end_ns FROM visits
+            WHERE server = $server AND request_end_ns - arrival_ns >= $slow
+            AND NOT (departure_ns IS NULL AND {INCOMPLETE})""",
+            {"server": server, "slow": SLOW_NS},
+        )
+        return found["arrival_ns"].astype(np.int64), found["request_end_ns"].astype(np.int64)
+
     def _visiting(self, subject: str) -> Callable[[Window], int] | None:
         if not self._any_arrivals():
             return None
@@ -209,11 +234,25 @@ class RunContext:
         return {str(name) for name in found["server"]}
 
     def _read_arrivals(self, server: str) -> Ints:
-        """When visits came to the server; without messages, when users sent requests."""
+        """When visits came to the server, whole; without messages, when users sent requests."""
         if self._observed.run.has("visits") and self.servers:
+            if self._sending(server)[0].size:
+                return self._read_whole(server)
             seen = self._observed.in_progress.get(server)
             return np.zeros(0, dtype=np.int64) if seen is None else seen.arrival_ns
         return self._sent
+
+    def _read_whole(self, server: str) -> Ints:
+        """When the requests of visits had come to their end, where some took long to: until then
+        there is nothing to serve.
+        """
+        found = columns(
+            self._observed.db,
+            """SELECT greatest(arrival_ns, request_end_ns) AS t FROM visits
+            WHERE server = $server ORDER BY t""",
+            {"server": server},
+        )
+        return found["t"].astype(np.int64)
 
     @cached_property
     def _sent(self) -> Ints:

@@ -33,12 +33,14 @@ class StallContext:
     may run on any of them. ``at`` gives another server's context in the same window, None
     of one that the manifest does not know.
     ``toward`` is the share of the waiting that ended with the arrival at each callee. ``leaving``
-    counts the visits that left the server in a window, ``arriving`` those that came to the first
-    one, and ``visiting`` those that came to or left the server, whichever are more; None where
-    messages were not captured, but ``arriving`` and ``visiting`` are the users' requests then. The
-    usual numbers are a second's, the mean of the run's quieter nine tenths. ``below`` is how many
-    visits were in progress one tier below on average; None at the last tier and where messages were
-    not captured. ``above`` is the caller: of a tier of several its last, None at the first tier.
+    counts the visits that left the server in a window, ``arriving`` those that came whole to the
+    first one, and ``visiting`` those that came to or left the server, whichever are more; None
+    where messages were not captured, but ``arriving`` and ``visiting`` are the users' requests
+    then. The usual numbers are a second's, the mean of the run's quieter nine tenths. ``below`` is
+    how many visits were in progress one tier below on average; None at the last tier and where
+    messages were not captured. ``incoming`` is how many requests to the server were being sent in a
+    window, from their first byte to their last, on average; None where messages were not captured.
+    ``above`` is the caller: of a tier of several its last, None at the first tier.
     """
 
     subject: str
@@ -60,6 +62,7 @@ class StallContext:
     arriving: Callable[[Window], int] | None
     visiting: Callable[[Window], int] | None
     below: Callable[[Window], float] | None
+    incoming: Callable[[Window], float] | None
     above: str | None
     usual_arrivals: float
     usual_visits: float

@@ -213,6 +213,14 @@ THRESHOLDS: dict[str, Threshold] = {
         "quiet",
         "an idle server accepts at once; two may come in one tick",
     ),
+    "slow senders": Threshold(
+        "requests that were being sent over the server's workers",
+        0.5,
+        0.9,
+        "physics",
+        "a worker that reads a request serves no other; undisturbed requests come in one packet, "
+        "and as long as half of the workers are left nobody waits for one",
+    ),
     "queued bytes": Threshold(
         "bytes held back before a wire", 0.0, 500.0, "quiet", "a packet or two"
     ),

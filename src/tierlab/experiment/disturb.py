@@ -28,6 +28,7 @@ from tierlab.experiment.disturb_classes import (
     Pool,
     Quota,
     Restart,
+    SlowClients,
     Weight,
 )
 from tierlab.experiment.disturbance import Timed
@@ -82,7 +83,8 @@ class Random(Timed):
 
 def drawable(kind: str, name: str, software: type[Server]) -> bool:
     """Whether a class may be drawn on a server of such software."""
-    return KINDS[kind].felt(software) and (KINDS[kind] is not Burst or name in ENTRIES)
+    from_users = KINDS[kind] in (Burst, SlowClients)
+    return KINDS[kind].felt(software) and (not from_users or name in ENTRIES)
 
 
 Written = Annotated[
@@ -100,6 +102,7 @@ Written = Annotated[
     | Weight
     | Restart
     | Checkpoint
+    | SlowClients
     | Random,
     Field(discriminator="class_"),
 ]

@@ -266,6 +266,27 @@ class Checkpoint(Disturbance):
         return software.checkpoints
 
 
+class SlowClients(Disturbance):
+    """Clients who send their requests line by line, so that each holds a worker meanwhile."""
+
+    class_: Literal["slow_clients"] = Field(alias="class")
+    on: Annotated[str, Word(ENTRIES)] = ENTRIES[0]
+    """The server."""
+
+    clients: Annotated[int, Whole(1, 20_000)] = 400
+    """How many there are; users wait where they are more than its workers."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To one that is asked for pages."""
+        return "http" in software.ports
+
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Where a connection needs a worker of its own: others read what comes from all at once."""
+        return cls.suits(software) and "threads" in software.holdable
+
+
 KINDS: Mapping[str, type[Disturbance]] = {
     typing.get_args(model.model_fields["class_"].annotation)[0]: model
     for model in (
@@ -283,6 +304,7 @@ KINDS: Mapping[str, type[Disturbance]] = {
         Weight,
         Restart,
         Checkpoint,
+        SlowClients,
     )
 }
 """The model of each class."""

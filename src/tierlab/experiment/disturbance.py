@@ -28,6 +28,7 @@ Class = Literal[
     "weight",
     "restart",
     "checkpoint",
+    "slow_clients",
     "random",
 ]
 

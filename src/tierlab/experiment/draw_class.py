@@ -96,6 +96,10 @@ def _weight(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     }
 
 
+def _slow_clients(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
+    return {"clients": evenly_by_logarithm(dice, 300, 900, 1)}
+
+
 _INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any]]] = {
     "memory": _memory,
     "cpu": _cpu,
@@ -107,5 +111,6 @@ _INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any
     "quota": _quota,
     "weight": _weight,
     "checkpoint": _checkpoint,
+    "slow_clients": _slow_clients,
 }
 """What a class draws of its own: strong enough to delay requests, over about a factor of ten."""

@@ -20,7 +20,7 @@ NEEDED: Mapping[str, Capability] = {
 }
 """What a class needs of the environment besides reaching into domains."""
 
-FROM_OUTSIDE = frozenset({"burst"})
+FROM_OUTSIDE = frozenset({"burst", "slow_clients"})
 """Classes that come over the network, as users do."""
 
 

@@ -9,7 +9,15 @@ from typing import Any
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
-from tierlab.experiment.disturb_classes import Burst, Checkpoint, Lock, Memory, Pool, Restart
+from tierlab.experiment.disturb_classes import (
+    Burst,
+    Checkpoint,
+    Lock,
+    Memory,
+    Pool,
+    Restart,
+    SlowClients,
+)
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.kinds import KINDS
@@ -69,6 +77,11 @@ def _intensity(
     if isinstance(what, Burst):
         return keys | {
             "paths": shape.application.entry_paths,
+            "sources": str(addresses.crowd.network_address),
+        }
+    if isinstance(what, SlowClients):
+        return keys | {
+            "path": shape.application.entry_paths[-1],
             "sources": str(addresses.crowd.network_address),
         }
     if isinstance(what, Restart):

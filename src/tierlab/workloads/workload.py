@@ -55,7 +55,7 @@ class Workload(ABC):
     form_path: ClassVar[str] = ""
     """A page that reads a POSTed form before it can answer."""
     entry_paths: ClassVar[Sequence[str]] = ()
-    """What anybody can ask for who comes anew."""
+    """What anybody can ask for who comes anew; the last costs least."""
     place: ClassVar[Path | None] = None
     """Where what it consists of lies; None where it is all made when it is wanted."""
     libraries: ClassVar[Path | None] = None

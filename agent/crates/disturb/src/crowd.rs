@@ -16,9 +16,21 @@ pub enum Talk {
         /// One after the other, over again.
         paths: Vec<String>,
     },
+    /// Begins to fetch a path as they do, all but the empty line that ends a request's head.
+    Begin {
+        /// The `Host` header.
+        host: String,
+        /// What is asked for.
+        path: String,
+    },
     /// Sends these bytes and waits.
     Hold(Vec<u8>),
 }
+
+/// How many connect at once, and how long the server gets to accept them: where the accept queue
+/// overflows, connection requests are dropped and come again only a second later.
+const WAVE: usize = 32;
+const BETWEEN_WAVES_NS: i64 = 2_000_000;
 
 /// How long a connection may take to be made: on a loopback it is there at once, or much later.
 const PATIENCE_NS: i64 = 10_000_000;
@@ -32,6 +44,26 @@ struct Member {
     asked_ns: i64,
     /// How many requests it has sent.
     turn: usize,
+}
+
+impl Member {
+    /// Sends bytes that fit into its socket. Whether it could; if not for now only, it may try again.
+    fn say(&mut self, bytes: &[u8]) -> bool {
+        let Some(socket) = &self.socket else { return false };
+        // SAFETY: the pointer and the length are those of one slice.
+        let sent = unsafe {
+            let flags = libc::MSG_NOSIGNAL;
+            libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags)
+        };
+        if sent < 0 && io::Error::last_os_error().kind() != io::ErrorKind::WouldBlock {
+            self.socket = None;
+        }
+        sent >= 0
+    }
+
+    fn go_on(&mut self, bytes: &[u8]) -> bool {
+        !self.to_send && self.say(bytes)
+    }
 }
 
 /// A crowd of connections to one place.
@@ -64,7 +96,25 @@ impl Crowd {
         members.try_for_each(|place| self.connect(place))
     }
 
-    /// How many requests were sent.
+    /// Everyone connects, so many at a time that a server which accepts has room for them.
+    pub fn come_in_waves(&mut self, until_ns: i64) -> Result<()> {
+        let count = self.members.len();
+        for first in (0..count).step_by(WAVE) {
+            self.come(first..count.min(first + WAVE))?;
+            let wave_ns = until_ns.min(steady_ns() + BETWEEN_WAVES_NS);
+            while steady_ns() < wave_ns {
+                self.attend(wave_ns, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// These go on with what they have begun; who has not begun says nothing. Returns how many did.
+    pub fn go_on(&mut self, members: impl Iterator<Item = usize>, bytes: &[u8]) -> usize {
+        members.filter(|place| self.members[*place].go_on(bytes)).count()
+    }
+
+    /// How many requests were sent, or begun.
     pub fn sent(&self) -> u64 {
         self.sent
     }
@@ -147,30 +197,21 @@ impl Crowd {
 
     /// Sends all that the member has to say; it fits into an empty socket.
     fn send(&mut self, place: usize) {
+        let turn = self.members[place].turn;
         let bytes = match &self.talk {
             Talk::Hold(bytes) => bytes.clone(),
+            Talk::Begin { host, path } => head(path, host, place as u64, turn as u64),
             Talk::Fetch { host, paths } => {
-                let path = &paths[(place + self.members[place].turn) % paths.len()];
-                request(path, host, place as u64, self.members[place].turn as u64)
+                let path = &paths[(place + turn) % paths.len()];
+                [head(path, host, place as u64, turn as u64).as_slice(), END_OF_HEAD].concat()
             }
         };
         let member = &mut self.members[place];
-        let Some(socket) = &member.socket else { return };
-        // SAFETY: the pointer and the length are those of one slice.
-        let sent = unsafe {
-            let flags = libc::MSG_NOSIGNAL;
-            libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags)
-        };
-        if sent < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::WouldBlock {
-                member.socket = None;
-            }
-            return;
+        if member.say(&bytes) {
+            member.to_send = false;
+            member.turn += 1;
+            self.sent += 1;
         }
-        member.to_send = false;
-        member.turn += 1;
-        self.sent += 1;
     }
 
     fn connect(&mut self, place: usize) -> Result<()> {
@@ -190,12 +231,15 @@ fn nth(network: Ipv4Addr, place: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(network.to_bits() + host)
 }
 
-/// A request as the driver's users send it, its id included.
-fn request(path: &str, host: &str, member: u64, turn: u64) -> Vec<u8> {
+/// What ends a request's head.
+pub const END_OF_HEAD: &[u8] = b"\r\n";
+
+/// A request as the driver's users send it, its id included, but for the end of its head.
+fn head(path: &str, host: &str, member: u64, turn: u64) -> Vec<u8> {
     let id = mix(mix(member + 1) ^ mix(realtime_ns() as u64) ^ turn);
     format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Request-Id: {id:016x}\r\n\
-         Connection: close\r\n\r\n"
+         Connection: close\r\n"
     )
     .into_bytes()
 }

@@ -4,6 +4,7 @@ from tierlab.diagnosis.case import Case
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.evidence import not_held_back
 from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.slow_senders import no_slow_senders
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
@@ -18,6 +19,7 @@ def judge(context: StallContext) -> Suspect:
     figure = "" if times is None else f": {times:.1f} times the usual"
     case.direct("visits", support("surge", times), f"arrivals at the first tier{figure}")
     not_held_back(case, context)
+    no_slow_senders(case, context)
     return case.suspect()
 
 

@@ -3,9 +3,10 @@
 from tierlab.diagnosis.case import UNSEEN, Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import exceeded, no_limit
-from tierlab.diagnosis.evidence import no_pause, not_held_back, queued, stopped, wanting
+from tierlab.diagnosis.evidence import no_pause, not_held_back, queued, stopped, unaccepted, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.replaced import no_restart
+from tierlab.diagnosis.slow_senders import no_slow_senders
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
@@ -26,7 +27,7 @@ def judge(context: StallContext) -> Suspect:
         case.direct("soft", full[1], f"{full[0]} in use up to their limit, requests waiting")
         case.beside("cpu", against(exceeded(context)), "its CPUs had room for more")
     else:
-        waiting = _unaccepted(context)
+        waiting = unaccepted(context)
         case.direct("listen", support("unaccepted", waiting), "connections waited to be accepted")
         case.beside("pressure", against(wanting(context)), "it did not wait for a CPU")
         not_held_back(case, context)
@@ -34,6 +35,7 @@ def judge(context: StallContext) -> Suspect:
     no_pause(case, context)
     no_limit(case, context)
     no_restart(case, context)
+    no_slow_senders(case, context)
     case.beside("visits", against(support("surge", surge(context))), "no surge of users")
     return case.suspect()
 
@@ -86,14 +88,6 @@ def _idle_in_use(context: StallContext, name: str) -> bool:
         return False
     most = float(used.within(context.window).max(initial=0))
     return bool(most) and not support("working", context.below(context.window) / most)
-
-
-def _unaccepted(context: StallContext) -> float | None:
-    signal = context.signal("listen", "accept_queue")
-    if signal is None:
-        return None
-    seen = signal.within(context.window)
-    return max(0.0, float(seen.max()) - signal.usual) if seen.size else None
 
 
 def happened(context: StallContext) -> str:

@@ -13,6 +13,7 @@ mod network;
 mod pool;
 mod quota;
 mod restart;
+mod slow_clients;
 mod weight;
 
 use crate::attach::Doors;
@@ -55,6 +56,8 @@ pub enum Class {
     Quota(quota::Quota),
     /// Its workers end and others come in their place.
     Restart(restart::Restart),
+    /// Clients send their requests slowly.
+    SlowClients(slow_clients::SlowClients),
     /// It weighs less than a neighbour on its PUs.
     Weight(weight::Weight),
 }
@@ -95,6 +98,7 @@ impl Class {
             Self::Pool(pool) => pool.prepare(planned),
             Self::Quota(quota) => quota.prepare(planned, preparation),
             Self::Restart(restart) => restart.prepare(planned),
+            Self::SlowClients(slow_clients) => slow_clients.prepare(planned),
             Self::Weight(weight) => weight.prepare(planned, preparation),
         }
     }

@@ -52,10 +52,6 @@ fn root() -> String {
 
 /// The body that is announced and never comes.
 const BODY_BYTES: usize = 1000;
-/// How many connect at once, and how long the server gets to accept them: where the accept queue
-/// overflows, connection requests are dropped and come again only a second later.
-const WAVE: usize = 32;
-const BETWEEN_WAVES_NS: i64 = 2_000_000;
 /// How long the launcher may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -119,13 +115,7 @@ struct Holding {
 impl Disturbance for Holding {
     fn start(&mut self, until_ns: i64) -> Result<i64> {
         let start_ns = realtime_ns();
-        for first in (0..self.count).step_by(WAVE) {
-            self.crowd.come(first..self.count.min(first + WAVE))?;
-            let wave_ns = until_ns.min(steady_ns() + BETWEEN_WAVES_NS);
-            while steady_ns() < wave_ns {
-                self.crowd.attend(wave_ns, true)?;
-            }
-        }
+        self.crowd.come_in_waves(until_ns)?;
         Ok(start_ns)
     }
 
