@@ -56,10 +56,37 @@ def accounts(xen: Xen) -> Iterator[XenAccounts]:
     made.close()
 
 
-def started(xen: Xen, spec: DomainSpec) -> XenDomain:
-    domain = xen.create(spec)
-    domain.start()
-    return domain
+MEMORY = 512 << 20
+PLACES = {"db.1": "package:0", "db.2": "package:1"}
+Pair = Mapping[str, XenDomain]
+
+
+@pytest.fixture(scope="module")
+def pair(xen_host: Xen) -> Pair:
+    """One on each socket, for all tests: it takes long to boot them.
+
+    The first test sees them as they were started, the others place them as they want them.
+    """
+    machine = Xen.probe().machine
+    made = {
+        name: xen_host.create(
+            DomainSpec(name, placed(place, machine), vcpus=2, disk=("data",) * (name == "db.1"))
+        )
+        for name, place in PLACES.items()
+    }
+    for domain in made.values():
+        domain.boot()
+    for domain in made.values():
+        domain.start()
+    return made
+
+
+def placed(place: str, machine: str) -> Placement:
+    """Memory may be far from the PUs: the one does not follow the other. That it is beside them on
+    the second socket is seen in tests/trial/test_xen_trial.py.
+    """
+    pus = frozenset(pus_at(place, machine))
+    return Placement(pus=pus, nodes=frozenset({0}), memory=MEMORY)
 
 
 def said(domain: XenDomain, script: str) -> str:
@@ -68,20 +95,15 @@ def said(domain: XenDomain, script: str) -> str:
     return done.stdout.strip()
 
 
-def test_what_hwloc_names_is_where_domains_run_and_what_differs_is_found_out(xen: Xen) -> None:
-    """From a place in hwloc's words to what Xen reads back, on each of the two sockets.
-
-    Memory may be far from the PUs: the one does not follow the other. That it is beside them on the
-    second socket is seen in tests/trial/test_xen_trial.py.
-    """
+def test_what_hwloc_names_is_where_domains_run_and_what_differs_is_found_out(
+    xen: Xen, pair: Pair
+) -> None:
+    """From a place in hwloc's words to what Xen reads back, on each of the two sockets."""
     machine = Xen.probe().machine
-    for package in (0, 1):
-        name = f"db.{package + 1}"
-        pus = frozenset(pus_at(f"package:{package}", machine))
-        placement = Placement(pus=pus, nodes=frozenset({0}), memory=512 << 20)
-        domain = started(xen, DomainSpec(name, placement, vcpus=2))
+    for name, domain in pair.items():
+        placement = placed(PLACES[name], machine)
         found = domain.verify(placement)
-        assert (found.pus, found.nodes) == (pus, frozenset({0}))
+        assert (found.pus, found.nodes) == (placement.pus, frozenset({0}))
         assert said(domain, "cat /sys/devices/system/cpu/online") == "0-1"
 
     # Somebody moves one, and more memory is asked than it was started with.
@@ -93,30 +115,40 @@ def test_what_hwloc_names_is_where_domains_run_and_what_differs_is_found_out(xen
         domain.place(Placement(memory=1 << 30))
 
 
-def test_domains_keep_their_registers_on_a_shared_pu(xen: Xen, tmp_path: Path) -> None:
+def test_domains_keep_their_registers_on_a_shared_pu(pair: Pair, tmp_path: Path) -> None:
     """The emulated processor once left one domain's vector registers to the next."""
     source, program = Path(__file__).with_name("registers.c"), tmp_path / "registers"
     subprocess.run(["cc", "-O1", "-static", "-o", program, source], check=True)
-    shared = Placement(pus=frozenset({3}))
-    domains = [started(xen, DomainSpec(name, shared)) for name in ("db.1", "app.1")]
-    for domain in domains:
+    for domain in pair.values():
+        domain.place(Placement(pus=frozenset({3})))
         domain.put(program, "registers")
     running = [
         domain.spawn(["./registers", str(number), "10"], log="found.log")
-        for number, domain in enumerate(domains, 100)
+        for number, domain in enumerate(pair.values(), 100)
     ]
     assert [process.wait(120) for process in running] == [0, 0]
-    assert [domain.text("found.log") for domain in domains] == ["0\n", "0\n"]
+    assert [domain.text("found.log") for domain in pair.values()] == ["0\n", "0\n"]
+
+
+def test_a_disk_of_its_own_holds_what_is_put_there(pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "tree" / "deep").mkdir(parents=True)
+    (tmp_path / "tree" / "deep" / "file").write_text("content")
+    pair["db.1"].put(tmp_path / "tree", "data/copied")
+    assert said(pair["db.1"], "cat data/copied/deep/file") == "content"
+    assert said(pair["db.1"], "df --output=source data | tail -n 1") == "/dev/xvdb"
+    pair["db.1"].get("data/copied", tmp_path / "back")
+    assert (tmp_path / "back" / "deep" / "file").read_text() == "content"
 
 
 def test_domain_0s_books_agree_with_the_domains_and_the_toolstack(
-    xen: Xen, accounts: XenAccounts
+    xen: Xen, pair: Pair, accounts: XenAccounts
 ) -> None:
-    domain = started(xen, DomainSpec("db.1", Placement(pus=frozenset({3})), disk=("data",)))
+    domain = pair["db.1"]
+    domain.place(Placement(pus=frozenset({3})))
     disk_books.agree(domain, accounts, "xvdb")
 
     accounts.open()
-    domain.spawn(["sh", "-c", "while :; do :; done"], log="data/loop.log")
+    loop = domain.spawn(["sh", "-c", "while :; do :; done"], log="data/loop.log")
     first, before, after_first = asked(xen)
     began_ns = time.time_ns()
     ticks: list[Mapping[str, Any]] = []
@@ -131,6 +163,7 @@ def test_domain_0s_books_agree_with_the_domains_and_the_toolstack(
             and row["t_ns"] - row["dt_ns"] + reading.offset_ns > began_ns
         ]
     last, before_last, after = asked(xen)
+    loop.stop(0.0)
     share = sum(row["cpu_ns"] for row in ticks) / sum(row["dt_ns"] for row in ticks)
     # The toolstack looked at some moment of each command, and tells tenths of a second.
     least = (last - first - TENTH) / (after - before)

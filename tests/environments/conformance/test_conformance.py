@@ -16,7 +16,7 @@ from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.capability import Capability
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
-from tierlab.environments.placement import Placement
+from tierlab.environments.placement import Placement, listed
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 
@@ -71,11 +71,20 @@ def test_a_spawned_program_lives_in_the_domain_until_it_stops(domain: Domain) ->
     assert domain.text("logs/out.log") == "hello\n"
 
 
-def test_a_domain_can_be_made_again_after_it_is_destroyed(environment: Environment) -> None:
-    for _ in range(2):
-        domain = environment.create(DomainSpec("app.1"))
+def test_a_domain_can_be_made_again_with_its_memory_on_another_node(
+    environment: Environment, entry: Entry
+) -> None:
+    probe = environment.probe()
+    nodes = sorted(probe.nodes) if Capability.PIN in probe.can else []
+    there = [Placement(nodes=frozenset({node})) for node in nodes[-1:] + nodes[:1]]
+    for asked in there or 2 * [Placement()]:
+        domain = environment.create(DomainSpec("app.1", asked))
         domain.start()
         assert domain.run(["true"], timeout=20).status == 0
+        if asked.nodes is not None:
+            assert domain.read_back().nodes == asked.nodes
+            if domain.cgroups():
+                assert allowed(domain, entry, "Mems_allowed_list") == {listed(asked.nodes)}
         domain.destroy()
         assert not domain.folder.exists()
 
@@ -142,16 +151,6 @@ def test_a_pin_is_kept(environment: Environment, entry: Entry, domain: Domain) -
     assert domain.place(Placement(pus=pus)).pus == pus
     if domain.cgroups():
         assert allowed(domain, entry, "Cpus_allowed_list") == {str(max(pus))}
-
-
-def test_memory_is_on_its_node(environment: Environment, entry: Entry) -> None:
-    require(environment, entry, Capability.PIN, None)
-    nodes = frozenset({max(environment.probe().nodes)})
-    domain = environment.create(DomainSpec("app.1", Placement(nodes=nodes)))
-    domain.start()
-    assert domain.read_back().nodes == nodes
-    if domain.cgroups():
-        assert allowed(domain, entry, "Mems_allowed_list") == {str(max(nodes))}
 
 
 def test_memory_moves_to_another_node(
