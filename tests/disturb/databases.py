@@ -88,8 +88,8 @@ class PostgreSQL:
     """A PostgreSQL; its domain knows nothing of it."""
 
     server: PrivatePostgreSQL
-    most_connections = 100
-    """Its default."""
+    most_connections = 20
+    """Few: it starts a process for each."""
 
     @property
     def login(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def mariadb(domain: Domain) -> Iterator[MariaDB]:
 @contextmanager
 def postgresql(_: Domain) -> Iterator[PostgreSQL]:
     """A private one; it refuses to be root's, as what is in a domain is."""
-    with private_postgresql(NAME) as private:
+    with private_postgresql(NAME, max_connections=str(PostgreSQL.most_connections)) as private:
         with closing(private.connect()) as own:
             own.run(f"CREATE DATABASE {NAME}")
         server = PostgreSQL(private)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,21 +67,22 @@ class PrivatePostgreSQL:
 
 
 @contextmanager
-def private_postgresql(name: str) -> Iterator[PrivatePostgreSQL]:
+def private_postgresql(name: str, **settings: str) -> Iterator[PrivatePostgreSQL]:
+    """`settings` are the server's own, beside those that all tests have."""
     # pytest's own folders are closed to the account that the server runs as.
     folder = Path(tempfile.mkdtemp(prefix="tierlab-pg-"))
     try:
         if ACCOUNT:
             shutil.chown(folder, ACCOUNT["user"], ACCOUNT["group"])
         server = PrivatePostgreSQL(folder, free_port(), name)
-        with _running(server):
+        with _running(server, SETTINGS | settings):
             yield server
     finally:
         shutil.rmtree(folder)
 
 
 @contextmanager
-def _running(server: PrivatePostgreSQL) -> Iterator[None]:
+def _running(server: PrivatePostgreSQL, settings: Mapping[str, str]) -> Iterator[None]:
     data = server.folder / "data"
     subprocess.run(
         [
@@ -94,8 +95,8 @@ def _running(server: PrivatePostgreSQL) -> Iterator[None]:
         cwd=server.folder,
         **ACCOUNT,
     )
-    settings = SETTINGS | {"port": str(server.port), "unix_socket_directories": str(server.folder)}
-    options = [f"-c{key}={value}" for key, value in settings.items()]
+    own = {"port": str(server.port), "unix_socket_directories": str(server.folder)}
+    options = [f"-c{key}={value}" for key, value in {**settings, **own}.items()]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
             [PROGRAMS / "postgres", "-D", data, *options],
