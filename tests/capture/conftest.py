@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "trace"))
 
 from tracer_bed import Bed
 
+from tests.class_archives import share_class_archives
+
 
 @contextmanager
 def places_of_its_own(folder: Path) -> Iterator[None]:
@@ -29,6 +31,7 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     if os.geteuid() != 0:
         pytest.skip("needs root")
     folder: Path = tmp_path_factory.mktemp("tracer")
+    share_class_archives(folder / "XDG_CACHE_HOME")
     with places_of_its_own(folder):
         made = Bed(folder)
     try:

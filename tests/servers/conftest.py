@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from talk import LOAD_DAY, SCALE
 
+from tests.class_archives import share_class_archives
 from tierlab import experiment
 from tierlab.deploy.system import System
 from tierlab.environments.ledger import Ledger
@@ -24,7 +25,9 @@ def shape(**tiers: Any) -> experiment.System:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    folder = tmp_path_factory.mktemp("cache")
+    share_class_archives(folder)
+    return folder
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 from tierlab.environments.domain import Domain
 from tierlab.machine.programs import Program
-from tierlab.servers.base import Options, Server, Settings
+from tierlab.servers.base import Endpoint, Options, Server, Settings
 from tierlab.servers.class_archive import ARCHIVE, FOLDER, class_archive, rehearsed
 from tierlab.servers.greetings import ajp_ping, http_get
 from tierlab.servers.orders import resized
@@ -148,9 +148,10 @@ class Tomcat(Server):
         """Start another like this, with one connection and the usual heap, and stop it again.
 
         It speaks HTTP, so that its greeting is a page: that has more classes loaded than a CPING.
-        An archive does not fit heaps of 32 GiB and more: references are longer there.
+        Not at a port of AJP's, which may be listened to. An archive does not fit heaps of 32 GiB
+        and more: references are longer there.
         """
-        endpoint = replace(self.site.endpoint, protocol="http")
+        endpoint = Endpoint(self.site.endpoint.address, self.ports["http"], "http")
         site = replace(self.site, domain=domain, endpoint=endpoint)
         settings = Settings({**self.soft, "pool": 1}, TomcatOptions())
         another = Tomcat(site, settings, self.content)
