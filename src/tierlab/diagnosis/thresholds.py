@@ -102,7 +102,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "pages flushed": Threshold(
         "changed pages written a second",
         200.0,
-        600.0,
+        400.0,
         "quiet",
         "200 are what a database writes in the background unless told otherwise "
         "(innodb_io_capacity); a checkpoint wrote 1,000 on a disk of 32 MiB/s",
