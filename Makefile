@@ -68,7 +68,7 @@ wheel: setup ## Make one wheel with the agent, RUBBoS and RUBiS inside: dist/
 
 # A fault with a long chain: memory is taken from the database for a second.
 picture: setup $(STAMPS)/packages-test ## Take the picture in the README anew: docs/picture
-	@test -d $(RUN) || $(BIN)/tierlab demo --seed 20 --runs runs/picture
+	@test -d $(RUN) || $(BIN)/tierlab demo --seed 68 --runs runs/picture
 	@$(BIN)/python docs/picture/take.py $(RUN)
 
 lock: ## Renew requirements.lock from pyproject.toml
