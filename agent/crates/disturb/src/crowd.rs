@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use tierlab_record::clock::{realtime_ns, steady_ns};
+use tierlab_record::open_files;
 
 /// What each connection does once it stands.
 pub enum Talk {
@@ -292,14 +293,7 @@ fn raw(address: SocketAddrV4) -> libc::sockaddr_in {
 /// Raises this process's limit of open files so that `count` more fit.
 fn raise_file_limit(count: usize) -> Result<()> {
     const OTHERS: u64 = 64;
-    // SAFETY: the pointers are to locals of the right type.
-    let raised = unsafe {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        limit.rlim_cur = limit.rlim_max;
-        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        limit.rlim_cur
-    };
+    let raised = open_files::raise_limit();
     anyhow::ensure!(
         count as u64 + OTHERS <= raised,
         "{count} connections need more open files than the limit of {raised}; raise it (ulimit -n)"
