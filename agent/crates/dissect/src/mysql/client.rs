@@ -21,12 +21,21 @@ impl Mysql {
             self.phase = Phase::Commands;
         }
         loop {
-            let phase = self.phase;
             let Some(packet) = self.requests.next(at_ns, &mut bytes) else { return };
             if packet.goes_on {
                 continue;
             }
-            match phase {
+            if self.phase == Phase::Login && packet.sequence == 0 {
+                // A command begins to count anew, a login goes on: the server's last word was lost.
+                if self.capabilities & login::COMPRESS != 0 {
+                    return self.become_opaque(at_ns, "compression", cx);
+                }
+                self.phase = Phase::Commands;
+                self.uncertain = 0;
+                self.reply.restart();
+                self.exchanges.abandon(cx);
+            }
+            match self.phase {
                 Phase::Opaque => return,
                 Phase::Greeting | Phase::Login => {
                     if login::asks_for_tls(packet.prefix) {

@@ -81,6 +81,24 @@ fn an_answer_to_a_login_is_no_refusal_where_the_greeting_was_lost() {
     assert_eq!(results.visits[0].departure_ns, Some(end));
 }
 
+/// One lost packet kept the connection in its login, and all that followed from being seen.
+#[test]
+fn a_login_whose_answer_was_lost_is_over_with_the_first_command() {
+    let mut it = Conversation::open(&db(), 50_000, 0);
+    it.say(ServerSide, &greeting(b"abcdefghijklmnopqrst", BASIC));
+    it.say(Client, &login(BASIC));
+    it.lose(ServerSide, &packet(2, &ok(0, 2)));
+    let mut ends = vec![None];
+    for _ in 0..3 {
+        it.say(Client, &query("SELECT 1"));
+        ends.push(Some(it.say(ServerSide, &packets(1, &result_set(1, b"\x011", false, 2)))));
+    }
+    let results = results(&it);
+    assert_eq!(results.labels(), ["LOGIN", "SELECT ?", "SELECT ?", "SELECT ?"]);
+    let seen: Vec<_> = results.visits.iter().map(|visit| visit.departure_ns).collect();
+    assert_eq!(seen, ends);
+}
+
 #[test]
 fn a_refused_login_has_its_code() {
     let mut it = Conversation::open(&db(), 50_000, 0);
