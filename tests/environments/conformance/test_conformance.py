@@ -71,13 +71,12 @@ def test_a_spawned_program_lives_in_the_domain_until_it_stops(domain: Domain) ->
     assert domain.text("logs/out.log") == "hello\n"
 
 
-def test_a_domain_can_be_made_again_with_its_memory_on_another_node(
+def test_memory_is_on_its_node_and_a_domain_can_be_made_again(
     environment: Environment, entry: Entry
 ) -> None:
     probe = environment.probe()
-    nodes = sorted(probe.nodes) if Capability.PIN in probe.can else []
-    there = [Placement(nodes=frozenset({node})) for node in nodes[-1:] + nodes[:1]]
-    for asked in there or 2 * [Placement()]:
+    on_last = frozenset({max(probe.nodes)}) if Capability.PIN in probe.can else None
+    for asked in (Placement(nodes=on_last), Placement()):
         domain = environment.create(DomainSpec("app.1", asked))
         domain.start()
         assert domain.run(["true"], timeout=20).status == 0
