@@ -64,6 +64,9 @@ def seen(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> list[Message]:
 
 
 def http_ends(bed_capture: Path) -> dict[Connection, list[tuple[str, int]]]:
+    """Of the web server's connections: where the application server's archive of classes is made
+    first, it is asked for a page, too.
+    """
     fields = ["http.request.method", "http.response.code"]
     found = frames(bed_capture, {HTTP_PORT: "http"}, "http", fields)
     return {
@@ -73,6 +76,7 @@ def http_ends(bed_capture: Path) -> dict[Connection, list[tuple[str, int]]]:
             for _ in frame.values[0] + frame.values[1]
         ]
         for connection, of_connection in found.items()
+        if connection[1] == f"127.0.1.1:{HTTP_PORT}"
     }
 
 
