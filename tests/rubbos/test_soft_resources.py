@@ -158,16 +158,17 @@ def test_gauges_cost_little(start: Start, tmp_path: Path) -> None:
         return int((task / "schedstat").read_text().split()[0])
 
     def each_ns() -> float:
-        """CPU time of a line, over two seconds."""
+        """CPU time of a line, over a second."""
         before, lines = used_ns(), len(gauges(log, "pool"))
-        time.sleep(2)
+        time.sleep(1)
         return (used_ns() - before) / (len(gauges(log, "pool")) - lines)
 
     time.sleep(2)  # the compiler may not be done with it yet
     # At ten lines a second: 0.5 % of a core; 0.2 % is the aim on a quiet machine.
-    took = each_ns()
+    seconds = [each_ns() for _ in range(3)]
+    took = min(seconds)  # what others do to the caches is no cost of its own
+    figure(f"a line of gauges takes {took / 1000:.0f} us, {took / 1e6:.3f} % of a core: {seconds}")
     assert took < 500_000 * pace()
-    figure(f"a line of gauges takes {took / 1000:.0f} us, {took / 1e6:.3f} % of a core")
 
 
 def test_a_forced_collection_is_logged_when_clients_wait_for_it(
