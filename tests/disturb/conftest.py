@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def new_domain(folder: Path) -> Iterator[Domain]:
         subprocess.run(["umount", namespace], check=True)
         namespace.unlink()
         for path in groups.values():
-            wait_until(lambda path=path: _removed(path), f"the removal of {path}")  # type: ignore[misc]
+            wait_until(partial(_removed, path), f"the removal of {path}")
 
 
 def _removed(path: Path) -> bool:

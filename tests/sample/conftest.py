@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ class Group:
 
     def remove(self) -> None:
         for folder in self.folders.values():
-            wait_until(lambda folder=folder: _removed(folder), f"the removal of {folder}")  # type: ignore[misc]
+            wait_until(partial(_removed, folder), f"the removal of {folder}")
 
     def cpu_ns(self) -> int:
         """CPU time of the group so far, as the kernel says."""

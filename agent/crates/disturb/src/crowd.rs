@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use tierlab_record::clock::{realtime_ns, steady_ns};
-use tierlab_record::open_files;
+use tierlab_record::{Stop, open_files};
 
 /// What each connection does once it stands.
 pub enum Talk {
@@ -28,6 +28,8 @@ pub enum Talk {
     Hold(Vec<u8>),
 }
 
+/// How long requests that were sent in time may take to be answered.
+const GRACE_NS: i64 = 3_000_000_000;
 /// How many connect at once, and how long the server gets to accept them: where the accept queue
 /// overflows, connection requests are dropped and come again only a second later.
 const WAVE: usize = 32;
@@ -120,8 +122,17 @@ impl Crowd {
         self.sent
     }
 
+    /// Nobody asks any more: waits for the answers to what was sent in time.
+    pub fn hear_out(&mut self, stop: &Stop) -> Result<()> {
+        let until_ns = steady_ns() + GRACE_NS;
+        while !stop.asked() && self.is_waiting() && steady_ns() < until_ns {
+            self.attend(until_ns, false)?;
+        }
+        Ok(())
+    }
+
     /// Whether anyone still has a connection.
-    pub fn is_waiting(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         self.members.iter().any(|member| member.socket.is_some())
     }
 

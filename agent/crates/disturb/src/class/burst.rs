@@ -33,9 +33,6 @@ fn on_the_loopback() -> Ipv4Addr {
     Ipv4Addr::new(127, 160, 0, 0)
 }
 
-/// How long requests that were sent in time may take to be answered.
-const GRACE_NS: i64 = 3_000_000_000;
-
 struct Surge {
     crowd: Crowd,
     users: usize,
@@ -68,11 +65,7 @@ impl Disturbance for Surge {
             self.crowd.attend(until_ns, true)?;
         }
         self.end_ns = realtime_ns();
-        let grace_ns = steady_ns() + GRACE_NS;
-        while !stop.asked() && self.crowd.is_waiting() && steady_ns() < grace_ns {
-            self.crowd.attend(grace_ns, false)?;
-        }
-        Ok(())
+        self.crowd.hear_out(&stop)
     }
 
     fn end(&mut self) -> Result<End> {

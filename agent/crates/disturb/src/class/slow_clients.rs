@@ -33,8 +33,6 @@ const LINE: &[u8] = b"X-Slow: 1\r\n";
 const LINE_NS: i64 = 200_000_000;
 const TURNS: usize = 20;
 const TURN_NS: i64 = LINE_NS / TURNS as i64;
-/// How long requests may take to be answered once they are sent.
-const GRACE_NS: i64 = 3_000_000_000;
 
 struct Slow {
     crowd: Crowd,
@@ -78,11 +76,7 @@ impl Disturbance for Slow {
         }
         self.finished = self.crowd.go_on(0..self.clients, END_OF_HEAD);
         self.end_ns = realtime_ns();
-        let grace_ns = steady_ns() + GRACE_NS;
-        while !stop.asked() && self.crowd.is_waiting() && steady_ns() < grace_ns {
-            self.crowd.attend(grace_ns, false)?;
-        }
-        Ok(())
+        self.crowd.hear_out(&stop)
     }
 
     fn end(&mut self) -> Result<End> {
