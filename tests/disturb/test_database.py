@@ -27,8 +27,6 @@ from tests.figures import figure
 from tests.pace import wait_until
 from tierlab.environments.device import device_of
 
-pytestmark = pytest.mark.alone
-
 MIB = 1 << 20
 ALL = "SELECT count(*) FROM stories"
 CHANGES = "UPDATE stories SET n = n + 1 WHERE id = {}"
@@ -66,7 +64,7 @@ def test_who_needs_what_is_locked_waits_until_its_release(
     client, other = (Client(database, statement) for statement in statements)
     run = disturb(entry(domain, 1, "lock", LEAD, 500 * MS, **TABLE, **database.login, **keys))
     (truth,) = run.finish()
-    wait_until(lambda: bool(client.across(run.end_ns())), "the answer", 0.3)
+    wait_until(lambda: bool(client.across(run.end_ns())), "the answer", 1)
     client.stop()
     other.stop()
     # It is not released before its time.
@@ -152,6 +150,7 @@ def throttled(domain: Domain, bytes_per_second: int) -> Iterator[None]:
     file.write_text(f"{device} 0")
 
 
+@pytest.mark.alone
 @only_mariadb
 def test_commits_take_ten_times_as_long_in_a_storm_of_writes(
     database: Database, domain: Domain, disturb: Disturb
@@ -179,6 +178,7 @@ def written_bytes(domain: Domain) -> int:
     return sum(int(line.split()[2]) for line in text.splitlines() if " Write " in line)
 
 
+@pytest.mark.alone
 @only_mariadb
 def test_a_taker_of_memory_makes_the_server_read_its_own_program_again(
     database: Database, domain: Domain, disturb: Disturb

@@ -34,10 +34,10 @@ QUICK_BUILD = "-Dmaven.test.skip=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """The application's own tests are a stage of the suite."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 FURTHER = {
-    DOCS / "how-to" / "guests.md": [pytest.mark.environments],
-    DOCS / "how-to" / "studies.md": [pytest.mark.environments],
+    DOCS / "how-to" / f"{each}.md": [pytest.mark.environments]
+    for each in ("compare", "factors", "guests", "studies")
 }
-"""They build guests' images, and run whole studies."""
+"""They build guests' images, and run whole sweeps and studies."""
 SECONDS = 900
 CELLS = "cells.py"
 """A page's programs, one after the other, as a notebook's cells go on from those before."""

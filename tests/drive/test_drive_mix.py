@@ -47,9 +47,9 @@ def test_page_shares_are_the_published_ones(mix, site, drive: Driver) -> None:
     driven = drive(
         site(),
         users(mix, "published", POPULATION),
-        seconds=2 * pace(),
+        seconds=pace(),
         think_ms=0,
-        users=50,
+        users=25,
         connection="keep_alive",
     )
     requests = driven.requests
@@ -168,7 +168,7 @@ def test_same_seed_same_requests_on_the_wire(site, drive: Driver, tmp_path: Path
 def test_requests_carry_what_the_pages_offer(site, drive: Driver, tmp_path: Path) -> None:
     log = tmp_path / "site.log"
     workload = users("read-write", "corrected", POPULATION)
-    drive(site("--log", str(log)), workload, seconds=1.5 * pace(), think_ms=1, users=50)
+    drive(site("--log", str(log)), workload, seconds=pace(), think_ms=1, users=50)
     seen = defaultdict(list)
     for method, target, body in logged(log):
         url = urlsplit(target)

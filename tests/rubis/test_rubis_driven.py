@@ -36,7 +36,7 @@ CASES = (
     ("mariadb", "published", "bidding"),
 )
 POINT = 0.01
-SECONDS = 3
+SECONDS = 2
 LEAST_REQUESTS = 300
 
 
@@ -89,7 +89,7 @@ def test_the_published_mix_arrives_and_what_users_write(
         described,
         seconds=SECONDS * pace(),
         think_ms=0,
-        users=20,
+        users=10,
         images=False,
         grace_ns=20_000_000_000,
         # One of its own, so that nobody registers under a name that an earlier case took.

@@ -75,6 +75,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "t.toml"
 
 
+@pytest.mark.environments
 def test_a_study_of_turns_ends_in_a_page_and_leaves_nothing(
     tierlab: Start, file: Path, tmp_path: Path
 ) -> None:
