@@ -127,6 +127,7 @@ def _connect(
                 user="root",
                 local_infile=True,
                 read_timeout=STATEMENT_SECONDS,
+                ssl_disabled=True,
             )
         except pymysql.MySQLError as error:
             if server.poll() is None and time.monotonic() < deadline:
