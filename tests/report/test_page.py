@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from tierlab.analysis.by_system import SystemFigures
 from tierlab.cli.main import app
 from tierlab.report import build, figures, terminal
-from tierlab.report.diagnosis import why
+from tierlab.report.diagnosis import heading, why
+from tierlab.report.page import render
 from tierlab.report.payload import embed
 from tierlab.report.picture import picture
 from tierlab.report.words import answer
@@ -59,6 +60,20 @@ def test_the_terminal_takes_ten_lines_at_most_beside_the_findings(made):
     shown = terminal.lines(answer(warned), made.diagnosis, "report.html")
     assert len(shown) == 10 + len(why(made.diagnosis))
     assert "more warnings" in shown[-3].plain
+
+
+def test_causes_are_written_as_words(made):
+    """They are identifiers in the JSON: `slow_clients`."""
+    (finding, *_) = made.diagnosis.findings
+    suspect = finding.ruled_out[0].model_copy(update={"cause": "slow_clients"})
+    finding = finding.model_copy(update={"ruled_out": [suspect]})
+    diagnosis = made.diagnosis.model_copy(update={"findings": [finding]})
+    page = Page(render(made.summary, diagnosis, made.manifest, None)).text
+    shown = " ".join(line.plain for line in why(diagnosis))
+    for text in (page, shown):
+        assert "Ruled out: slow clients." in text
+        assert "slow_clients" not in text
+    assert heading(finding) in page
 
 
 def test_no_colour_without_a_terminal(made):

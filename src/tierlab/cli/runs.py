@@ -15,6 +15,7 @@ from rich.text import Text
 from tierlab.errors import UserError
 from tierlab.experiment.problem import shown
 from tierlab.report import build
+from tierlab.report.diagnosis import cause_name
 from tierlab.report.figures import number, printable, seconds, share
 from tierlab.report.index import write_index
 from tierlab.report.stored import stored_diagnosis, stored_summary
@@ -104,5 +105,5 @@ def _short(keys: Sequence[str]) -> list[str]:
 def _findings(trial: Trial) -> str:
     if trial.findings is None:
         return "-"
-    said = [f"{each.cause} on {each.subject}" for each in trial.findings]
+    said = [f"{cause_name(each.cause)} on {each.subject}" for each in trial.findings]
     return ", ".join(said) or (trial.verdict or "-")

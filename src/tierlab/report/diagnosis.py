@@ -6,10 +6,12 @@ from rich.console import Console
 from rich.text import Text
 
 from tierlab.diagnosis import Diagnosis, Finding
+from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.report.figures import printable, share
 from tierlab.report.replace import replace
 
 NAME = "findings.json"
+NO_CAUSE = "no known cause"
 MOST_LINKS = 5
 MOST_FINDINGS = 3
 
@@ -64,6 +66,17 @@ def _finding(finding: Finding) -> list[Text]:
     return shown
 
 
+def cause_name(cause: str) -> str:
+    """Write a cause's identifier as words."""
+    return cause.replace("_", " ")
+
+
+def heading(finding: Finding) -> str:
+    """Say in a few words what was found, and where."""
+    what = next((each.title for each in CATALOGUE if each.name == finding.cause), NO_CAUSE)
+    return f"{what[0].upper()}{what[1:]} at {finding.subject}"
+
+
 def certainty(finding: Finding) -> str:
     """Say how sure it is, what was ruled out and what was not."""
     parts = [f"Confidence {finding.confidence:.2f}."]
@@ -85,7 +98,8 @@ def rarity(finding: Finding) -> str:
 
 def _names(finding: Finding, *, ruled_out: bool) -> list[str]:
     suspects = finding.ruled_out if ruled_out else finding.not_ruled_out
-    return list(dict.fromkeys(each.cause for each in suspects if each.cause != finding.cause))
+    others = dict.fromkeys(each.cause for each in suspects if each.cause != finding.cause)
+    return [cause_name(each) for each in others]
 
 
 def _head(word: str, text: str) -> Text:

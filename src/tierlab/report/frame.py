@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tierlab.analysis.requests.histogram import Bucket
 from tierlab.report import figures
-from tierlab.report.diagnosis import certainty, rarity
+from tierlab.report.diagnosis import cause_name, certainty, heading, rarity
 from tierlab.report.differences import interval, value
 from tierlab.report.panels import Panels
 
@@ -88,6 +88,8 @@ def environment() -> Environment:
         "instant": _instant,
         "soft": _soft,
         "logbar": _log_bar,
+        "cause_name": cause_name,
+        "heading": heading,
         "certainty": certainty,
         "rarity": rarity,
         "seen": _seen,

@@ -8,6 +8,7 @@ from tierlab.analysis.statistics.episodes import episodes
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis.finding import Finding, Window
 from tierlab.report import request_panels
+from tierlab.report.diagnosis import cause_name
 from tierlab.report.lines import Axis, moments
 from tierlab.report.panel import Panel
 from tierlab.report.resource_panels import resources
@@ -87,7 +88,7 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
             (
                 (span.start_ns - whole.start_ns) / 1e9,
                 (span.end_ns - whole.start_ns) / 1e9,
-                f"{finding.cause} at {finding.subject}",
+                f"{cause_name(finding.cause)} at {finding.subject}",
             )
             for span, finding in zip(found, findings, strict=False)
         ],
