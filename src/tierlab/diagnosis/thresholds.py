@@ -107,6 +107,21 @@ THRESHOLDS: dict[str, Threshold] = {
         "200 are what a database writes in the background unless told otherwise "
         "(innodb_io_capacity); a checkpoint wrote 1,000 on a disk of 32 MiB/s",
     ),
+    "pages missed": Threshold(
+        "pages that were not in the buffer pool, in the window and what is told of it later",
+        100.0,
+        300.0,
+        "quiet",
+        "while another job wrote to the disk, or took memory, up to 134 were missed; of one that "
+        "was emptied a thousand and more",
+    ),
+    "read from disk": Threshold(
+        "bytes a second that its domain read from the disk",
+        2.0**20,
+        2.0**22,
+        "quiet",
+        "while another job wrote to the disk up to 0.7 MB; a cold cache reads what the disk gives",
+    ),
     "memory wait": Threshold(
         "share of time a task waited for memory",
         0.02,

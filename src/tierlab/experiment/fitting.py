@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierlab.experiment.disturb_classes import Checkpoint, Disk, Memory
+from tierlab.experiment.disturb_classes import Checkpoint, ColdCache, Disk, Memory
 from tierlab.experiment.draw import Drawn
 from tierlab.experiment.system import System
 from tierlab.experiment.tier import Tier
 from tierlab.values.quantities import MIB
 
 READS = 1000
-"""A second: a page fault then takes a millisecond on the fastest disk too."""
+"""A second: a page then takes a millisecond on the fastest disk too."""
 
 WRITES = 32 * MIB
 """A second: twenty times what the database writes under 1,500 users."""
@@ -29,17 +29,18 @@ def fitted(system: System, drawn: Sequence[Drawn]) -> System:
         name = each.what.on.partition(".")[0]
         tiers[name] = _fitted(
             tiers[name],
-            isinstance(each.what, Memory),
-            isinstance(each.what, Disk | Checkpoint),
+            memory=isinstance(each.what, Memory),
+            reads=isinstance(each.what, Memory | ColdCache),
+            writes=isinstance(each.what, Disk | Checkpoint),
         )
     return system.model_copy(update=tiers)
 
 
-def _fitted(tier: Tier, memory: bool, disk: bool) -> Tier:
+def _fitted(tier: Tier, *, memory: bool, reads: bool, writes: bool) -> Tier:
     limits = tier.disk
-    if memory and limits.reads is None:
+    if reads and limits.reads is None:
         limits = limits.model_copy(update={"reads": READS})
-    if disk and limits.writes is None:
+    if writes and limits.writes is None:
         limits = limits.model_copy(update={"writes": WRITES})
     size = tier.software.room(tier.settings) if memory and tier.memory is None else tier.memory
     return tier.model_copy(update={"memory": size, "disk": limits})
