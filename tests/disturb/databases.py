@@ -187,7 +187,8 @@ def mariadb(domain: Domain) -> Iterator[MariaDB]:
 @contextmanager
 def postgresql(_: Domain) -> Iterator[PostgreSQL]:
     """A private one; it refuses to be root's, as what is in a domain is."""
-    with private_postgresql(NAME, max_connections=str(PostgreSQL.most_connections)) as private:
+    settings = {"max_connections": str(PostgreSQL.most_connections), "shared_buffers": "16MB"}
+    with private_postgresql(NAME, **settings) as private:
         with closing(private.connect()) as own:
             own.run(f"CREATE DATABASE {NAME}")
         server = PostgreSQL(private)

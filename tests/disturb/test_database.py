@@ -31,6 +31,8 @@ from tierlab.environments.device import device_of
 pytestmark = pytest.mark.alone
 
 MIB = 1 << 20
+FILLED = 2 * LEAD
+"""The same for an agent that makes a table as large as PostgreSQL's buffer pool."""
 ALL = "SELECT count(*) FROM stories"
 CHANGES = "UPDATE stories SET n = n + 1 WHERE id = {}"
 
@@ -163,7 +165,9 @@ def test_an_emptied_cache_is_read_from_the_disk_again_and_leaves_nothing(
             cursor.fetchall()
             return _keyed(io)["read_bytes"] - before
 
-        run = disturb(*(entry(domain, n, "cold_cache", LEAD, MS, **database.login) for n in (1, 2)))
+        run = disturb(
+            *(entry(domain, n, "cold_cache", FILLED, MS, **database.login) for n in (1, 2))
+        )
         read_bytes()
         assert read_bytes() == 0, "all of it is in memory"
         truths = run.finish()
@@ -187,7 +191,7 @@ def test_a_cold_cache_does_not_outlive_the_agent(
     database: Database, domain: Domain, disturb: Disturb, how: Signals
 ) -> None:
     pool_bytes = database.pool_bytes()
-    run = disturb(entry(domain, 1, "cold_cache", LEAD, 30_000 * MS, **database.login))
+    run = disturb(entry(domain, 1, "cold_cache", FILLED, 30_000 * MS, **database.login))
     at(run.start_ns())
     run.process.send_signal(how)
     wait_until(lambda: not left_behind(database), "the table's end", 5)
