@@ -117,10 +117,10 @@ THRESHOLDS: dict[str, Threshold] = {
     ),
     "read from disk": Threshold(
         "bytes a second that its domain read from the disk",
-        2.0**20,
-        2.0**22,
+        2.0**19,
+        1.5 * 2.0**20,
         "quiet",
-        "while another job wrote to the disk up to 0.7 MB; a cold cache reads what the disk gives",
+        "while another job wrote to the disk up to 0.7 MB; 200 reads of MariaDB's pages are 3.3 MB",
     ),
     "memory wait": Threshold(
         "share of time a task waited for memory",
