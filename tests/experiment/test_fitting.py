@@ -45,14 +45,6 @@ def test_a_cache_that_is_to_be_cold_gets_a_limit_on_reads() -> None:
     assert disturbed.db.memory is None
 
 
-def test_memory_and_a_cold_cache_have_the_same_limit_in_either_order() -> None:
-    memory, cold = (
-        {"class": kind, "at": at} for kind, at in (("memory", "1s"), ("cold_cache", "5s"))
-    )
-
-    assert system(memory, cold).db == system(cold, memory).db == system(memory).db
-
-
 def test_what_the_file_says_stays() -> None:
     limits = {"memory": "1GiB", "disk": {"writes": "1MiB", "reads": 50}}
     memory, disk = {"class": "memory"}, {"class": "disk"}

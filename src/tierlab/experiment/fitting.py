@@ -19,9 +19,6 @@ from tierlab.values.quantities import MIB
 READS = 1000
 """A second: a page then takes a millisecond on the fastest disk too."""
 
-COLD_READS = 200
-"""A second, as of a rotating disk: of a thousand a cache is warm again before anybody waits."""
-
 WRITES = 32 * MIB
 """A second: twenty times what the database writes under 1,500 users."""
 
@@ -37,10 +34,10 @@ def fitted(system: System, drawn: Sequence[Drawn]) -> System:
 
 def _fitted(tier: Tier, what: Sequence[Disturbance]) -> Tier:
     memory = any(isinstance(each, Memory) for each in what)
-    cold = any(isinstance(each, ColdCache) for each in what)
+    reads = any(isinstance(each, Memory | ColdCache) for each in what)
     limits = tier.disk
-    if (memory or cold) and limits.reads is None:
-        limits = limits.model_copy(update={"reads": READS if memory else COLD_READS})
+    if reads and limits.reads is None:
+        limits = limits.model_copy(update={"reads": READS})
     if limits.writes is None and any(isinstance(each, Disk | Checkpoint) for each in what):
         limits = limits.model_copy(update={"writes": WRITES})
     size = tier.software.room(tier.settings) if memory and tier.memory is None else tier.memory
