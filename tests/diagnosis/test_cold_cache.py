@@ -71,6 +71,14 @@ def test_pages_that_are_told_a_second_later_were_missed_in_the_stall(tmp_path):
     assert told(tmp_path).cause == "cold_cache"
 
 
+def test_few_pages_that_many_wait_for_are_a_cold_cache_on_a_slow_disk(tmp_path):
+    waiting(tmp_path, READS, {})
+    rows = made_stall.read(tmp_path, "database")
+    rows = [row | {"pending_reads": 9 if row["data_reads"] else 0} for row in rows]
+    made_stall.write(tmp_path, "database", rows)
+    assert told(tmp_path).cause == "cold_cache"
+
+
 def test_a_database_that_tells_no_reads_leaves_it_open(tmp_path):
     waiting(tmp_path, {}, FROM_DISK)
     rows = [row | {"data_reads": None} for row in made_stall.read(tmp_path, "database")]

@@ -109,8 +109,8 @@ THRESHOLDS: dict[str, Threshold] = {
     ),
     "pages missed": Threshold(
         "pages that were not in the buffer pool, in the window and what is told of it later",
-        100.0,
-        300.0,
+        50.0,
+        150.0,
         "quiet",
         "while another job wrote to the disk, or took memory, up to 134 were missed; of one that "
         "was emptied a thousand and more",
@@ -121,6 +121,13 @@ THRESHOLDS: dict[str, Threshold] = {
         1.5 * 2.0**20,
         "quiet",
         "while another job wrote to the disk up to 0.7 MB; 200 reads of MariaDB's pages are 3.3 MB",
+    ),
+    "reads in flight": Threshold(
+        "pages that its sessions waited for at once",
+        0.5,
+        2.0,
+        "quiet",
+        "a page of the kernel's cache is there at once; while another job wrote it was 0.04",
     ),
     "memory wait": Threshold(
         "share of time a task waited for memory",

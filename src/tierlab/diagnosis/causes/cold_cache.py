@@ -14,6 +14,7 @@ from tierlab.diagnosis.thresholds import support
 
 NAME = "cold_cache"
 MISSES = "data_reads * 1e9 / dt_ns"
+IN_FLIGHT = "pending_reads"
 FROM_DISK = "bytes_read * 1e9 / dt_ns"
 LATE_NS = 1_200_000_000
 """A session of PostgreSQL tells a second later which pages it missed, and is polled then."""
@@ -48,13 +49,17 @@ def _missed(context: StallContext) -> float | None:
 
 
 def _read(context: StallContext) -> tuple[float | None, str]:
-    """Return how far the domain read from the disk, and the words: a page that the pool misses may
-    be in the kernel's cache.
+    """Return how far pages came from the disk, and the words: one that the pool misses may be in
+    the kernel's cache. A fast disk gives many bytes, and on a slow one many wait for a few.
     """
     rate = context.mean("domain", FROM_DISK)
     figure = "" if rate is None else f": {rate / 2**20:,.1f} MiB a second"
-    beyond = context.beyond("domain", FROM_DISK)
-    return support("read from disk", beyond), f"its domain read from the disk{figure}"
+    signs = (
+        support("read from disk", context.beyond("domain", FROM_DISK)),
+        support("reads in flight", context.beyond("database", IN_FLIGHT)),
+    )
+    read = max((each for each in signs if each is not None), default=None)
+    return read, f"its domain read from the disk{figure}"
 
 
 def happened(context: StallContext) -> str:
