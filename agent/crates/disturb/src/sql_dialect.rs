@@ -31,8 +31,6 @@ pub struct Dialect {
     pub write: fn(table: &str) -> String,
     /// Asks for the folder of the current schema's tables, below the one that the server works in.
     pub folder: &'static str,
-    /// Asks what a table's files are called.
-    pub file: fn(table: &str) -> String,
     /// Empties its buffer pool.
     pub emptying: Emptying,
 }
@@ -52,6 +50,8 @@ pub struct Emptying {
 pub struct Filler {
     /// Asks for its size.
     pub bytes: &'static str,
+    /// Asks what its files are called.
+    pub file: fn(table: &str) -> String,
 }
 
 /// By what the server speaks.
@@ -102,7 +102,6 @@ const MYSQL: Dialect = Dialect {
     // A checkpoint of this one table. That of all needs an account which may do anything.
     write: |table| format!("FLUSH LOCAL TABLES {table} FOR EXPORT; UNLOCK TABLES"),
     folder: "SELECT DATABASE()",
-    file: |table| format!("SELECT '{table}'"),
     // The pool is shrunk to its least and grown again in one statement, which is not broken off when
     // its client dies. Before there was a greatest size, that was done some time after the statement.
     emptying: Emptying {
@@ -160,13 +159,13 @@ const POSTGRESQL: Dialect = Dialect {
     },
     write: |_| "CHECKPOINT".to_owned(),
     folder: "SELECT 'base/' || oid FROM pg_database WHERE datname = current_database()",
-    file: |table| format!("SELECT pg_relation_filenode('{table}')"),
     // Rows that are asked for by their places are read into the pool as any other, where a scan has a
     // few pages of it only. Pages that are used often go at the second reading.
     emptying: Emptying {
         needs: &[],
         filler: Some(Filler {
             bytes: "SELECT pg_size_bytes(current_setting('shared_buffers')) / 4 * 5",
+            file: |table| format!("SELECT pg_relation_filenode('{table}')"),
         }),
         empty: |table, bytes| {
             let last = bytes.div_ceil(8 << 10).saturating_sub(1);

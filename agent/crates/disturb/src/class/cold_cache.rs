@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tierlab_record::Stop;
 use tierlab_record::clock::{realtime_ns, steady_ns};
 
@@ -72,15 +72,20 @@ impl Cache {
         };
         let empty = (dialect.emptying.empty)(&table, bytes);
         let mut cache = Self { client: Mutex::new(client), empty, folder, filler: None };
-        if dialect.emptying.filler.is_some() {
-            cache.filler = Some(cache.fill(&dialect, &login, &table, bytes, keeper)?);
+        if let Some(filler) = dialect.emptying.filler {
+            let made = cache.fill(&dialect, &login, &table, bytes, keeper)?;
+            let question = (filler.file)(&table);
+            let file = cache.session()?.value(&question)?.context("it has no such table")?;
+            // Read here, its pages are not the server's to be charged for.
+            page_cache::reread(&cache.folder, &file)?;
+            cache.filler = Some(Filler { file, _table: made });
         }
         // Pages that were changed stay in the kernel's cache until they are written.
         page_cache::write_back(&cache.folder)?;
         Ok(cache)
     }
 
-    /// Makes the table, clean and in the kernel's cache: to read it is no work for the disk.
+    /// Makes the table, whose pages are on the disk then.
     fn fill(
         &self,
         dialect: &Dialect,
@@ -88,23 +93,23 @@ impl Cache {
         table: &str,
         bytes: u64,
         keeper: &Keeper,
-    ) -> Result<Filler> {
+    ) -> Result<Held> {
         let remove = format!("DROP TABLE IF EXISTS {table}");
         let removed = keeper.hold(SqlClient::undo(dialect, login, &remove)?)?;
-        let mut client = self.client.lock().map_err(|_| anyhow!("its client is gone"))?;
-        for statement in [&remove, &(dialect.fill)(table, bytes), &self.empty] {
+        let mut client = self.session()?;
+        let (fill, write) = ((dialect.fill)(table, bytes), (dialect.write)(table));
+        for statement in [&remove, &fill, &self.empty, &write] {
             client.run(statement)?;
         }
-        client.run(&(dialect.write)(table))?;
-        let file = asked(&mut client, &(dialect.file)(table))?;
-        // Read here, its pages are not the server's to be charged for.
-        page_cache::reread(&self.folder, &file)?;
-        Ok(Filler { file, _table: removed })
+        Ok(removed)
+    }
+
+    fn session(&self) -> Result<MutexGuard<'_, SqlClient>> {
+        self.client.lock().map_err(|_| anyhow!("its client is gone"))
     }
 
     fn empty(&self) -> Result<()> {
-        let mut client = self.client.lock().map_err(|_| anyhow!("its client is gone"))?;
-        client.run(&self.empty).context("the buffer pool was not emptied")?;
+        self.session()?.run(&self.empty).context("the buffer pool was not emptied")?;
         let but = self.filler.as_ref().map(|filler| filler.file.as_str());
         page_cache::drop_all(&self.folder, but)
     }
