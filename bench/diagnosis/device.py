@@ -15,14 +15,14 @@ from score import BEFORE_NS, touches
 from truth import Injected
 
 from tierlab.diagnosis import Diagnosis
-from tierlab.diagnosis.causes import checkpoint, disk, memory
+from tierlab.diagnosis.causes import checkpoint, cold_cache, disk, memory
 from tierlab.diagnosis.finding import Window
 
 SLOW_NS = 3_000_000
 """Requests take 0.1 ms in the median of ticks, 0.5 to 1.1 ms in 95 of 100: several times that on
 average says that some of them waited for tens of milliseconds."""
 
-USERS = {checkpoint.NAME, disk.NAME, memory.NAME}
+USERS = {checkpoint.NAME, cold_cache.NAME, disk.NAME, memory.NAME}
 """Disturbances that keep the device busy themselves."""
 
 

@@ -25,7 +25,11 @@ RUBBOS = System(
     "rubbos",
     "read-write",
     6500,  # 911 to 1,051 requests/s at saturation, thinking for 7 s, on a machine that others used
-    tuple(sorted({*ANYWHERE, "checkpoint", "gc", "lock", "pool", "restart", "slow_clients"})),
+    tuple(
+        sorted(
+            {*ANYWHERE, "checkpoint", "cold_cache", "gc", "lock", "pool", "restart", "slow_clients"}
+        )
+    ),
     {
         "freeze": ["web.1", "app.1", "lb.1", "db.1"],
         "gc": ["app.1"],
@@ -39,7 +43,9 @@ RUBIS = System(
     "rubis",
     "bidding",
     7500,  # 857 requests/s of 6,000 users kept two cores 74 % busy; 8,000 wait for a CPU
-    tuple(sorted({*ANYWHERE, "checkpoint", "lock", "pool"})),  # nothing collects garbage
+    tuple(
+        sorted({*ANYWHERE, "checkpoint", "cold_cache", "lock", "pool"})
+    ),  # nothing collects garbage
     {
         "freeze": ["web.1", "app.1", "db.1"],
         "lock": ["db.1"],

@@ -124,7 +124,7 @@ def safepoints() -> Rows:
 def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
     """What each sampled table says of each subject while all is well."""
     domain = {"cpu_ns": 5 * MS, "throttled_ns": 0, "memory": 200 << 20, "major_faults": 0}
-    domain |= {"memory_limit": 256 << 20, "weight": 1024, "throttled_periods": 0}
+    domain |= {"memory_limit": 256 << 20, "weight": 1024, "throttled_periods": 0, "bytes_read": 0}
     pressed: list[tuple[str, dict[str, Any]]] = [
         (name, {"resource": resource, "some": 0.02})
         for name in ("host", *SERVERS)
@@ -134,7 +134,7 @@ def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
     sent_again = {"retransmissions": 0, "spurious_retransmissions": 0, "syn_retransmissions": 0}
     sent_again |= {"listen_drops": 0}
     counters = {"threads_connected": 20, "threads_running": 1, "row_lock_waiting": 0}
-    counters |= {"pages_flushed": 0}
+    counters |= {"pages_flushed": 0, "data_reads": 0}
     return {
         "cpu": [(f"cpu{n}", {"busy": 0.2, "iowait": 0.0, "steal": 0.0}) for n in range(2)],
         "pressure": pressed,

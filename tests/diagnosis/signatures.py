@@ -88,6 +88,15 @@ SIGNATURES: dict[str, Signature] = {
         },
         {},
     ),
+    "cold cache": (
+        *("cold_cache", "db.1"),
+        {
+            "pressure": pressed("db.1", "io", 0.9),
+            "database": [{"subject": "db.1", "data_reads": 100}],
+            "domain": [{"subject": "db.1", "bytes_read": 1 << 20}],
+        },
+        {},
+    ),
     "neighbour in the domain": (
         *("cpu", "app.1"),
         {

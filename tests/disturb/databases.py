@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import pymysql
@@ -41,6 +42,12 @@ class Database(Protocol):
 
     def written_bytes(self) -> int:
         """Of changed pages, so far."""
+
+    def pool_bytes(self) -> int:
+        """Room of its buffer pool."""
+
+    def reader(self, connection: Any) -> int:
+        """The process that reads what this connection asks for."""
 
 
 @dataclass
@@ -82,6 +89,18 @@ class MariaDB:
             ((_, pages),) = cursor.fetchall()
         return int(pages) * 16384
 
+    def pool_bytes(self) -> int:
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT @@innodb_buffer_pool_size")
+            ((size,),) = cursor.fetchall()
+        return int(size)
+
+    def reader(self, connection: Any) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT @@pid_file")
+            ((file,),) = cursor.fetchall()
+        return int((Path(self.socket).parent / file).read_text())
+
 
 @dataclass
 class PostgreSQL:
@@ -117,6 +136,18 @@ class PostgreSQL:
             ((pages,),) = cursor.fetchall()
         return int(pages) * 8192
 
+    def pool_bytes(self) -> int:
+        with closing(self.connect()) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute("SELECT pg_size_bytes(current_setting('shared_buffers'))")
+            ((size,),) = cursor.fetchall()
+        return int(size)
+
+    def reader(self, connection: Any) -> int:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            ((pid,),) = cursor.fetchall()
+        return int(pid)
+
 
 @contextmanager
 def mariadb(domain: Domain) -> Iterator[MariaDB]:
@@ -138,7 +169,7 @@ def mariadb(domain: Domain) -> Iterator[MariaDB]:
         *kept,
         "--socket=mysqld.sock",
         "--skip-networking",
-        "--innodb-buffer-pool-size=8M",
+        "--innodb-buffer-pool-size=32M",
         f"--max-connections={server.most_connections}",
         "--performance-schema=OFF",
     ]
@@ -147,6 +178,8 @@ def mariadb(domain: Domain) -> Iterator[MariaDB]:
     wait_until(server.is_up, "the database's start", 60)
     with server.connect(None) as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {NAME}")
+        cursor.execute("CREATE ROLE buffer_pool_admin")
+        cursor.execute("GRANT SUPER ON *.* TO buffer_pool_admin")
     _make_table(server)
     yield server
 
@@ -154,7 +187,8 @@ def mariadb(domain: Domain) -> Iterator[MariaDB]:
 @contextmanager
 def postgresql(_: Domain) -> Iterator[PostgreSQL]:
     """A private one; it refuses to be root's, as what is in a domain is."""
-    with private_postgresql(NAME, max_connections=str(PostgreSQL.most_connections)) as private:
+    settings = {"max_connections": str(PostgreSQL.most_connections), "shared_buffers": "16MB"}
+    with private_postgresql(NAME, **settings) as private:
         with closing(private.connect()) as own:
             own.run(f"CREATE DATABASE {NAME}")
         server = PostgreSQL(private)

@@ -1,4 +1,4 @@
-"""Lock, checkpoint and filled-up connections against databases, disk and memory against MariaDB."""
+"""Lock, checkpoint, cold cache, filled-up connections against databases, disk and memory too."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from signal import SIGINT, SIGKILL, Signals
 from typing import Any
 
@@ -28,6 +29,8 @@ from tests.pace import wait_until
 from tierlab.environments.device import device_of
 
 MIB = 1 << 20
+FILLED = 2 * LEAD
+"""The same for an agent that makes a table as large as PostgreSQL's buffer pool."""
 ALL = "SELECT count(*) FROM stories"
 CHANGES = "UPDATE stories SET n = n + 1 WHERE id = {}"
 
@@ -123,9 +126,74 @@ def test_changed_pages_are_written_and_leave_nothing(
     truths = run.finish()
     wait_until(lambda: database.written_bytes() - before >= 4 * MIB, "the count of them", 5)
     assert [each["effect"] for each in truths] == [{"checkpoints": 1}] * 2
+    assert not left_behind(database)
+
+
+def left_behind(database: Database) -> list[str]:
+    """Tables of the agent's."""
     with closing(database.connect()) as own, closing(own.cursor()) as cursor:
         cursor.execute("SELECT table_name FROM information_schema.tables")
-        assert not [name for (name,) in cursor.fetchall() if name.startswith("tierlab")]
+        return [name for (name,) in cursor.fetchall() if name.startswith("tierlab")]
+
+
+@contextmanager
+def wide_table(database: Database) -> Iterator[None]:
+    """One of 8 MiB and more."""
+    with closing(database.connect()) as own, closing(own.cursor()) as cursor:
+        cursor.execute("CREATE TABLE wide (id INT PRIMARY KEY, filler VARCHAR(1000) NOT NULL)")
+        cursor.execute("INSERT INTO wide VALUES (1, REPEAT('x', 900))")
+        for size in (1 << n for n in range(13)):
+            cursor.execute(f"INSERT INTO wide SELECT id + {size}, filler FROM wide")
+        yield
+        cursor.execute("DROP TABLE wide")
+
+
+def test_an_emptied_cache_is_read_from_the_disk_again_and_leaves_nothing(
+    database: Database, domain: Domain, disturb: Disturb
+) -> None:
+    """By the kernel's account of the process that reads."""
+    pool_bytes = database.pool_bytes()
+    with wide_table(database), closing(database.connect()) as own, closing(own.cursor()) as cursor:
+        io = Path(f"/proc/{database.reader(own)}/io")
+
+        def read_bytes() -> int:
+            """What it takes from the disk to read all of the table."""
+            before = _keyed(io)["read_bytes"]
+            cursor.execute("SELECT count(*), max(filler) FROM wide")
+            cursor.fetchall()
+            return _keyed(io)["read_bytes"] - before
+
+        run = disturb(
+            *(entry(domain, n, "cold_cache", FILLED, MS, **database.login) for n in (1, 2))
+        )
+        read_bytes()
+        assert read_bytes() == 0, "all of it is in memory"
+        truths = run.finish()
+        cold = read_bytes()
+    figure(f"{cold / MIB:.1f} MiB read")
+    assert cold >= 7 * MIB
+    assert [each["effect"] for each in truths] == [{"emptied": 1}] * 2
+    assert database.pool_bytes() == pool_bytes
+    assert not left_behind(database)
+
+
+def _keyed(file: Path) -> dict[str, int]:
+    return {
+        key.rstrip(":"): int(value)
+        for key, value in (line.split() for line in file.read_text().splitlines())
+    }
+
+
+@pytest.mark.parametrize("how", [SIGINT, SIGKILL])
+def test_a_cold_cache_does_not_outlive_the_agent(
+    database: Database, domain: Domain, disturb: Disturb, how: Signals
+) -> None:
+    pool_bytes = database.pool_bytes()
+    run = disturb(entry(domain, 1, "cold_cache", FILLED, 30_000 * MS, **database.login))
+    at(run.start_ns())
+    run.process.send_signal(how)
+    wait_until(lambda: not left_behind(database), "the table's end", 5)
+    assert database.pool_bytes() == pool_bytes
 
 
 def test_filled_connections_turn_the_next_client_away(

@@ -18,7 +18,7 @@ from tierlab.experiment.publish import schema
 VALIDATOR = Draft202012Validator(schema())
 WORDS = (
     '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network", "loss", "quota", '
-    '"weight", "restart", "checkpoint", "slow_clients" or "random"'
+    '"weight", "restart", "checkpoint", "cold_cache", "slow_clients" or "random"'
 )
 FREEZE = {"class": "freeze"}
 STATED = FREEZE | {"at": "10s"}

@@ -37,6 +37,14 @@ def test_a_disk_that_is_to_be_used_up_gets_a_limit(kind: str) -> None:
     assert disturbed.db.memory is None
 
 
+def test_a_cache_that_is_to_be_cold_gets_a_limit_on_reads() -> None:
+    disturbed = system({"class": "cold_cache"})
+
+    assert disturbed.db.disk.reads is not None
+    assert disturbed.db.disk.writes is None
+    assert disturbed.db.memory is None
+
+
 def test_what_the_file_says_stays() -> None:
     limits = {"memory": "1GiB", "disk": {"writes": "1MiB", "reads": 50}}
     memory, disk = {"class": "memory"}, {"class": "disk"}

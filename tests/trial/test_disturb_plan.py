@@ -72,6 +72,7 @@ def test_times_are_absolute_and_the_server_is_where_it_listens(tmp_path: Path) -
         ({"class": "loss", "share": 0.25}, {"share": 0.25}),
         ({"class": "restart"}, {"signal": 1}),
         ({"class": "checkpoint"}, {"dirty": 16 << 20, "user": "rubbos", "protocol": "mysql"}),
+        ({"class": "cold_cache"}, {"user": "rubbos", "protocol": "mysql"}),
         (
             {"class": "slow_clients", "clients": 500},
             {"clients": 500, "path": "/rubbos/images/logo.png", "sources": "127.160.0.0"},
@@ -143,5 +144,5 @@ def test_what_this_host_cannot_have_is_one_sentence(tmp_path: Path) -> None:
     assert str(raised.value) == (
         "disturb: memory on db.1 cannot be had here, because there is no such controller; choose"
         " among the classes cpu, disk, freeze, gc, lock, pool, burst, network, loss,"
-        " quota, weight, restart, checkpoint, slow_clients."
+        " quota, weight, restart, checkpoint, cold_cache, slow_clients."
     )

@@ -69,6 +69,7 @@ _DONE: Mapping[str, Callable[[str, Keys], str]] = {
     "quota": lambda on, keys: f"{on} was left {keys['cores']:g} cores' CPU time",
     "restart": lambda on, _: f"the workers of {on} were restarted",
     "checkpoint": lambda on, keys: f"{on} wrote {format_size(keys['dirty'])} of changed pages",
+    "cold_cache": lambda on, _: f"the buffer pool of {on} was emptied",
     "slow_clients": lambda on, keys: f"{keys['clients']} clients sent {on} their requests slowly",
     "weight": lambda on, keys: (
         f"{on} weighed {keys['weight']}, where 1024 is the usual, beside {keys['threads']} threads "

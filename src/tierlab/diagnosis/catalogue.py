@@ -4,6 +4,7 @@ from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.causes import (
     burst,
     checkpoint,
+    cold_cache,
     collection,
     cpu,
     disk,
@@ -24,6 +25,7 @@ from tierlab.diagnosis.causes import (
 CATALOGUE: tuple[Cause, ...] = (
     burst.CAUSE,
     checkpoint.CAUSE,
+    cold_cache.CAUSE,
     collection.CAUSE,
     cpu.CAUSE,
     disk.CAUSE,

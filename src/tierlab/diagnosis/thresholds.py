@@ -107,6 +107,28 @@ THRESHOLDS: dict[str, Threshold] = {
         "200 are what a database writes in the background unless told otherwise "
         "(innodb_io_capacity); a checkpoint wrote 1,000 on a disk of 32 MiB/s",
     ),
+    "pages missed": Threshold(
+        "pages that were not in the buffer pool, in the window and what is told of it later",
+        50.0,
+        150.0,
+        "quiet",
+        "while another job wrote to the disk, or took memory, up to 134 were missed; of one that "
+        "was emptied a thousand and more",
+    ),
+    "read from disk": Threshold(
+        "bytes a second that its domain read from the disk",
+        2.0**19,
+        1.5 * 2.0**20,
+        "quiet",
+        "while another job wrote to the disk up to 0.7 MB; 200 reads of MariaDB's pages are 3.3 MB",
+    ),
+    "reads in flight": Threshold(
+        "pages that its sessions waited for at once",
+        0.5,
+        2.0,
+        "quiet",
+        "a page of the kernel's cache is there at once; while another job wrote it was 0.04",
+    ),
     "memory wait": Threshold(
         "share of time a task waited for memory",
         0.02,

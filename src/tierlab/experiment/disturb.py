@@ -17,6 +17,7 @@ from tierlab.experiment.disturb_classes import (
     KINDS,
     Burst,
     Checkpoint,
+    ColdCache,
     Collection,
     Cpu,
     Disk,
@@ -102,6 +103,7 @@ Written = Annotated[
     | Weight
     | Restart
     | Checkpoint
+    | ColdCache
     | SlowClients
     | Random,
     Field(discriminator="class_"),

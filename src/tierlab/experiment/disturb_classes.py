@@ -266,6 +266,19 @@ class Checkpoint(Disturbance):
         return software.checkpoints
 
 
+class ColdCache(Disturbance):
+    """A database whose buffer pool is emptied, again and again until the end."""
+
+    class_: Literal["cold_cache"] = Field(alias="class")
+    on: Database = DATABASES[0]
+    """The database; its tier gets a limit on reads if it has none."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To a database whose pages the agent can drive out."""
+        return software.empties_cache
+
+
 class SlowClients(Disturbance):
     """Clients who send their requests line by line, so that each holds a worker meanwhile."""
 
@@ -304,6 +317,7 @@ KINDS: Mapping[str, type[Disturbance]] = {
         Weight,
         Restart,
         Checkpoint,
+        ColdCache,
         SlowClients,
     )
 }

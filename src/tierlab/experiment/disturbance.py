@@ -28,6 +28,7 @@ Class = Literal[
     "weight",
     "restart",
     "checkpoint",
+    "cold_cache",
     "slow_clients",
     "random",
 ]

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierlab.experiment.disturb_classes import Checkpoint, Disk, Memory
+from tierlab.experiment.disturb_classes import Checkpoint, ColdCache, Disk, Memory
+from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.experiment.system import System
 from tierlab.experiment.tier import Tier
 from tierlab.values.quantities import MIB
 
 READS = 1000
-"""A second: a page fault then takes a millisecond on the fastest disk too."""
+"""A second: a page then takes a millisecond on the fastest disk too."""
 
 WRITES = 32 * MIB
 """A second: twenty times what the database writes under 1,500 users."""
@@ -24,22 +25,20 @@ WRITES = 32 * MIB
 
 def fitted(system: System, drawn: Sequence[Drawn]) -> System:
     """The system with the limits that these disturbances need and the file does not give."""
-    tiers = dict(system.tiers)
-    for each in drawn:
-        name = each.what.on.partition(".")[0]
-        tiers[name] = _fitted(
-            tiers[name],
-            isinstance(each.what, Memory),
-            isinstance(each.what, Disk | Checkpoint),
-        )
+    tiers = {
+        name: _fitted(tier, [each.what for each in drawn if each.what.on.startswith(f"{name}.")])
+        for name, tier in system.tiers.items()
+    }
     return system.model_copy(update=tiers)
 
 
-def _fitted(tier: Tier, memory: bool, disk: bool) -> Tier:
+def _fitted(tier: Tier, what: Sequence[Disturbance]) -> Tier:
+    memory = any(isinstance(each, Memory) for each in what)
+    reads = any(isinstance(each, Memory | ColdCache) for each in what)
     limits = tier.disk
-    if memory and limits.reads is None:
+    if reads and limits.reads is None:
         limits = limits.model_copy(update={"reads": READS})
-    if disk and limits.writes is None:
+    if limits.writes is None and any(isinstance(each, Disk | Checkpoint) for each in what):
         limits = limits.model_copy(update={"writes": WRITES})
     size = tier.software.room(tier.settings) if memory and tier.memory is None else tier.memory
     return tier.model_copy(update={"memory": size, "disk": limits})

@@ -123,6 +123,8 @@ class Server(ABC):
     """Whether the agent knows how to lock rows in it, or a table."""
     checkpoints: ClassVar[bool] = False
     """Whether the agent knows how to have it write its changed pages."""
+    empties_cache: ClassVar[bool] = False
+    """Whether the agent knows how to empty its buffer pool."""
     replicates: ClassVar[bool] = False
     """Whether several databases hold the same data by it: as their cluster, or in front of them."""
     collects: ClassVar[bool] = False

@@ -22,6 +22,8 @@ from tierlab.values.kinds import Size, Whole
 from tierlab.values.quantities import MIB
 
 ACCOUNTS = "accounts.sql"
+POOL_ROLE = "buffer_pool_admin"
+"""The agent knows it by this name."""
 
 WORKING_BYTES = 32 << 20
 """For temporary tables and what a trial writes."""
@@ -64,6 +66,7 @@ class MariaDB(Server):
     is_database = True
     locks_rows = True
     checkpoints = True
+    empties_cache = True
     replicates = True
     cluster_programs = SNAPSHOT_PROGRAMS
     cluster_files: ClassVar[Mapping[Path, str]] = {PROVIDER: "galera-4"}
@@ -156,6 +159,9 @@ class MariaDB(Server):
             f"GRANT ALL ON `{login.database}`.* TO {user};\n"
             # So that the agent can have a table's pages written.
             f"GRANT RELOAD ON *.* TO {user};\n"
+            # So that the agent can resize the buffer pool: only who takes the role may do anything.
+            f"CREATE OR REPLACE ROLE {POOL_ROLE} WITH ADMIN {user};\n"
+            f"GRANT SUPER ON *.* TO {POOL_ROLE};\n"
         )
 
     def command(self) -> list[str]:

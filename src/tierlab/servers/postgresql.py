@@ -68,6 +68,7 @@ class PostgreSQL(Server):
     is_database = True
     locks_rows = True
     checkpoints = True
+    empties_cache = True
     socket = f"{DATA}/.s.PGSQL.{ports['postgresql']}"
     # Fast: connections are ended, not waited for.
     stop_signal = signal.SIGINT

@@ -13,6 +13,7 @@ NEEDED: Mapping[str, Capability] = {
     "memory": Capability.MEMORY,
     "disk": Capability.DISK,
     "checkpoint": Capability.DISK,
+    "cold_cache": Capability.DISK,
     "network": Capability.NETWORK,
     "loss": Capability.NETWORK,
     "quota": Capability.WEIGHT,

@@ -12,6 +12,7 @@ from tierlab.experiment import System
 from tierlab.experiment.disturb_classes import (
     Burst,
     Checkpoint,
+    ColdCache,
     Lock,
     Memory,
     Pool,
@@ -72,7 +73,7 @@ def _intensity(
 ) -> dict[str, Any]:
     """The class's own keys, with what the agent needs to know of the system."""
     keys = what.intensity
-    if isinstance(what, Lock | Checkpoint):
+    if isinstance(what, Lock | Checkpoint | ColdCache):
         return keys | asdict(subject.login)
     if isinstance(what, Burst):
         return keys | {

@@ -22,6 +22,7 @@ pub mod keeper;
 mod memory_group;
 mod moment;
 pub mod neighbour;
+mod page_cache;
 pub mod plan;
 mod postgresql;
 mod schedule;

@@ -3,7 +3,9 @@
 //! A client library would bring 67 crates for four statements.
 
 use crate::sql_dialect::Dialect;
+use crate::undo::Undo;
 use anyhow::{Context, Result, anyhow};
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -56,6 +58,19 @@ impl SqlClient {
             .run("SELECT 0")
             .with_context(|| format!("cannot log in at {}", login.socket.display()))?;
         Ok(client)
+    }
+
+    /// What runs a statement in a session of its own, whoever is alive then.
+    pub fn undo(dialect: &Dialect, login: &Login, statement: &str) -> Result<Undo> {
+        let mut command = Command::new(dialect.program);
+        (dialect.arguments)(&mut command, login)?;
+        command.args([dialect.once, statement]);
+        let words = |word: &OsStr| word.to_string_lossy().into_owned();
+        let set = command
+            .get_envs()
+            .filter_map(|(name, value)| Some(format!("{}={}", words(name), words(value?))));
+        let run = [command.get_program()].into_iter().chain(command.get_args()).map(words);
+        Ok(Undo::Run(["env".to_owned()].into_iter().chain(set).chain(run).collect()))
     }
 
     /// Runs a statement to its end.

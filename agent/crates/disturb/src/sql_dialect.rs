@@ -1,5 +1,5 @@
-//! How a database is told to lock, and to write its pages: its own command-line client, and its words.
-//! One entry a protocol.
+//! How a database is told to lock, to write its pages and to forget them: its own command-line client,
+//! and its words. One entry a protocol.
 
 use crate::sql_client::Login;
 use anyhow::{Result, bail};
@@ -13,6 +13,8 @@ pub struct Dialect {
     pub package: &'static str,
     /// Its arguments for a login.
     pub arguments: fn(&mut Command, &Login) -> Result<()>,
+    /// The argument before a statement, for a client that runs only that.
+    pub once: &'static str,
     /// The current schema, as an expression.
     pub schema: &'static str,
     /// Around a table's or a column's name.
@@ -27,6 +29,29 @@ pub struct Dialect {
     pub fill: fn(table: &str, bytes: u64) -> String,
     /// Writes a table's changed pages to the disk, or all that there are.
     pub write: fn(table: &str) -> String,
+    /// Asks for the folder of the current schema's tables, below the one that the server works in.
+    pub folder: &'static str,
+    /// Empties its buffer pool.
+    pub emptying: Emptying,
+}
+
+/// How a buffer pool is emptied.
+pub struct Emptying {
+    /// What is said once before it; fails where it cannot be done.
+    pub needs: &'static [&'static str],
+    /// A table whose pages take the place of others, where there is no other way.
+    pub filler: Option<Filler>,
+    /// Does it, by a table of so many bytes.
+    pub empty: fn(table: &str, bytes: u64) -> String,
+}
+
+/// A table that a buffer pool has no room for.
+#[derive(Clone, Copy)]
+pub struct Filler {
+    /// Asks for its size.
+    pub bytes: &'static str,
+    /// Asks what its files are called.
+    pub file: fn(table: &str) -> String,
 }
 
 /// By what the server speaks.
@@ -36,7 +61,9 @@ const DIALECTS: [(&str, Dialect); 2] = [("mysql", MYSQL), ("postgresql", POSTGRE
 pub fn speaking(protocol: &str) -> Result<Dialect> {
     match DIALECTS.into_iter().find(|(name, _)| *name == protocol) {
         Some((_, dialect)) => Ok(dialect),
-        None => bail!("nothing can be locked or written in a server that speaks '{protocol}'"),
+        None => bail!(
+            "nothing can be locked, written or forgotten in a server that speaks '{protocol}'"
+        ),
     }
 }
 
@@ -52,6 +79,7 @@ const MYSQL: Dialect = Dialect {
             .env("MYSQL_PWD", login.password);
         Ok(())
     },
+    once: "-e",
     schema: "DATABASE()",
     quote: '`',
     patience: |seconds| {
@@ -73,6 +101,20 @@ const MYSQL: Dialect = Dialect {
     },
     // A checkpoint of this one table. That of all needs an account which may do anything.
     write: |table| format!("FLUSH LOCAL TABLES {table} FOR EXPORT; UNLOCK TABLES"),
+    folder: "SELECT DATABASE()",
+    // The pool is shrunk to its least and grown again in one statement, which is not broken off when
+    // its client dies. Before there was a greatest size, that was done some time after the statement.
+    emptying: Emptying {
+        needs: &["SET ROLE buffer_pool_admin", "SELECT @@innodb_buffer_pool_size_max"],
+        filler: None,
+        empty: |_, _| {
+            "EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC \
+             DECLARE whole BIGINT UNSIGNED DEFAULT @@GLOBAL.innodb_buffer_pool_size; \
+             SET GLOBAL innodb_buffer_pool_size = 2097152; \
+             SET GLOBAL innodb_buffer_pool_size = whole; END'"
+                .to_owned()
+        },
+    },
 };
 
 const POSTGRESQL: Dialect = Dialect {
@@ -94,6 +136,7 @@ const POSTGRESQL: Dialect = Dialect {
             .env("PGOPTIONS", "-c pg_stat_statements.track=none");
         Ok(())
     },
+    once: "-c",
     schema: "current_schema()",
     quote: '"',
     // A server that is busy waiting for a lock does not see its client die unless it looks.
@@ -115,4 +158,22 @@ const POSTGRESQL: Dialect = Dialect {
         )
     },
     write: |_| "CHECKPOINT".to_owned(),
+    folder: "SELECT 'base/' || oid FROM pg_database WHERE datname = current_database()",
+    // Rows that are asked for by their places are read into the pool as any other, where a scan has a
+    // few pages of it only. Pages that are used often go at the second reading.
+    emptying: Emptying {
+        needs: &[],
+        filler: Some(Filler {
+            bytes: "SELECT pg_size_bytes(current_setting('shared_buffers')) / 4 * 5",
+            file: |table| format!("SELECT pg_relation_filenode('{table}')"),
+        }),
+        empty: |table, bytes| {
+            let last = bytes.div_ceil(8 << 10).saturating_sub(1);
+            let read = format!(
+                "SELECT count(*) FROM {table} WHERE ctid = ANY (ARRAY(\
+                 SELECT format('(%s,1)', page)::tid FROM generate_series(0, {last}) AS page))"
+            );
+            [read.as_str(); 3].join("; ")
+        },
+    },
 };

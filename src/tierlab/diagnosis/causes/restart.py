@@ -58,5 +58,5 @@ CAUSE = Cause(
     remedies,
     None,
     # Whoever has no processes uses no CPU and accepts nobody; those that start use more, and read.
-    explains=frozenset({"pool", "freeze", "cpu", "overload", "burst", "disk"}),
+    explains=frozenset({"pool", "freeze", "cpu", "overload", "burst", "disk", "cold_cache"}),
 )

@@ -2,6 +2,7 @@
 
 mod burst;
 mod checkpoint;
+mod cold_cache;
 mod cpu;
 mod disk;
 mod freeze;
@@ -34,6 +35,8 @@ pub enum Class {
     Burst(burst::Burst),
     /// It writes its changed pages.
     Checkpoint(checkpoint::Checkpoint),
+    /// It forgets its pages.
+    ColdCache(cold_cache::ColdCache),
     /// A neighbour on its PUs.
     Cpu(cpu::Cpu),
     /// A neighbour on its disk.
@@ -87,6 +90,7 @@ impl Class {
         match self {
             Self::Burst(burst) => burst.prepare(planned),
             Self::Checkpoint(checkpoint) => checkpoint.prepare(planned, preparation),
+            Self::ColdCache(cold) => cold.prepare(planned, preparation),
             Self::Cpu(cpu) => cpu.prepare(planned, preparation),
             Self::Disk(disk) => disk.prepare(planned, preparation),
             Self::Freeze(_) => freeze::prepare(planned, preparation),
@@ -112,6 +116,8 @@ pub struct Preparation {
     pub doors: Doors,
     /// The tables whose pages are written.
     pub tables: checkpoint::Tables,
+    /// The caches that are emptied.
+    pub caches: cold_cache::Caches,
     /// What stands in the way of packets, once anything does.
     shaper: Option<Shaper>,
 }
@@ -119,7 +125,13 @@ pub struct Preparation {
 impl Preparation {
     /// Nothing is prepared yet.
     pub fn new(keeper: Keeper) -> Self {
-        Self { keeper, doors: Doors::new(), tables: HashMap::new(), shaper: None }
+        Self {
+            keeper,
+            doors: Doors::new(),
+            tables: HashMap::new(),
+            caches: HashMap::new(),
+            shaper: None,
+        }
     }
 
     /// What stands in the way of packets, installed when first asked for.
