@@ -12,25 +12,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tierlab.experiment.disturb_classes import (
-    CLASSES,
-    KINDS,
-    Burst,
+from tierlab.experiment.disturb_classes import CLASSES, KINDS
+from tierlab.experiment.disturb_clients import Burst, SlowClients
+from tierlab.experiment.disturb_resources import Cpu, Disk, Loss, Memory, Network, Quota, Weight
+from tierlab.experiment.disturb_servers import (
     Checkpoint,
     ColdCache,
     Collection,
-    Cpu,
-    Disk,
     Freeze,
     Lock,
-    Loss,
-    Memory,
-    Network,
     Pool,
-    Quota,
     Restart,
-    SlowClients,
-    Weight,
 )
 from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.problem import problem, raise_all

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.disturb import Random
-from tierlab.experiment.disturb_classes import Lock, Pool
+from tierlab.experiment.disturb_servers import Lock, Pool
 from tierlab.experiment.disturbance import Disturbance, Timed
 from tierlab.experiment.draw_class import drawn_disturbance, existing
 from tierlab.experiment.load import Phases

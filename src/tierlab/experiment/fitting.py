@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierlab.experiment.disturb_classes import Checkpoint, ColdCache, Disk, Memory
+from tierlab.experiment.disturb_resources import Disk, Memory
+from tierlab.experiment.disturb_servers import Checkpoint, ColdCache
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.experiment.system import System

@@ -9,16 +9,9 @@ from typing import Any
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
-from tierlab.experiment.disturb_classes import (
-    Burst,
-    Checkpoint,
-    ColdCache,
-    Lock,
-    Memory,
-    Pool,
-    Restart,
-    SlowClients,
-)
+from tierlab.experiment.disturb_clients import Burst, SlowClients
+from tierlab.experiment.disturb_resources import Memory
+from tierlab.experiment.disturb_servers import Checkpoint, ColdCache, Lock, Pool, Restart
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.kinds import KINDS

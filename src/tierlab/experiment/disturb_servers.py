@@ -1,0 +1,135 @@
+"""Disturbances that keep a server from its work: itself, its workers, its locks, its caches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tierlab.experiment.disturbance import Disturbance
+from tierlab.experiment.subjects import (
+    APPLICATION,
+    COLLECTING,
+    DATABASES,
+    LOCKABLE,
+    POOLED,
+    RESOURCES,
+    RESTARTABLE,
+    Anyone,
+    Database,
+)
+from tierlab.servers.base import Server
+from tierlab.values.kinds import Size, Whole
+from tierlab.values.quantities import MIB
+from tierlab.values.word import Word
+
+
+class Freeze(Disturbance):
+    """A server stopped and continued."""
+
+    class_: Literal["freeze"] = Field(alias="class")
+    on: Anyone = DATABASES[0]
+    """The server."""
+
+
+class Collection(Disturbance):
+    """Full garbage collections in the JVM, back to back."""
+
+    class_: Literal["gc"] = Field(alias="class")
+    on: Annotated[str, Word(COLLECTING)] = COLLECTING[0]
+    """The server."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To one that collects garbage."""
+        return software.collects
+
+
+class Lock(Disturbance):
+    """A transaction that holds the rows, or the table, which pages need."""
+
+    class_: Literal["lock"] = Field(alias="class")
+    on: Database = DATABASES[0]
+    """The database."""
+
+    table: Annotated[str | None, Word(LOCKABLE)] = Field(default=None, examples=[LOCKABLE[0]])
+    """The table; without it, the one that matters most to the workload."""
+
+    rows: Annotated[int, Whole(0, 1_000_000)] = 0
+    """Rows that are locked for update; 0 locks the whole table."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To a database in which the agent can."""
+        return software.locks_rows
+
+
+class Pool(Disturbance):
+    """A soft resource that is held by somebody else."""
+
+    class_: Literal["pool"] = Field(alias="class")
+    on: Annotated[str, Word(POOLED)] = APPLICATION
+    """The server."""
+
+    resource: Annotated[str | None, Word(RESOURCES)] = Field(default=None, examples=["pool"])
+    """Such as pool (of connections to the database), threads or max_connections; without it, the
+    one that matters most to the server."""
+
+    hold: Annotated[int | None, Whole(1, 100_000)] = Field(default=None, examples=[50])
+    """How many are held; without it, all."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To one with a resource that others can take."""
+        return bool(software.holdable)
+
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Not in a database, whose connections the application's pool has all the time."""
+        return bool(software.holdable) and not software.is_database
+
+    def held(self, software: type[Server]) -> str:
+        """The soft resource that is meant, of such a server."""
+        return self.resource or software.holdable[0]
+
+
+class Restart(Disturbance):
+    """A server whose workers end and are started anew, again and again until the end."""
+
+    class_: Literal["restart"] = Field(alias="class")
+    on: Annotated[str, Word(RESTARTABLE)] = RESTARTABLE[0]
+    """The server."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To one whose main process starts others in their place when it is told to."""
+        return software.restart_signal is not None
+
+
+class Checkpoint(Disturbance):
+    """A database that writes changed pages to its disk at once, again and again until the end."""
+
+    class_: Literal["checkpoint"] = Field(alias="class")
+    on: Database = DATABASES[0]
+    """The database; its tier gets a disk limit if it has none."""
+
+    dirty: Annotated[int, Size("1MiB", "1GiB")] = 16 * MIB
+    """Pages that are changed before, of a table made for it; the buffer pool has room for them."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To a database that writes its pages when the agent asks for it."""
+        return software.checkpoints
+
+
+class ColdCache(Disturbance):
+    """A database whose buffer pool is emptied, again and again until the end."""
+
+    class_: Literal["cold_cache"] = Field(alias="class")
+    on: Database = DATABASES[0]
+    """The database; its tier gets a limit on reads if it has none."""
+
+    @classmethod
+    def suits(cls, software: type[Server]) -> bool:
+        """To a database whose pages the agent can drive out."""
+        return software.empties_cache
