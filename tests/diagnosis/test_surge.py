@@ -53,7 +53,7 @@ def test_an_overload_is_told_from_who_came_all_at_once_before_the_cpus_were_full
     """With no surge in the catalogue one of 1.6 s was an overload: 350 ms had gone by when the CPUs
     were full.
     """
-    at_once = np.linspace(9.2 * S, 9.5 * S, 900)
+    at_once = np.linspace(9.2 * S, 9.5 * S, 1200)
     came = np.concatenate([independent(850), at_once])
     assert told(came, 850, 10 * S) < THRESHOLDS["surge"].low
     assert told(came, 850, 10 * S, UP_TO_FULL_NS) > THRESHOLDS["surge"].high
