@@ -16,9 +16,10 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import calibration
@@ -30,15 +31,22 @@ from campaign import FULL, QUICK, Planned, planned
 from conduct import Conducted, conduct
 from outside import outside
 from score import Score, add_founded, add_overload, add_pairs, add_single, found_in
+from sensitivity import Rules
 from systems import SYSTEMS
 from table import holds, markdown
 
 from tierlab.analysis.observed import observe
-from tierlab.diagnosis import diagnose
+from tierlab.diagnosis import Diagnosis, Examined
 from tierlab.tables.run import Run
 
 Seen = Callable[[Path, Path], Path]
 """Copies a run as somebody saw it who observed less; takes the run and the copy's place."""
+
+Made = Sequence[tuple[Planned, Path]]
+"""The trials that there are, each with its run folder."""
+
+Truths = Mapping[str, list[truth.Injected]]
+"""What was injected, by the trial's name."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +102,11 @@ def main() -> int:
         print(f"Disturbances drawn from seed {asked.seed}.\n")
         proven = report(conducted)
         true = {trial.name: truth.read(folder) for trial, folder in conducted.made}
+        by = partial(scored_by, made=conducted.made, truths=true, view=VIEWS[0])
         if asked.thresholds:
-            print(sensitivity.of_thresholds(lambda: scored(conducted.made, true, VIEWS[0])))
+            print(sensitivity.of_thresholds(by))
         if asked.unknown:
-            print(sensitivity.of_catalogue(lambda: scored(conducted.made, true, VIEWS[0])))
+            print(sensitivity.of_catalogue(by))
         return proven
 
 
@@ -118,32 +127,44 @@ def report(conducted: Conducted) -> int:
     return 0 if proven else 1
 
 
-def scored(
-    made: list[tuple[Planned, Path]], truths: dict[str, list[truth.Injected]], view: View
-) -> Score:
+def scored(made: Made, truths: Truths, view: View) -> Score:
     """Diagnose every run as the view has it, and compare with the truth, by the trial's name."""
-    score = Score()
+    (score,) = scored_by([nullcontext], made, truths, view)
+    return score
+
+
+def scored_by(rules: Sequence[Rules], made: Made, truths: Truths, view: View) -> list[Score]:
+    """Do so by several rules, each in force within its context; every run is read once."""
+    scores = [Score() for _ in rules]
     for trial, folder in made:
+        true, slow = truths[trial.name], device.slow_ticks(folder)
         with tempfile.TemporaryDirectory(prefix="tierlab-view-") as scratch:
             seen = folder if view.copy is None else view.copy(folder, Path(scratch) / "run")
             observed = observe(Run(seen))
-            diagnosis = diagnose(observed)
-        true = truths[trial.name]
-        diagnosis, natural = device.without(diagnosis, device.slow_ticks(folder), true)
-        score.device_stalls += natural
-        found = found_in(diagnosis)
-        if trial.kind != "overload":
-            score.claims += calibration.claims(diagnosis, true)
-        if trial.kind == "single":
-            add_single(score, trial.name, true, found)
-        elif trial.kind == "pair":
-            add_pairs(score, trial.name, true, found)
-        elif trial.kind == "overload":
-            add_overload(score, diagnosis)
-        else:
-            add_founded(score, trial.name, [], found)
-            score.control_s += 0.0 if observed.measured is None else observed.measured.seconds
-    return score
+            examined = Examined(observed)
+            for score, rule in zip(scores, rules, strict=True):
+                with rule():
+                    diagnosis = examined.diagnosis()
+                diagnosis, natural = device.without(diagnosis, slow, true)
+                score.device_stalls += natural
+                _add(score, trial, true, diagnosis)
+                if trial.kind == "control":
+                    score.control_s += observed.measured.seconds if observed.measured else 0.0
+    return scores
+
+
+def _add(score: Score, trial: Planned, true: list[truth.Injected], diagnosis: Diagnosis) -> None:
+    found = found_in(diagnosis)
+    if trial.kind != "overload":
+        score.claims += calibration.claims(diagnosis, true)
+    if trial.kind == "single":
+        add_single(score, trial.name, true, found)
+    elif trial.kind == "pair":
+        add_pairs(score, trial.name, true, found)
+    elif trial.kind == "overload":
+        add_overload(score, diagnosis)
+    else:
+        add_founded(score, trial.name, [], found)
 
 
 def explain(score: Score) -> None:

@@ -6,7 +6,9 @@ catalogue is to be answered with ``unknown``, not with the nearest name.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from unittest.mock import patch
 
 from score import Score
@@ -20,14 +22,20 @@ from tierlab.diagnosis.thresholds import THRESHOLDS
 FACTORS = (0.5, 2.0)
 MOST_WRONG = 0.1
 
-Scored = Callable[[], Score]
+Rules = Callable[[], AbstractContextManager[object]]
+"""Gives the context within which other rules are in force."""
+
+Scored = Callable[[Sequence[Rules]], Sequence[Score]]
+"""Scores the same trials by each of the rules."""
 
 
 def of_thresholds(scored: Scored) -> str:
     """Return the table of thresholds, each with the share of causes that were right as it is, and
     by how much it changes when the levels are halved and doubled.
     """
-    usual = right(scored())
+    moves = [(name, factor) for name in THRESHOLDS for factor in FACTORS]
+    usual, *others = map(right, scored([nullcontext, *(_moved(*each) for each in moves)]))
+    changed = {each: f"{share - usual:+.3f}" for each, share in zip(moves, others, strict=True)}
     lines = [
         f"Causes right, first answer, as the thresholds are: {usual:.3f}",
         "",
@@ -35,13 +43,14 @@ def of_thresholds(scored: Scored) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for name, each in THRESHOLDS.items():
-        moved = []
-        for factor in FACTORS:
-            with patch.dict(THRESHOLDS, {name: each.times(factor)}):
-                moved.append(f"{right(scored()) - usual:+.3f}")
+        moved = [changed[name, factor] for factor in FACTORS]
         words = (each.figure, f"{each.low:g}", f"{each.high:g}", each.against, each.why, *moved)
         lines.append(f"| {' | '.join(words)} |")
     return "\n".join(lines)
+
+
+def _moved(name: str, factor: float) -> Rules:
+    return lambda: patch.dict(THRESHOLDS, {name: THRESHOLDS[name].times(factor)})
 
 
 def right(score: Score) -> float:
@@ -51,19 +60,27 @@ def right(score: Score) -> float:
 
 
 def of_catalogue(scored: Scored, causes: Sequence[Cause] = CATALOGUE) -> str:
-    """Return a table of causes: how the cases of each are answered when it is left out."""
+    """Return a table of causes: how the cases of each are answered when it is left out; in its last
+    row all of them together.
+    """
     lines = ["| left out | cases | unknown | a wrong name | holds |", "|---|---|---|---|---|"]
-    for cause in causes:
-        others = tuple(each for each in CATALOGUE if each is not cause)
-        with patch.object(verdicts, "CATALOGUE", others):
-            answers = scored().by_cause.get(cause.name)
-        if not answers:
-            continue
-        all_ = sum(answers.values())
-        wrong = {name: count for name, count in answers.items() if name != UNKNOWN}
-        share = sum(wrong.values()) / all_
-        named = ", ".join(f"{count} {name}" for name, count in wrong.items()) or "none"
-        holds = "yes" if share <= MOST_WRONG else "**no**"
-        row = (cause.name, f"{all_}", f"{answers[UNKNOWN]}", f"{share:.2f} ({named})", holds)
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
+    total: Counter[str] = Counter()
+    for cause, score in zip(causes, scored([_without(each) for each in causes]), strict=True):
+        if answers := score.by_cause.get(cause.name):
+            lines.append(_row(cause.name, answers))
+            total += answers
+    return "\n".join([*lines, _row("all of them", total)])
+
+
+def _without(cause: Cause) -> Rules:
+    others = tuple(each for each in CATALOGUE if each is not cause)
+    return lambda: patch.object(verdicts, "CATALOGUE", others)
+
+
+def _row(name: str, answers: Counter[str]) -> str:
+    all_ = answers.total()
+    wrong = {name: count for name, count in answers.most_common() if name != UNKNOWN}
+    share = sum(wrong.values()) / max(1, all_)
+    named = ", ".join(f"{count} {name}" for name, count in wrong.items()) or "none"
+    holds = "yes" if share <= MOST_WRONG else "**no**"
+    return f"| {name} | {all_} | {answers[UNKNOWN]} | {share:.2f} ({named}) | {holds} |"

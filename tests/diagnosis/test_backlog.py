@@ -16,7 +16,9 @@ from .test_incidents import stall
 
 
 def occurrence(cause, start_ms, end_ms):
-    """A stall of db.1 of which that cause is sure."""
+    """A stall of db.1 of which that cause is sure; None: for which none is known."""
+    if cause is None:
+        return Occurrence(stall("db.1", start_ms, end_ms, 100), Verdict(None, 0.0, []))
     suspect = Suspect(cause=cause.NAME, subject="db.1", least=1.0, most=1.0, evidence=[])
     found = Verdict(Assessment(cause.CAUSE, None, suspect), 0.9, [])
     return Occurrence(stall("db.1", start_ms, end_ms, 100), found)
@@ -30,10 +32,11 @@ def machine(busy):
 
 
 @pytest.mark.parametrize("follows", [overload, burst])
-@pytest.mark.parametrize("stalled", [quota, freeze, cpu, lock])
+@pytest.mark.parametrize("stalled", [quota, freeze, cpu, lock, None])
 def test_a_backlog_being_served_is_no_overload_and_no_surge(stalled, follows):
     """A limit on the database's CPU time for 1.8 s at 80 % of capacity was called an overload, and
-    so were a neighbour on its CPUs for 0.7 s and a lock of 1.6 s.
+    so were a neighbour on its CPUs for 0.7 s and a lock of 1.6 s; and, where their cause was not in
+    the catalogue, whatever held requests back for a second.
     """
     held, after = occurrence(stalled, 0, 1800), occurrence(follows, 1700, 5000)
     assert without_backlogs([held, after], [held], machine(0.8)) == [held]
@@ -52,3 +55,15 @@ def test_a_lock_in_the_middle_of_an_overload_does_not_excuse_it():
 def test_an_overload_that_a_stall_cannot_have_left_is_told(busy, start_ms, end_ms):
     held, full = occurrence(freeze, 0, 1800), occurrence(overload, start_ms, end_ms)
     assert without_backlogs([held, full], [held, full], machine(busy)) == [held, full]
+
+
+def test_the_full_cpus_that_a_surge_brings_about_are_no_overload_beside_it():
+    """A surge of 1.6 s at 80 % of capacity was called the overload that it made."""
+    came, full = occurrence(burst, 138, 2238), occurrence(overload, 346, 2345)
+    assert without_backlogs([full, came], [came], machine(0.8)) == [came]
+
+
+@pytest.mark.parametrize(("start_ms", "end_ms"), [(346, 9000), (0, 2345)])
+def test_an_overload_that_begins_with_a_surge_or_outlasts_it_is_told(start_ms, end_ms):
+    came, full = occurrence(burst, 138, 2238), occurrence(overload, start_ms, end_ms)
+    assert without_backlogs([full, came], [came], machine(0.8)) == [full, came]

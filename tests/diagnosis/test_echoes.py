@@ -254,3 +254,24 @@ def test_no_cause_brings_itself_about():
 
     for name in explains:
         assert name not in follows(name)
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "told"), [(100, ["overload", "unknown"]), (-100, ["overload"])]
+)
+def test_a_wait_of_no_known_cause_is_told_beside_an_overload_that_began_later(
+    monkeypatch, later_ms, told
+):
+    """Of a restart that was not in the catalogue only the overload was told that it had left."""
+    nameless = stall("web.1", 0, 900, 30)
+    full = stall("app.1", later_ms, 900 + later_ms, 20)
+    suspect = Suspect(cause=overload.NAME, subject="app.1", least=1.0, most=1.0, evidence=[])
+    of = {
+        "app.1": Verdict(Assessment(overload.CAUSE, None, suspect), 0.97, []),
+        "web.1": Verdict(None, 0.0, []),
+    }
+    monkeypatch.setattr(
+        Attribution, "attribute", lambda _attribution, each: Occurrence(each, of[each.server])
+    )
+    found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([nameless, full], []))
+    assert [each.cause for each in found] == told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import conduct
 import pytest
@@ -229,7 +230,8 @@ def test_the_truth_is_read_once_a_trial(tmp_path, monkeypatch, capsys):
     """It was read for each of five views, with a pass over all visits for each disturbance."""
     asked = []
     monkeypatch.setattr(truth, "read", lambda folder: asked.append(folder) or [])
-    monkeypatch.setattr(run, "diagnose", lambda _observed: Diagnosis(**NOTHING))
+    nothing = SimpleNamespace(diagnosis=lambda: Diagnosis(**NOTHING))
+    monkeypatch.setattr(run, "Examined", lambda _observed: nothing)
     folder = made_stall.make(tmp_path / "001", None)
     made = [(trial, folder) for trial in TRIALS]
     conducted = conduct.Conducted(made=made, planned=Counter(single=3))

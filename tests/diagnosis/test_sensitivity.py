@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import sensitivity
@@ -59,9 +60,11 @@ def test_every_class_that_can_be_injected_is_drawn():
 def test_each_threshold_is_halved_and_doubled_in_turn():
     seen = []
 
-    def scored() -> Score:
-        seen.append({name: each.low for name, each in THRESHOLDS.items() if each.low})
-        return Score(by_cause={"freeze": Counter(freeze=3, unknown=1)})
+    def scored(rules):
+        for rule in rules:
+            with rule():
+                seen.append({name: each.low for name, each in THRESHOLDS.items() if each.low})
+        return [Score(by_cause={"freeze": Counter(freeze=3, unknown=1)}) for _ in rules]
 
     before = dict(THRESHOLDS)
     text = sensitivity.of_thresholds(scored)
@@ -84,5 +87,7 @@ def test_a_cause_that_is_not_in_the_catalogue_is_unknown(tmp_path, name):
     only = [each for each in CATALOGUE if each.name == cause]
     made = [(Planned("single-0", "single", "low", ""), folder)]
     true = {"single-0": truth.read(folder)}
-    text = sensitivity.of_catalogue(lambda: run.scored(made, true, run.VIEWS[0]), only)
+    scored = partial(run.scored_by, made=made, truths=true, view=run.VIEWS[0])
+    text = sensitivity.of_catalogue(scored, only)
     assert f"| {cause} | 1 | 1 | 0.00 (none) | yes |" in text
+    assert "| all of them | 1 | 1 | 0.00 (none) | yes |" in text

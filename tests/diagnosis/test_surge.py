@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tierlab.diagnosis.causes.overload import UP_TO_FULL_NS
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import THRESHOLDS
@@ -15,7 +16,7 @@ S = 1_000_000_000
 MS = 1_000_000
 
 
-def told(came_ns, per_s, at_ns):
+def told(came_ns, per_s, at_ns, *before_ns):
     """What is said of a stall that begins at that time, of users that come at that rate."""
     came_ns = np.sort(came_ns)
 
@@ -23,7 +24,9 @@ def told(came_ns, per_s, at_ns):
         return int(np.diff(np.searchsorted(came_ns, [window.start_ns, window.end_ns]))[0])
 
     window = Window(start_ns=at_ns, end_ns=at_ns + 200 * MS)
-    return surge(SimpleNamespace(window=window, arriving=arriving, usual_arrivals=per_s))
+    return surge(
+        SimpleNamespace(window=window, arriving=arriving, usual_arrivals=per_s), *before_ns
+    )
 
 
 def independent(per_s, seconds=20):
@@ -44,3 +47,13 @@ def test_a_short_surge_near_capacity_is_one():
     at_once = np.linspace(10 * S - 90 * MS, 10 * S - 45 * MS, 150)
     found = told(np.concatenate([independent(850), at_once]), 850, 10 * S)
     assert THRESHOLDS["surge"].support(found) > 0.25
+
+
+def test_an_overload_is_told_from_who_came_all_at_once_before_the_cpus_were_full():
+    """With no surge in the catalogue one of 1.6 s was an overload: 350 ms had gone by when the CPUs
+    were full.
+    """
+    at_once = np.linspace(9.2 * S, 9.5 * S, 1200)
+    came = np.concatenate([independent(850), at_once])
+    assert told(came, 850, 10 * S) < THRESHOLDS["surge"].low
+    assert told(came, 850, 10 * S, UP_TO_FULL_NS) > THRESHOLDS["surge"].high

@@ -6,7 +6,7 @@ find the very long requests, the queues that grew, the resource that saturated, 
 is done for every visit and every tick instead of by eye.
 """
 
-from tierlab.diagnosis.diagnose import diagnose
+from tierlab.diagnosis.diagnose import Examined, diagnose
 from tierlab.diagnosis.finding import Diagnosis, Finding
 
-__all__ = ["Diagnosis", "Finding", "diagnose"]
+__all__ = ["Diagnosis", "Examined", "Finding", "diagnose"]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tierlab.diagnosis.backlog import FOLLOWING
 from tierlab.diagnosis.incidents import ONSET_NS, Incident
 from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.run_context import RunContext
@@ -30,17 +31,19 @@ class Attribution:
         Where no root's is known, the first of the other stalls whose cause is, that began with
         them and that a stall elsewhere cannot have brought about: the order of onsets can be
         misread, but what began later, or only fills a pool, may be the work of a cause outside the
-        catalogue. Where there is none either, the roots that stand out, without a cause.
+        catalogue. Where there is none either, the roots that stand out, without a cause; and so
+        they are beside a surge or an overload that began later, as both may follow from them.
         """
         roots = [self.attribute(root) for root in incident.roots]
         others = [self.attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
         known = [each for each in roots if _is_known(each)]
         known = known or [each for each in others if _is_own(each) and _with(each, roots)][:1]
+        nameless = [each for each in roots if _is_nameless(each)]
         if not known:
-            nameless = (each for each in roots if each.verdict.winner is None)
-            return [each for each in nameless if stands_out(each.stall)]
+            return nameless
         second = [each for each in others if _is_second(each, known)]
-        return _unexplained([*known, *second])
+        before = [each for each in nameless if all(_may_follow(one, each) for one in known)]
+        return _unexplained([*known, *second, *before])
 
     def attribute(self, stall: Stall) -> Occurrence:
         """Return the stall with its verdict."""
@@ -51,6 +54,14 @@ class Attribution:
 def _with(occurrence: Occurrence, roots: list[Occurrence]) -> bool:
     first_ns = min(each.stall.window.start_ns for each in roots)
     return occurrence.stall.window.start_ns <= first_ns + ONSET_NS
+
+
+def _is_nameless(occurrence: Occurrence) -> bool:
+    return occurrence.verdict.winner is None and stands_out(occurrence.stall)
+
+
+def _may_follow(one: Occurrence, other: Occurrence) -> bool:
+    return one.cause in FOLLOWING and other.stall.window.start_ns < one.stall.window.start_ns
 
 
 def _is_known(occurrence: Occurrence) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tierlab.diagnosis.causes import burst, overload
 from tierlab.diagnosis.incidents import aftermath
-from tierlab.diagnosis.merge import UNKNOWN, Occurrence
+from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.run_context import RunContext
 
 LONGEST = 4.0
@@ -23,25 +23,38 @@ FOLLOWING = {burst.NAME, overload.NAME}
 def without_backlogs(
     found: Sequence[Occurrence], stalls: Sequence[Occurrence], run: RunContext
 ) -> list[Occurrence]:
-    """Leave out each overload and surge that begins in one of the stalls, of another cause, or in
-    its aftermath, and is over by when the CPUs' usual spare time has served what came meanwhile.
+    """Leave out each overload and surge that begins in one of the stalls, of another cause or of
+    none that is known, or in its aftermath, and is over by when the CPUs' usual spare time has
+    served what came meanwhile.
 
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
-    would be served, beside those that go on arriving, after T a / (s - a).
+    would be served, beside those that go on arriving, after T a / (s - a). A surge's own stall ends
+    with the last of those that came, so of an overload it leaves what its aftermath may have.
     """
-    stalls = [each for each in stalls if each.cause not in {UNKNOWN, *FOLLOWING}]
-    return [
-        each
-        for each in found
-        if each.cause not in FOLLOWING
-        or not any(_left(stall, each, _catching_up(each, run)) for stall in stalls)
-    ]
+    held = [each for each in stalls if each.cause not in FOLLOWING]
+    surges = [each for each in stalls if each.cause == burst.NAME]
+    return [each for each in found if not _is_backlog(each, held, surges, run)]
+
+
+def _is_backlog(
+    each: Occurrence, held: list[Occurrence], surges: list[Occurrence], run: RunContext
+) -> bool:
+    if each.cause not in FOLLOWING:
+        return False
+    if each.cause == overload.NAME and any(_within(surge, each) for surge in surges):
+        return True
+    return any(_left(stall, each, _catching_up(each, run)) for stall in held)
 
 
 def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
     held, busy = stall.stall.window, following.stall.window
     began = held.start_ns < busy.start_ns <= aftermath(stall.stall).end_ns
     return began and busy.duration_s <= times * held.duration_s
+
+
+def _within(surge: Occurrence, following: Occurrence) -> bool:
+    came, busy = surge.stall.window, following.stall.window
+    return came.start_ns < busy.start_ns and busy.end_ns <= aftermath(surge.stall).end_ns
 
 
 def _catching_up(following: Occurrence, run: RunContext) -> float:

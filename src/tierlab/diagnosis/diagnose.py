@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tierlab.analysis.observed import Observed
+from tierlab.analysis.span import Span
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.backlog import without_backlogs
 from tierlab.diagnosis.causes import overload
@@ -27,38 +28,68 @@ UNSEEN = "Nothing can be said: the run holds neither requests nor visits."
 
 def diagnose(observed: Observed) -> Diagnosis:
     """Find the bottlenecks that delayed requests in the measured stretch, and their causes."""
-    span, run = observed.measured, observed.run
-    missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
-    if span is None or not (run.has("requests") or run.has("visits")):
-        return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
-    stalls, saturations = run_stalls(observed, span), saturated(observed, span)
-    run_context = RunContext(observed, [*stalls, *(each.stall for each in saturations)])
-    coverage = 1 - len(missing) / len(SCHEMAS)
-    attribution = Attribution(run_context, coverage, anywhere=not run.has("visits"))
-    long = lasting(saturations, run_context, attribution)
-    short = [
-        each
-        for incident in incidents(stalls, run_context.topology)
-        for each in attribution.occurrences(incident)
-    ]
-    long = without_backlogs(long, short, run_context)
-    short = without_echoes(short, long)
-    occurrences = [*long, *without_backlogs(short, short, run_context)]
-    found = merged(occurrences, run_context.entry)
-    found.sort(key=lambda each: _overload(each, long) is None)  # stable: an overload comes first
-    told = _Telling(
-        observed,
-        run_context,
-        Chains(observed),
-        Candidates(run_context.signals, span),
-        Demands(observed, run_context.signals, observed.whole or span),
-    )
-    findings = [told.finding(each, _overload(each, long)) for each in found]
-    if not findings:
-        return Diagnosis(verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing)
-    return Diagnosis(
-        verdict="findings", words=paragraph(findings), findings=findings, missing=missing
-    )
+    return Examined(observed).diagnosis()
+
+
+class Examined:
+    """A run and all that its diagnosis reads of it but no rule has a say in: a proof that tries
+    many catalogues and thresholds reads each run once.
+    """
+
+    def __init__(self, observed: Observed) -> None:
+        run, span = observed.run, observed.measured
+        self._missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
+        seen = run.has("requests") or run.has("visits")
+        self._seen = None if span is None or not seen else _Seen(observed, span)
+
+    def diagnosis(self) -> Diagnosis:
+        """Diagnose it by the catalogue and the thresholds as they are now."""
+        missing = self._missing
+        if self._seen is None:
+            return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
+        findings = self._seen.findings(coverage=1 - len(missing) / len(SCHEMAS))
+        if not findings:
+            return Diagnosis(
+                verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing
+            )
+        return Diagnosis(
+            verdict="findings", words=paragraph(findings), findings=findings, missing=missing
+        )
+
+
+class _Seen:
+    """A run's stalls, and what they are judged by and told with."""
+
+    def __init__(self, observed: Observed, span: Span) -> None:
+        self._stalls, self._saturations = run_stalls(observed, span), saturated(observed, span)
+        stalls = [*self._stalls, *(each.stall for each in self._saturations)]
+        self._run = RunContext(observed, stalls)
+        self._anywhere = not observed.run.has("visits")
+        self._telling = _Telling(
+            observed,
+            self._run,
+            Chains(observed),
+            Candidates(self._run.signals, span),
+            Demands(observed, self._run.signals, observed.whole or span),
+        )
+
+    def findings(self, coverage: float) -> list[Finding]:
+        """Judge the stalls; ``coverage`` is the share of all sources that there are."""
+        run = self._run
+        attribution = Attribution(run, coverage, self._anywhere)
+        long = lasting(self._saturations, run, attribution)
+        short = [
+            each
+            for incident in incidents(self._stalls, run.topology)
+            for each in attribution.occurrences(incident)
+        ]
+        long = without_backlogs(long, short, run)
+        short = without_echoes(short, long)
+        found = merged([*long, *without_backlogs(short, short, run)], run.entry)
+        found.sort(
+            key=lambda each: _overload(each, long) is None
+        )  # stable: an overload comes first
+        return [self._telling.finding(each, _overload(each, long)) for each in found]
 
 
 def _overload(found: Merged, long: list[Occurrence]) -> Occurrence | None:

@@ -14,20 +14,24 @@ LENGTHS_NS = (50_000_000, 150_000_000)
 length is enough."""
 
 
-def surge(context: StallContext) -> float | None:
-    """Return the most arrivals in any 50 or 150 ms around the stall's start over what is usual.
+def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
+    """Return the most arrivals in any 50 or 150 ms around the stall's start, from so long before it
+    on, over what is usual.
 
     What is usual is the mean of the run's quieter nine tenths and twice the square root of it, as
     independent users scatter by that much.
     """
     if context.arriving is None:
         return None
-    return max(_surge(context, context.arriving, length) for length in LENGTHS_NS)
+    came = context.arriving
+    return max(_surge(context, came, length, before_ns) for length in LENGTHS_NS)
 
 
-def _surge(context: StallContext, arriving: Callable[[Window], int], length_ns: int) -> float:
+def _surge(
+    context: StallContext, arriving: Callable[[Window], int], length_ns: int, before_ns: int
+) -> float:
     start = context.window.start_ns
-    begins = range(start - BEFORE_NS, start + length_ns // 2, length_ns // 5)
+    begins = range(start - before_ns, start + length_ns // 2, length_ns // 5)
     most = max(arriving(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
     usual = context.usual_arrivals * length_ns / 1e9
     return most / (usual + 2 * math.sqrt(usual) + 1)

@@ -11,6 +11,9 @@ from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
 
 NAME = "overload"
+UP_TO_FULL_NS = 1_000_000_000
+"""Who came all at once may have come so long before it: what they ask for fills the CPUs bit by
+bit, and where requests are late is told by the second."""
 
 
 def judge(context: StallContext) -> Suspect:
@@ -29,7 +32,8 @@ def judge(context: StallContext) -> Suspect:
     case.direct("domain", support("served", served), f"most of that was the servers'{much}")
     others = against(support("foreign cores", foreign(context)))
     case.beside("domain", others, "no more than usual went to others")
-    case.beside("visits", against(support("surge", surge(context))), "no surge of users")
+    surged = support("surge", surge(context, UP_TO_FULL_NS))
+    case.beside("visits", against(surged), "no surge of users")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     no_pause(case, context)
     no_limit(case, context)
