@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from tierlab.environments.cgroups.cgroup import Hierarchy, trial_group
 from tierlab.environments.cgroups.find import find_hierarchy
 from tierlab.environments.native.host import WORK_ROOT
 from tierlab.environments.network.netns import FOLDER
+from tierlab.tables import manifest as manifests
 
 LONGEST_S = 60.0
 """The longest that one command may take."""
@@ -30,9 +29,10 @@ POSTGRESQL_LOGIN = re.compile(r"ROLE \"?([^\" ]+)\"? LOGIN PASSWORD '([^']+)'")
 
 @dataclass(frozen=True)
 class Access:
-    """The servers of the trial of that name on the host."""
+    """The servers of the trial of that name on the host, which writes to ``run_folder``."""
 
     trial: str
+    run_folder: Path
 
     def folder(self, server: str) -> Path:
         """The server's folder."""
@@ -40,11 +40,7 @@ class Access:
 
     def address(self, server: str) -> str:
         """Where the server listens."""
-        for pid in self.pids(server):
-            for each in psutil.Process(pid).net_connections("tcp"):
-                if each.status == psutil.CONN_LISTEN:
-                    return str(each.laddr.ip)
-        raise LookupError(f"{server} does not listen")
+        return manifests.read(self.run_folder).servers[server].address
 
     def pids(self, server: str) -> list[int]:
         """Its processes, in order of their numbers."""

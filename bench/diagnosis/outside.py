@@ -146,7 +146,7 @@ def _make(file: Path, order: Sequence[Trouble], runtime_s: int) -> list[Made]:
         begin = time.monotonic() + RAMP_UP_S + 1
         until = begin + runtime_s - APART_S - LONGEST_TROUBLE_S
         time.sleep(begin - time.monotonic())
-        access = Access(f"{file.stem}-001-{process.pid}")
+        access = Access(f"{file.stem}-001-{process.pid}", file.with_suffix("") / "001")
         for trouble in order:
             if time.monotonic() > until or process.poll() is not None:
                 break

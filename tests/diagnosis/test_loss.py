@@ -42,19 +42,18 @@ def test_a_firewall_that_drops_at_the_server_itself_is_told_there(
     assert "the server itself" in found.remedies[0].change
 
 
-@pytest.mark.parametrize("stalled", ["lb.1", "db.1"])
-def test_what_was_lost_before_the_capture_is_told_at_the_far_end(tmp_path, stalled):
-    """Where segments behind it had come, or it had arrived and only the answer was lost."""
-    other_end = {"lb.1": "db.1", "db.1": "lb.1"}[stalled]
-    extra = {"events": again("db.1", "client", captured_before=False)}
-    (found,) = diagnosed(
-        made_stall.make(tmp_path / "hole", stalled, {"tcp": [LOST]}, extra)
-    ).findings
-    assert (found.cause, found.subject) == ("loss", other_end)
-    arrived = {"retransmissions": 2 * EACH_TICK, "spurious_retransmissions": EACH_TICK}
-    samples = {"tcp": [LOST | arrived]}
-    extra = {"events": again("db.1", "client")}
-    (found,) = diagnosed(made_stall.make(tmp_path / "answer", stalled, samples, extra)).findings
+@pytest.mark.parametrize(
+    ("stalled", "other_end", "arrived", "detail"),
+    [("lb.1", "db.1", 0, {"captured_before": False}), ("db.1", "lb.1", EACH_TICK, {})],
+)
+def test_what_was_lost_before_the_capture_is_told_at_the_far_end(
+    tmp_path, stalled, other_end, arrived, detail
+):
+    """Segments behind it had come; or requests arrived, and what was lost is their answers."""
+    counted = {"retransmissions": EACH_TICK + arrived, "spurious_retransmissions": arrived}
+    extra = {"events": again("db.1", "client", **detail)}
+    folder = made_stall.make(tmp_path, stalled, {"tcp": [LOST | counted]}, extra)
+    (found,) = diagnosed(folder).findings
     assert (found.cause, found.subject) == ("loss", other_end)
 
 
