@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from tierlab.environments.cgroups.cgroup import Hierarchy, trial_group
 from tierlab.environments.cgroups.find import find_hierarchy
 from tierlab.environments.native.host import WORK_ROOT
 from tierlab.environments.network.netns import FOLDER
+from tierlab.tables import manifest as manifests
 
 LONGEST_S = 60.0
 """The longest that one command may take."""
@@ -20,25 +22,25 @@ LONGEST_S = 60.0
 CUT_OFF = 124
 """The status of timeout(1) that ended a command."""
 
-LOGIN = re.compile(r"USER '([^']+)'@'%' IDENTIFIED BY '([^']+)'")
-"""In what MariaDB is told as it starts."""
+MARIADB_LOGIN = re.compile(r"USER '([^']+)'@'%' IDENTIFIED BY '([^']+)'")
+POSTGRESQL_LOGIN = re.compile(r"ROLE \"?([^\" ]+)\"? LOGIN PASSWORD '([^']+)'")
+"""In what either is told before it starts."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """The servers of the trial of that name on the host."""
+    """The servers of the trial of that name on the host, which writes to ``run_folder``."""
 
     trial: str
+    run_folder: Path
 
     def folder(self, server: str) -> Path:
         """The server's folder."""
         return WORK_ROOT / f"tierlab-{self.trial}" / server
 
     def address(self, server: str) -> str:
-        """Where a MariaDB server listens."""
-        options = (self.folder(server) / "my.cnf").read_text().splitlines()
-        told = dict(line.split("=", 1) for line in options if "=" in line)
-        return {key.strip(): value.strip() for key, value in told.items()}["bind-address"]
+        """Where the server listens."""
+        return manifests.read(self.run_folder).servers[server].address
 
     def pids(self, server: str) -> list[int]:
         """Its processes, in order of their numbers."""
@@ -68,26 +70,44 @@ class Access:
         if done.returncode != CUT_OFF:
             done.check_returncode()
 
-    def sql(self, server: str, statements: str) -> None:
+    def mariadb(self, server: str, statements: str) -> None:
         """Have MariaDB run statements, as the application's own account."""
-        self.run(server, *self._login("mariadb", server), text=statements)
+        self.run(server, *self._mariadb("mariadb", server), text=statements)
 
-    def dump(self, server: str) -> None:
+    def mariadb_dump(self, server: str) -> None:
         """Write all of the database's tables to a file, as MariaDB's own tool does by default."""
-        tool = " ".join(self._login("mariadb-dump", server))
+        tool = " ".join(self._mariadb("mariadb-dump", server))
         self.run(server, "sh", "-c", f"{tool} > tmp/dump.sql; s=$?; rm tmp/dump.sql; exit $s")
+
+    def psql(self, server: str, statements: str) -> None:
+        """Have PostgreSQL run statements, as the application's own account."""
+        told = ("--quiet", "--set=ON_ERROR_STOP=1")
+        self.run(server, *self._postgresql("psql", server), *told, text=statements)
+
+    def pg_dump(self, server: str) -> None:
+        """Write all of the database's tables to a packed file."""
+        tool = shlex.join([*self._postgresql("pg_dump", server), "--format=custom"])
+        self.run(server, "sh", "-c", f"{tool} > dump.pg; s=$?; rm dump.pg; exit $s")
 
     def signal(self, pid: int, number: int) -> None:
         """Send a signal."""
         os.kill(pid, number)
 
-    def _login(self, tool: str, server: str) -> Sequence[str]:
-        folder = self.folder(server)
-        login = LOGIN.search((folder / "accounts.sql").read_text())
-        assert login is not None
-        user, password = login.groups()
-        socket = f"--socket={folder}/data/mysqld.sock"
+    def _mariadb(self, tool: str, server: str) -> Sequence[str]:
+        user, password = self._login(server, MARIADB_LOGIN)
+        socket = f"--socket={self.folder(server)}/data/mysqld.sock"
         return tool, socket, f"--user={user}", f"--password={password}", "rubbos"
+
+    def _postgresql(self, tool: str, server: str) -> Sequence[str]:
+        user, password = self._login(server, POSTGRESQL_LOGIN)
+        where = f"host={self.folder(server)}/data user={user} password={password} dbname=rubis"
+        return tool, f"--dbname={where}"
+
+    def _login(self, server: str, told: re.Pattern[str]) -> tuple[str, str]:
+        """Return the application's user and password."""
+        found = told.search((self.folder(server) / "accounts.sql").read_text())
+        assert found is not None
+        return found[1], found[2]
 
     def _groups(self, server: str) -> list[Path]:
         hierarchy = find_hierarchy()

@@ -1,9 +1,9 @@
 """Troubles that no injector makes, made in a running trial, and how they are answered.
 
-A trial is run without any disturbance. Meanwhile each trouble of :mod:`troubles` is made in turn,
-in an order drawn from the seed; when is written beside the run. Those count that were felt, and
-those of which something is said. An answer is the cause that the report puts first of the findings
-that touch the time.
+A trial is run without any disturbance. Meanwhile each of the system's :mod:`troubles` is made in
+turn, in an order drawn from the seed; when is written beside the run. Those count that were felt,
+and those of which something is said. An answer is the cause that the report puts first of the
+findings that touch the time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ import psutil
 from access import Access
 from conduct import LONGEST_S, TIERLAB, finished
 from score import Found, found_in, touches
-from troubles import TROUBLES, Trouble
+from systems import System
+from trouble import Trouble
+from troubles import TROUBLES
 from truth import Injected
 
 from tierlab.analysis.observed import observe
@@ -32,7 +34,7 @@ from tierlab.diagnosis.merge import UNKNOWN
 from tierlab.tables.run import Run
 
 RAMP_UP_S, APART_S, ROUNDS = 20, 6.0, 2
-LONGEST_TROUBLE_S = 4.0
+TYPICAL_TROUBLE_S, LONGEST_TROUBLE_S = 2.0, 4.0
 LATE_NS, FELT = 100_000_000, 5
 """Felt is what made so many requests so late."""
 LEAST_GOOD, MOST_WRONG = 0.9, 0.1
@@ -41,11 +43,11 @@ name = "{name}"
 seed = {seed}
 
 [system]
-workload = "rubbos"
+workload = "{workload}"
 
 [load]
 users = {users}
-mix = "read-write"
+mix = "{mix}"
 phases = {{ ramp_up = "{ramp_up}s", runtime = "{runtime}s", ramp_down = "2s" }}
 """
 
@@ -83,32 +85,39 @@ class Answer:
         return "elsewhere" if self.cause in causes else "wrong"
 
 
-def outside(folder: Path, seed: int, users: int, trials: int) -> tuple[str, bool]:
-    """Run the trials below ``folder`` that are not there yet. Return the table of answers, and
-    whether the bars hold.
+def outside(folder: Path, system: System, seed: int, trials: int) -> tuple[str, bool]:
+    """Run the trials below ``folder`` that are not there yet, at half of what the system can serve.
+    Return the table of answers, and whether the bars hold.
     """
+    troubles = TROUBLES[system.workload]
     answers: list[Answer] = []
     quiet: Counter[str] = Counter()
     for number in range(trials):
-        run, made = _trial(folder, f"outside-{number}", seed + number, users)
-        felt, unfelt = _answers(run, made)
+        run, made = _trial(folder, f"outside-{number}", seed + number, system)
+        felt, unfelt = _answers(run, made, troubles)
         answers += felt
         quiet += unfelt
     good, wrong = shares(answers)
-    return markdown(answers, quiet), good >= LEAST_GOOD and wrong <= MOST_WRONG
+    return markdown(troubles, answers, quiet), good >= LEAST_GOOD and wrong <= MOST_WRONG
 
 
-def _trial(folder: Path, name: str, seed: int, users: int) -> tuple[Path, list[Made]]:
+def _trial(folder: Path, name: str, seed: int, system: System) -> tuple[Path, list[Made]]:
     """Return the run folder and what was made, now unless it is there."""
     told = folder / f"{name}.made.json"
     there = finished(folder / name)
     if there is None or not told.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        order = list(TROUBLES) * ROUNDS
+        order = list(TROUBLES[system.workload]) * ROUNDS
         random.Random(seed).shuffle(order)
-        runtime = round(len(order) * (APART_S + LONGEST_TROUBLE_S))
+        runtime = round(len(order) * (APART_S + TYPICAL_TROUBLE_S) + LONGEST_TROUBLE_S)
         text = EXPERIMENT.format(
-            name=name, seed=seed, users=users, ramp_up=RAMP_UP_S, runtime=runtime
+            name=name,
+            seed=seed,
+            workload=system.workload,
+            users=system.capacity // 2,
+            mix=system.mix,
+            ramp_up=RAMP_UP_S,
+            runtime=runtime,
         )
         file = folder / f"{name}.toml"
         file.write_text(text)
@@ -137,7 +146,7 @@ def _make(file: Path, order: Sequence[Trouble], runtime_s: int) -> list[Made]:
         begin = time.monotonic() + RAMP_UP_S + 1
         until = begin + runtime_s - APART_S - LONGEST_TROUBLE_S
         time.sleep(begin - time.monotonic())
-        access = Access(f"{file.stem}-001-{process.pid}")
+        access = Access(f"{file.stem}-001-{process.pid}", file.with_suffix("") / "001")
         for trouble in order:
             if time.monotonic() > until or process.poll() is not None:
                 break
@@ -167,10 +176,12 @@ def _wait_for_users(process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.1)
 
 
-def _answers(run: Path, made: Sequence[Made]) -> tuple[list[Answer], Counter[str]]:
+def _answers(
+    run: Path, made: Sequence[Made], troubles: Sequence[Trouble]
+) -> tuple[list[Answer], Counter[str]]:
     """Return how those that delayed requests were answered, and the names of the others."""
     found = found_in(diagnose(observe(Run(run))))
-    known = {each.name: each for each in TROUBLES}
+    known = {each.name: each for each in troubles}
     answers, unfelt = [], Counter[str]()
     for number, each in enumerate(made, 1):
         trouble = known[each.name]
@@ -208,14 +219,14 @@ def _said(first: Found | None) -> tuple[str, str]:
     return ("", "") if first is None else (first.cause, first.tier)
 
 
-def markdown(answers: Sequence[Answer], unfelt: Counter[str]) -> str:
+def markdown(troubles: Sequence[Trouble], answers: Sequence[Answer], unfelt: Counter[str]) -> str:
     """Return the table of answers, with the two shares below it."""
     lines = [
         "| trouble | right answers | cases | right | unknown | missed | right, but at another tier "
         "| a wrong name | not felt |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for trouble in TROUBLES:
+    for trouble in troubles:
         mine = [each for each in answers if each.trouble is trouble]
         kinds = Counter(each.kind for each in mine)
         right = ", ".join(sorted(f"{cause} at {tier}" for cause, tier in trouble.answers)) or "none"

@@ -94,7 +94,7 @@ def main() -> int:
         system = SYSTEMS[asked.workload]
         system = replace(system, capacity=asked.capacity or system.capacity)
         if asked.outside:
-            table, holding = outside(folder, asked.seed, system.capacity // 2, asked.outside)
+            table, holding = outside(folder, system, asked.seed, asked.outside)
             print(table)
             return 0 if holding else 1
         size = replace(QUICK if asked.quick else FULL, system=system)

@@ -8,7 +8,7 @@ import pytest
 from outside import Answer, Made, markdown, shares
 from troubles import TROUBLES
 
-DUMP = next(each for each in TROUBLES if each.name == "dump")
+DUMP = next(each for each in TROUBLES["rubbos"] if each.name == "dump")
 
 
 def answer(cause: str, tier: str = "db") -> Answer:
@@ -33,7 +33,7 @@ def test_what_was_missed_is_neither_good_nor_a_wrong_name() -> None:
     answers = [answer("lock"), answer("unknown"), answer(""), answer("freeze")]
     assert shares([*answers, answer("lock", "app")]) == (0.4, 0.2)
     assert shares(answers) == (0.5, 0.25)
-    table = markdown(answers, Counter({"reload": 3}))
+    table = markdown(TROUBLES["rubbos"], answers, Counter({"reload": 3}))
     assert "| 4 | 1 | 1 | 1 | 0 | 1 freeze at db | 0 |" in table
     assert "| 0 | 0 | 0 | 0 | 0 | 0 | 3 |" in table
     assert "Right or unknown: 0.50 (bar 0.9); a wrong name: 0.25" in table

@@ -1,7 +1,7 @@
 """A run, and the context of each of its stalls: who is suspected, and what is known of it."""
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.evidence import LOCK_WAITS
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import aftermath
+from tierlab.diagnosis.sent_again import sent_again
 from tierlab.diagnosis.signals import Signals, Stretches
 from tierlab.diagnosis.stall_context import Pause, StallContext
 from tierlab.diagnosis.stalls import USERS, Stall, asked_by
@@ -43,6 +44,7 @@ class RunContext:
         self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
         self._sending = cache(self._read_sending)
+        self._sent_again = cache(partial(sent_again, observed))
         self._cores = cache(self._read_cores)
         self._peers = cache(self._read_peers)
         self._usual = cache(self._read_usual)
@@ -104,6 +106,7 @@ class RunContext:
             visiting=self._visiting(subject),
             below=self._below(subject),
             incoming=self._incoming(subject) if has else None,
+            sent_again=self._sent_again(subject),
             above=self._above(subject),
             usual_arrivals=self._usual(entry),
             usual_visits=self._usual_quiet(subject),

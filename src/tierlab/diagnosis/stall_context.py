@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.sent_again import SentAgain
 from tierlab.diagnosis.signals import Signal, Signals
 
 
@@ -40,7 +41,9 @@ class StallContext:
     how many visits were in progress one tier below on average; None at the last tier and where
     messages were not captured. ``incoming`` is how many requests to the server were being sent in a
     window, from their first byte to their last, on average; None where messages were not captured.
-    ``above`` is the caller: of a tier of several its last, None at the first tier.
+    ``sent_again`` is what was captured again on its way; None where messages were not captured or
+    no events were kept. ``above`` is the caller: of a tier of several its last, None at the first
+    tier.
     """
 
     subject: str
@@ -63,6 +66,7 @@ class StallContext:
     visiting: Callable[[Window], int] | None
     below: Callable[[Window], float] | None
     incoming: Callable[[Window], float] | None
+    sent_again: SentAgain | None
     above: str | None
     usual_arrivals: float
     usual_visits: float

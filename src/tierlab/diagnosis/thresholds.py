@@ -262,6 +262,14 @@ THRESHOLDS: dict[str, Threshold] = {
         "each connection waits for a packet of its own: 0.4 and more where packets were lost; one "
         "or two are lost beside hundreds that wait for something else",
     ),
+    "captured and lost": Threshold(
+        "share of the lost segments that had been captured on their way to the server",
+        0.3,
+        0.6,
+        "physics",
+        "most of them: where its own end drops them all had been, but for a few that it sent; "
+        "elsewhere none had, but for what only the acknowledgement was lost of",
+    ),
     "accept queue": Threshold(
         "connections that wait to be accepted over how many may",
         0.8,

@@ -109,9 +109,10 @@ impl Sink for Tables {
                 "syn_retransmission",
                 json!({ "since_first_ns": event.at_ns - first_ns, "attempt": attempt }),
             ),
-            EventKind::Retransmission { from, bytes } => {
-                ("retransmission", json!({ "from": from.name(), "bytes": bytes }))
-            }
+            EventKind::Retransmission { from, bytes, captured_before } => (
+                "retransmission",
+                json!({ "from": from.name(), "bytes": bytes, "captured_before": captured_before }),
+            ),
             EventKind::Gap { from, bytes } => {
                 ("gap", json!({ "from": from.name(), "bytes": bytes }))
             }

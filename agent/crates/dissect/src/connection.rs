@@ -208,14 +208,15 @@ impl Connection {
         if stream.is_over() {
             self.end(from, cx);
         }
-        let bytes = match arrival {
-            Arrival::Repeated { bytes } => bytes,
+        let (bytes, captured_before) = match arrival {
+            Arrival::Repeated { bytes } => (bytes, true),
             Arrival::Filled { after_ns } if (SENT_AGAIN_NS..LATEST_NS).contains(&after_ns) => {
-                segment.length
+                (segment.length, false)
             }
             _ => return,
         };
-        cx.event(at_ns, EventKind::Retransmission { from, bytes: u64::from(bytes) });
+        let bytes = u64::from(bytes);
+        cx.event(at_ns, EventKind::Retransmission { from, bytes, captured_before });
     }
 
     fn end(&mut self, from: Side, cx: &mut Context<'_>) {

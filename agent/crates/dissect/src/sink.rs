@@ -104,6 +104,9 @@ pub enum EventKind {
         from: Side,
         /// How much.
         bytes: u64,
+        /// Whether it had been captured before: lost behind the capture, if it was. Otherwise what
+        /// comes after it had been, and it was lost on its way to the capture.
+        captured_before: bool,
     },
     /// Bytes reached their receiver (or their sender went on) without being captured.
     Gap {

@@ -64,7 +64,8 @@ fn what_is_sent_twice_counts_once() {
     let results = results(&it);
     assert_eq!(results.visits[0].bytes.1, reply.len() as i64);
     assert_eq!(results.visits[0].departure_ns, Some(end));
-    let again = |bytes| EventKind::Retransmission { from: ServerSide, bytes };
+    let captured_before = true;
+    let again = |bytes| EventKind::Retransmission { from: ServerSide, bytes, captured_before };
     assert_eq!(results.happened(), [again(30), again(10)]);
 }
 
@@ -83,7 +84,8 @@ fn a_hole_that_is_filled_late_was_sent_again() {
     let visit = &results.visits[0];
     // The reply was not there before its first bytes were.
     assert_eq!((visit.reply_start_ns, visit.departure_ns), (Some(end), Some(end)));
-    assert_eq!(results.happened(), [EventKind::Retransmission { from: ServerSide, bytes: 30 }]);
+    let again = EventKind::Retransmission { from: ServerSide, bytes: 30, captured_before: false };
+    assert_eq!(results.happened(), [again]);
 }
 
 #[test]

@@ -1,0 +1,77 @@
+"""Where on their way packets were lost: before the capture, or behind it at the receiver."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from . import made_stall
+from .made_stall import MS, STALL, TICK, Rows
+from .signatures import diagnosed
+
+EACH_TICK = 3
+LOST = {"subject": "ns", "retransmissions": EACH_TICK}
+
+
+def again(server: str, sender: str, **detail: bool) -> Rows:
+    """Return as many segments as ``LOST`` has, captured again on connections to that server."""
+    said = {"from": sender, "client": "127.0.0.1", "bytes": 100, "connection": 1, **detail}
+    what = {"kind": "retransmission", "subject": server, "detail": json.dumps(said)}
+    return [
+        {"t_ns": t + n * MS, "duration_ns": 0} | what
+        for t in range(STALL[0] + MS, STALL[1], TICK)
+        for n in range(EACH_TICK)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stalled", "captured_again"),
+    [("db.1", ("db.1", "client")), ("app.1", ("app.1", "client")), ("app.1", ("lb.1", "server"))],
+)
+def test_a_firewall_that_drops_at_the_server_itself_is_told_there(
+    tmp_path, stalled, captured_again
+):
+    """What it drops has passed the capture, requests and replies alike: the other end of the way
+    was named.
+    """
+    extra = {"events": again(*captured_again)}
+    (found,) = diagnosed(made_stall.make(tmp_path, stalled, {"tcp": [LOST]}, extra)).findings
+    assert (found.cause, found.subject) == ("loss", stalled)
+    assert "at its own end" in found.words
+    assert "the server itself" in found.remedies[0].change
+
+
+@pytest.mark.parametrize(
+    ("stalled", "other_end", "arrived", "detail"),
+    [("lb.1", "db.1", 0, {"captured_before": False}), ("db.1", "lb.1", EACH_TICK, {})],
+)
+def test_what_was_lost_before_the_capture_is_told_at_the_far_end(
+    tmp_path, stalled, other_end, arrived, detail
+):
+    """Segments behind it had come; or requests arrived, and what was lost is their answers."""
+    counted = {"retransmissions": EACH_TICK + arrived, "spurious_retransmissions": arrived}
+    extra = {"events": again("db.1", "client", **detail)}
+    folder = made_stall.make(tmp_path, stalled, {"tcp": [LOST | counted]}, extra)
+    (found,) = diagnosed(folder).findings
+    assert (found.cause, found.subject) == ("loss", other_end)
+
+
+def test_packets_that_another_server_lost_at_its_own_end_are_no_loss_here(tmp_path):
+    """While a database's firewall was shut, the application's wait for a connection was told as
+    packets that the balancer between them missed.
+    """
+    extra = {"events": again("web.1", "client")}
+    found = diagnosed(made_stall.make(tmp_path, "lb.1", {"tcp": [LOST]}, extra)).findings
+    assert [(each.cause, each.subject) for each in found] == [("unknown", "lb.1")]
+
+
+def test_at_which_end_is_said_to_be_unknown_where_nothing_tells(tmp_path):
+    folder = made_stall.make(tmp_path, "lb.1", {"tcp": [LOST]})
+    (sure,) = diagnosed(folder).findings
+    assert "not known" not in sure.words
+    (folder / "events.parquet").unlink()
+    (found,) = diagnosed(folder).findings
+    assert (found.cause, found.subject) == ("loss", "db.1")
+    assert "at which end of the way is not known" in found.words
+    assert found.confidence < sure.confidence
