@@ -21,3 +21,18 @@ def test_requests_wait_a_second_after_the_processes_ended(tmp_path, before_ms, c
     }
     run = made_stall.make(tmp_path, "web.1", samples, {"process": processes(lives)})
     assert [(each.cause, each.subject) for each in diagnosed(run).findings] == [(cause, "web.1")]
+
+
+def test_processes_that_end_with_their_callers_connections_are_no_restart(tmp_path):
+    """PHP-FPM was reloaded, and PostgreSQL's processes, one for each connection, ended with its."""
+    end = made_stall.START + made_stall.LENGTH
+    lives = dict.fromkeys(range(1, 5), (0, STALL[0]))
+    lives |= {number + 10: (STALL[1], end) for number in range(1, 5)}
+    callers = processes(lives)
+    callees = [row | {"subject": "app.1", "process": row["process"] + 100} for row in callers]
+    run = made_stall.make(tmp_path / "alone", "app.1", None, {"process": callees})
+    assert [(each.cause, each.subject) for each in diagnosed(run).findings] == [
+        ("restart", "app.1")
+    ]
+    run = made_stall.make(tmp_path / "both", "app.1", None, {"process": callers + callees})
+    assert "restart" not in [each.cause for each in diagnosed(run).findings]

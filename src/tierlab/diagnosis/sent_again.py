@@ -16,12 +16,31 @@ from tierlab.diagnosis.finding import Window
 @dataclass(frozen=True)
 class SentAgain:
     """When data was captured again (ns, in order): of requests to a server and of the replies to
-    it, and of all. Connection requests do not count: one is sent again a second later, and tells of
-    that time.
+    it, and of all. One that asked the server for a connection and was captured before in vain asked
+    first at ``asked_ns``, in order, and again at ``asked_again_ns``, a second later.
     """
 
     to_it: Ints
     in_all: Ints
+    asked_ns: Ints
+    asked_again_ns: Ints
+
+    def data_to_it(self, window: Window) -> int:
+        """Count the data to the server that was captured again in the window."""
+        return int(_within(self.to_it, window).size)
+
+    def data(self, window: Window) -> int:
+        """Count all data that was captured again in the window."""
+        return int(_within(self.in_all, window).size)
+
+    def asked(self, window: Window) -> int:
+        """Count who asked for a connection first in the window."""
+        return int(_within(self.asked_ns, window).size)
+
+    def asked_again_later(self, window: Window) -> int:
+        """Count those of them who asked again when it was over."""
+        first, last = np.searchsorted(self.asked_ns, [window.start_ns, window.end_ns])
+        return int(np.count_nonzero(self.asked_again_ns[first:last] >= window.end_ns))
 
 
 def sent_again(observed: Observed, server: str) -> SentAgain | None:
@@ -45,11 +64,20 @@ def sent_again(observed: Observed, server: str) -> SentAgain | None:
             "address": run.manifest.servers[server].address,
         },
     )
+    asked = columns(
+        observed.db,
+        f"""SELECT t_ns - since_ns AS first, t_ns AS again FROM (
+            SELECT t_ns, TRY_CAST(({DETAIL} ->> 'since_first_ns') AS BIGINT) AS since_ns,
+                TRY_CAST(({DETAIL} ->> 'attempt') AS BIGINT) AS attempt
+            FROM events WHERE kind = 'syn_retransmission' AND subject = $server
+        ) WHERE attempt = 1 AND since_ns IS NOT NULL ORDER BY first""",
+        {"server": server},
+    )
     t, mine = found["t"].astype(np.int64), found["mine"].astype(bool)
-    return SentAgain(t[mine], t)
+    times = (asked[name].astype(np.int64) for name in ("first", "again"))
+    return SentAgain(t[mine], t, *times)
 
 
-def within(times: Ints, window: Window) -> int:
-    """Count those in the window."""
+def _within(times: Ints, window: Window) -> Ints:
     first, last = np.searchsorted(times, [window.start_ns, window.end_ns])
-    return int(last - first)
+    return times[first:last]

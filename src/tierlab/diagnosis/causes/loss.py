@@ -36,10 +36,11 @@ def judge(context: StallContext) -> Suspect | None:
 
 
 def _on_the_way(context: StallContext) -> Suspect | None:
-    case, lost = reached_late(NAME, context), lost_segments(context)
+    case = reached_late(NAME, context)
     if case is None:
         return None
-    _sent_again(case, context, None if lost is None else lost.uncaptured)
+    lost = lost_segments(context, case.subject)
+    _sent_again(case, context, None if lost is None else lost.on_the_way)
     share = None if lost is None else lost.share_at_its_end
     words = f"what was lost had not been captured on its way to {context.subject}"
     case.beside("events", against(support("captured and lost", share)), words)
@@ -50,7 +51,7 @@ def _on_the_way(context: StallContext) -> Suspect | None:
 
 
 def _at_its_end(context: StallContext) -> Suspect:
-    case, lost = Case(NAME, context.subject), lost_segments(context)
+    case, lost = Case(NAME, context.subject), lost_segments(context, context.subject)
     _sent_again(case, context, None if lost is None else lost.all)
     share = None if lost is None else lost.share_at_its_end
     figure = "" if share is None else f": {share:.0%} of it"
@@ -89,7 +90,7 @@ def _is_at_its_end(lost: LostSegments | None) -> bool:
 
 def happened(context: StallContext) -> str:
     """Say what happened, and at which end of the way."""
-    lost = lost_segments(context)
+    lost = lost_segments(context, context.subject)
     figure = "" if lost is None else f" ({lost.all:.0f} segments)"
     if _is_at_its_end(lost):
         return f"lost packets at its own end of the way, and they had to be sent again{figure}"
@@ -100,7 +101,7 @@ def happened(context: StallContext) -> str:
 
 def remedies(context: StallContext) -> list[Remedy]:
     """Say what to change."""
-    if _is_at_its_end(lost_segments(context)):
+    if _is_at_its_end(lost_segments(context, context.subject)):
         change = (
             "find what drops packets at the server itself, those that come or its answers: its "
             "firewall's rules and limits (connection tracking, too), counters of its interface "

@@ -5,7 +5,7 @@ a crash, or a manager that ends what uses too much memory. One process that goes
 of many is its daily life.
 """
 
-from tierlab.diagnosis.case import Case
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.replaced import replaced
@@ -24,7 +24,18 @@ def judge(context: StallContext) -> Suspect | None:
         return None
     case = Case(NAME, context.subject)
     words = f"its processes were replaced: {share:.0%}"
-    return case.direct("process", support("replaced", share), words).suspect()
+    case.direct("process", support("replaced", share), words)
+    _callers_stayed(case, context)
+    return case.suspect()
+
+
+def _callers_stayed(case: Case, context: StallContext) -> None:
+    """Rule it out where its caller's processes were replaced, too: a process that serves one
+    connection ends with it.
+    """
+    above = None if context.above is None else context.at(context.above)
+    if above is not None and (share := support("replaced", replaced(above))):
+        case.beside("process", against(share), f"the processes of {above.subject} were not")
 
 
 def happened(context: StallContext) -> str:
