@@ -57,6 +57,12 @@ def test_an_overload_that_a_stall_cannot_have_left_is_told(busy, start_ms, end_m
     assert without_backlogs([held, full], [held, full], machine(busy)) == [held, full]
 
 
+def test_an_overload_is_told_beside_the_wait_of_no_known_cause_that_it_is():
+    """Too many users of RUBBoS for 38 s were called a wait of no known cause at the web server."""
+    held, full = occurrence(None, 0, 38_700), occurrence(overload, 60, 38_000)
+    assert without_backlogs([held, full], [held, full], machine(0.8)) == [held, full]
+
+
 def test_the_full_cpus_that_a_surge_brings_about_are_no_overload_beside_it():
     """A surge of 1.6 s at 80 % of capacity was called the overload that it made."""
     came, full = occurrence(burst, 138, 2238), occurrence(overload, 346, 2345)

@@ -148,6 +148,14 @@ def test_the_first_answer_is_what_the_report_puts_first():
     assert score.by_cause == {"freeze": Counter(disk=1)}
 
 
+@pytest.mark.parametrize(("cause", "later_ns", "founded"), [("cold_cache", 9, 1), ("disk", 9, 0)])
+def test_an_emptied_cache_stays_cold_until_the_trials_end(cause, later_ns, founded):
+    score, true = Score(), injected(1, cause, "db.1", 9)
+    window = Window(start_ns=true.end_ns + later_ns * 10**9, end_ns=true.end_ns + later_ns * 10**9)
+    add_single(score, "single-0", [true], [Found(cause, "db", window, 0.9)])
+    assert sum(score.founded.values()) == founded
+
+
 @pytest.mark.parametrize(
     ("kind", "what"),
     [

@@ -6,7 +6,7 @@ import numpy as np
 
 from tierlab.diagnosis.causes import burst, overload
 from tierlab.diagnosis.incidents import aftermath
-from tierlab.diagnosis.merge import Occurrence
+from tierlab.diagnosis.merge import UNKNOWN, Occurrence
 from tierlab.diagnosis.run_context import RunContext
 
 LONGEST = 4.0
@@ -25,7 +25,8 @@ def without_backlogs(
 ) -> list[Occurrence]:
     """Leave out each overload and surge that begins in one of the stalls, of another cause or of
     none that is known, or in its aftermath, and is over by when the CPUs' usual spare time has
-    served what came meanwhile.
+    served what came meanwhile. A wait of no known cause that goes on for as long with full CPUs as
+    without is theirs: it leaves none.
 
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
     would be served, beside those that go on arriving, after T a / (s - a). A surge's own stall ends
@@ -48,7 +49,8 @@ def _is_backlog(
 
 def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
     held, busy = stall.stall.window, following.stall.window
-    began = held.start_ns < busy.start_ns <= aftermath(stall.stall).end_ns
+    first_ns = (held.start_ns + held.end_ns) // 2 if stall.cause == UNKNOWN else held.start_ns
+    began = first_ns < busy.start_ns <= aftermath(stall.stall).end_ns
     return began and busy.duration_s <= times * held.duration_s
 
 
