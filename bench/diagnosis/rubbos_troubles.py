@@ -7,11 +7,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from access import Access
-from trouble import APP, DB, EVERYWHERE, SECONDS, WEB, Trouble, at, pack_log
+from trouble import (
+    APP,
+    DB,
+    EVERYWHERE,
+    HALF_S,
+    SECONDS,
+    WEB,
+    Trouble,
+    at,
+    behind_a_report,
+    pack_log,
+)
 
 ANALYSTS = 12
-HALF = 0.5
-"""Seconds."""
 
 
 def _rebuild(access: Access) -> None:
@@ -37,13 +46,8 @@ def _index(access: Access) -> None:
 
 
 def _migrate(access: Access) -> None:
-    """A change of a table that would take no time waits for a report, and everybody behind it."""
     report = f"START TRANSACTION; SELECT count(*) FROM comments; SELECT SLEEP({SECONDS}); COMMIT"
-    with ThreadPoolExecutor(1) as analyst:
-        reported = analyst.submit(access.mariadb, DB, report)
-        time.sleep(HALF * SECONDS)
-        access.mariadb(DB, "ALTER TABLE comments COMMENT = 'reviewed'")
-        reported.result()
+    behind_a_report(access.mariadb, report, "ALTER TABLE comments COMMENT = 'reviewed'")
 
 
 def _snapshot(access: Access) -> None:
@@ -55,7 +59,7 @@ def _snapshot(access: Access) -> None:
 def _batch(access: Access) -> None:
     """A nightly correction of all comments in one transaction."""
     correct = "UPDATE comments SET rating = rating"
-    access.mariadb(DB, f"START TRANSACTION; {correct}; SELECT SLEEP({HALF}); COMMIT")
+    access.mariadb(DB, f"START TRANSACTION; {correct}; SELECT SLEEP({HALF_S}); COMMIT")
 
 
 def _rotate(access: Access) -> None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from access import Access
-from trouble import APP, DB, EVERYWHERE, SECONDS, WEB, Trouble, at, pack_log
-
-HALF = 0.5
-"""Seconds."""
+from trouble import (
+    APP,
+    DB,
+    EVERYWHERE,
+    HALF_S,
+    SECONDS,
+    WEB,
+    Trouble,
+    at,
+    behind_a_report,
+    pack_log,
+)
 
 
 def _vacuum(access: Access) -> None:
@@ -32,19 +39,15 @@ def _rewrite(access: Access) -> None:
 
 
 def _migrate(access: Access) -> None:
-    """A change of a table that would take no time waits for a report, and everybody behind it."""
     report = f"BEGIN; SELECT count(*) FROM items; SELECT pg_sleep({SECONDS}); COMMIT;"
-    with ThreadPoolExecutor(1) as analyst:
-        reported = analyst.submit(access.psql, DB, report)
-        time.sleep(HALF * SECONDS)
-        access.psql(DB, "ALTER TABLE items ALTER COLUMN description SET DEFAULT '';")
-        reported.result()
+    change = "ALTER TABLE items ALTER COLUMN description SET DEFAULT '';"
+    behind_a_report(access.psql, report, change)
 
 
 def _batch(access: Access) -> None:
     """A nightly correction of all items in one transaction."""
     correct = "UPDATE items SET nb_of_bids = nb_of_bids"
-    access.psql(DB, f"BEGIN; {correct}; SELECT pg_sleep({HALF}); COMMIT;")
+    access.psql(DB, f"BEGIN; {correct}; SELECT pg_sleep({HALF_S}); COMMIT;")
 
 
 def _dump(access: Access) -> None:

@@ -43,9 +43,8 @@ RUBIS = System(
     "rubis",
     "bidding",
     7500,  # 857 requests/s of 6,000 users kept two cores 74 % busy; 8,000 wait for a CPU
-    tuple(
-        sorted({*ANYWHERE, "checkpoint", "cold_cache", "lock", "pool"})
-    ),  # nothing collects garbage
+    # Nothing collects garbage.
+    tuple(sorted({*ANYWHERE, "checkpoint", "cold_cache", "lock", "pool"})),
     {
         "freeze": ["web.1", "app.1", "db.1"],
         "lock": ["db.1"],

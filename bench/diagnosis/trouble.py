@@ -7,7 +7,9 @@ for the others ``unknown`` is.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from access import Access
@@ -15,6 +17,8 @@ from access import Access
 WEB, APP, DB = "web.1", "app.1", "db.1"
 SECONDS = 1.0
 """How long a trouble lasts that does not end by itself."""
+
+HALF_S = SECONDS / 2
 
 LOOPS, PROGRAMS = 16, 400
 
@@ -39,6 +43,17 @@ def pack_log(access: Access) -> None:
     """Pack a log of 40 MB beside the web server, as logrotate without ``delaycompress`` does."""
     log = "head -c 30000000 /dev/urandom | base64"
     access.run(WEB, "sh", "-c", f"mkdir -p tmp; {log} | gzip -9 > tmp/log.gz; rm tmp/log.gz")
+
+
+def behind_a_report(ask: Callable[[str, str], None], report: str, change: str) -> None:
+    """Make a change of a table that would take no time: it waits for a report's transaction, and
+    everybody behind it. ``ask`` has a server run statements.
+    """
+    with ThreadPoolExecutor(1) as analyst:
+        reported = analyst.submit(ask, DB, report)
+        time.sleep(HALF_S)
+        ask(DB, change)
+        reported.result()
 
 
 def _trace(access: Access) -> None:

@@ -73,7 +73,9 @@ def test_causes_are_written_as_words(made):
     for text in (page, shown):
         assert "Ruled out: slow clients." in text
         assert "slow_clients" not in text
-    assert heading(finding) in page
+    assert (finding.cause, finding.subject) == ("memory", "db.1")
+    assert "Too little memory at db.1" in page
+    assert heading(finding.model_copy(update={"cause": "unknown"})) == "No known cause at db.1"
 
 
 def test_no_colour_without_a_terminal(made):

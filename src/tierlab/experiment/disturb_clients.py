@@ -7,9 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tierlab.experiment.disturbance import Disturbance
-from tierlab.experiment.subjects import (
-    ENTRIES,
-)
+from tierlab.experiment.subjects import ENTRIES
 from tierlab.servers.base import Server
 from tierlab.values.kinds import Whole
 from tierlab.values.word import Word

@@ -7,11 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tierlab.experiment.disturbance import Disturbance
-from tierlab.experiment.subjects import (
-    APPLICATION,
-    DATABASES,
-    Anyone,
-)
+from tierlab.experiment.subjects import APPLICATION, DATABASES, Anyone
 from tierlab.servers.base import Server
 from tierlab.values.kinds import Duration, Real, Size, Whole
 from tierlab.values.quantities import BYTES, MIB, MILLISECOND
