@@ -7,11 +7,13 @@ in the stall it does at its end: the truth is known to the microsecond.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tierlab.tables.manifest import Exit, Manifest, Phase, ServerPart
@@ -37,28 +39,37 @@ def make(
     rows without times; ``extra`` are whole rows more (events).
     """
     folder.mkdir(parents=True, exist_ok=True)
-    tables: dict[str, Rows] = {name: [] for name in SCHEMAS}
-    tables["requests"], tables["visits"] = traffic(stalled)
-    for name, columns in usual().items():
-        for subject, row in columns:
-            tables[name] += ticks(subject, row, name, samples or {})
-    tables["events"] = safepoints()
-    for name, rows in (extra or {}).items():
-        tables[name] += rows
-    for name, rows in tables.items():
-        write(folder, name, rows)
+    sampled, served = usual(), served_tables(stalled)
+    for name, schema in SCHEMAS.items():
+        rows = [*(safepoints() if name == "events" else []), *(extra or {}).get(name, [])]
+        others = (samples or {}).get(name, [])
+        parts = [served[name]] if name in served else []
+        parts += [ticks(schema, subject, row, others) for subject, row in sampled.get(name, [])]
+        whole = pa.concat_tables([*parts, table_of(schema, rows)])
+        pq.write_table(whole, folder / f"{name}.parquet")
     manifest().write(folder)
     return folder
 
 
+@cache
+def served_tables(stalled: str | None) -> dict[str, pa.Table]:
+    """Return the requests' and the visits' table."""
+    rows = zip(("requests", "visits"), traffic(stalled), strict=True)
+    return {name: table_of(SCHEMAS[name], each) for name, each in rows}
+
+
 def write(folder: Path, name: str, rows: Rows) -> None:
-    """Write a table; a column that no row names is null, or zero where it may not be."""
-    schema = SCHEMAS[name]
+    """Write a table."""
+    pq.write_table(table_of(SCHEMAS[name], rows), folder / f"{name}.parquet")
+
+
+def table_of(schema: pa.Schema, rows: Rows) -> pa.Table:
+    """Return rows as a table; a column that no row names is null, or zero where it may not be."""
     columns = []
     for field in schema:
         default = _default(field)
         columns.append(pa.array([row.get(field.name, default) for row in rows], field.type))
-    pq.write_table(pa.Table.from_arrays(columns, schema=schema), folder / f"{name}.parquet")
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def read(folder: Path, name: str) -> Rows:
@@ -153,21 +164,25 @@ def usual() -> dict[str, list[tuple[str, dict[str, Any]]]]:
     }
 
 
-def ticks(subject: str, row: dict[str, Any], table: str, samples: Mapping[str, Rows]) -> Rows:
-    """Return one row a tick; within the stall with what ``samples`` replace."""
-    others = [
-        each
-        for each in samples.get(table, [])
-        if each["subject"] == subject and each.get("resource") == row.get("resource")
-    ]
-    rows: Rows = []
-    for end in range(START + TICK, START + LENGTH + 1, TICK):
-        found = {"t_ns": end, "dt_ns": TICK, "subject": subject} | row
-        if STALL[0] <= end - TICK // 2 < STALL[1]:
-            for other in others:
-                found |= other
-        rows.append(found)
-    return rows
+def ticks(schema: pa.Schema, subject: str, row: dict[str, Any], others: Rows) -> pa.Table:
+    """Return one row a tick; within the stall with what those of ``others`` that are about the same
+    subject and resource replace.
+    """
+    usual_row: dict[str, Any] = {"dt_ns": TICK, "subject": subject} | row
+    stalled_row = dict(usual_row)
+    for other in others:
+        if other["subject"] == subject and other.get("resource") == row.get("resource"):
+            stalled_row |= other
+    end = np.arange(START + TICK, START + LENGTH + 1, TICK)
+    stalls = pa.array((STALL[0] <= end - TICK // 2) & (end - TICK // 2 < STALL[1]))
+    columns = []
+    for field in schema:
+        values = (
+            pa.scalar(each.get(field.name, _default(field)), field.type)
+            for each in (stalled_row, usual_row)
+        )
+        columns.append(pa.array(end) if field.name == "t_ns" else pc.if_else(stalls, *values))
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def manifest() -> Manifest:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -112,8 +112,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
 
 
 def test_a_machine_behind_ssh_is_the_machine(machine: Machine) -> None:
-    here = topology.read()
-    assert topology.read(machine.source) == here
+    here, there = topology.read(), topology.read(machine.source)
+    # A host may give and take a virtual machine's memory meanwhile: a node's size is not compared.
+    assert there.nodes.keys() == here.nodes.keys()
+    assert replace(there, nodes=here.nodes) == here
     package = f"package:{here.packages[0]}"
     assert pus_at(package, machine.source) == pus_at(package)
     with pytest.raises(UserError, match=rf"no place on machine '{machine.source}'"):
