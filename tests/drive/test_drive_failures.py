@@ -127,6 +127,15 @@ def test_misbehaviour_has_a_name(name: str, connection: str, drive: Driver) -> N
     assert not error or set(requests.interaction) == {"StoriesOfTheDay"}
 
 
+def test_the_driver_ends_with_the_last_request_even_if_that_timed_out(drive: Driver) -> None:
+    """It went on until the grace was over, though nothing was under way."""
+    timeouts = {"connect_ns": SECOND, "request_ns": SECOND // 2}
+    with serving(stalls) as port:
+        driven = drive(port, seconds=0.2, users=3, timeouts=timeouts, grace_ns=60 * SECOND)
+    assert set(driven.requests.error) == {"request_timeout"}
+    assert driven.summary["wall_ns"] < 30 * SECOND
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])

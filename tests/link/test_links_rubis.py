@@ -24,7 +24,7 @@ users = 130
 think = "0s"
 connection = "keep-alive"
 images = false
-phases = { ramp_up = "1s", runtime = "3s", ramp_down = "0s" }
+phases = { ramp_up = "1s", runtime = "1s", ramp_down = "0s" }
 """
 """PHP-FPM has as many workers as there are users: all have a request under way."""
 

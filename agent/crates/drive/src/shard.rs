@@ -229,9 +229,12 @@ impl Shard {
         self.schedule.clear();
         self.arrivals = None;
         let until = monotonic_ns() + self.common.plan.grace_ns;
-        while self.in_flight > 0 && monotonic_ns() < until {
+        loop {
             let now = monotonic_ns();
             self.expire(now)?;
+            if self.in_flight == 0 || now >= until {
+                break;
+            }
             // Who thinks now will never go on, and who pauses will not open again.
             self.schedule.clear();
             let next = [self.connect_deadlines.next_ns(), self.request_deadlines.next_ns()];
