@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +128,14 @@ class Host:
     links: frozenset[str]
     mounts: frozenset[str]
     sysctls: tuple[tuple[str, str], ...]
-    hierarchy: tuple[str, ...]
+    hierarchy: tuple[tuple[str, str], ...]
     litter: frozenset[str]
+
+    def unlike(self, before: Host) -> dict[str, list[str]]:
+        """What is not as it was, by kind: what came and what went."""
+        kinds = [field.name for field in fields(self)]
+        changes = {kind: set(getattr(self, kind)) ^ set(getattr(before, kind)) for kind in kinds}
+        return {kind: sorted(map(str, values)) for kind, values in changes.items() if values}
 
 
 def host() -> Host:
@@ -151,7 +157,7 @@ def host() -> Host:
         mounts=frozenset(line for line in mounts if "tierlab" not in line),
         sysctls=tuple((str(path), _text(path)) for path in sorted(sysctls)),
         hierarchy=tuple(
-            _text(Path(folder, "cgroup.subtree_control"))
+            (folder, _text(Path(folder, "cgroup.subtree_control")))
             for folder, _, inside in control_groups()
             if "cgroup.subtree_control" in inside and "tierlab" not in folder
         ),
@@ -190,4 +196,4 @@ def traces(trial: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     before = host()
     yield found
     assert not any(found.found().values()), found.found()
-    assert host() == before
+    assert not (changed := host().unlike(before)), changed

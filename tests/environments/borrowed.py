@@ -26,7 +26,7 @@ def lasting(kind: type[HostEnvironment], ledger_folder: Path) -> Iterator[HostEn
     finally:
         made.destroy()
     assert traces.none(), traces.found()
-    assert host() == before
+    assert not (changed := host().unlike(before)), changed
 
 
 @contextmanager

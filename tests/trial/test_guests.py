@@ -46,7 +46,7 @@ def run(experiment: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.Mon
     folder = create(tmp_path / "runs", "t")
     manifest = life.run_trial(plan, folder, Silent())
     assert manifest.exit.state == "done", manifest.exit.error
-    assert host() == before
+    assert not (changed := host().unlike(before)), changed
     assert accounts() == []
     return api.open(folder.path)
 

@@ -60,7 +60,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     assert ended.status == 0, ended.stderr
     traces = Traces(trial, folder / "state")
     assert traces.none(), traces.found()
-    assert host() == before
+    assert not (changed := host().unlike(before)), changed
     return api.open(folder / "runs" / "main-job" / "001")
 
 

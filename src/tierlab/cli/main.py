@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tierlab.cli.verbs import Verbs
 from tierlab.errors import Interrupted, UserError
+from tierlab.tables.interruption import interruptible_queries
 
 FAILED = 2
 INTERRUPTED = 130
@@ -46,9 +47,13 @@ def main() -> None:
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     warnings.formatwarning = lambda message, *_: f"tierlab: {message}\n"
     try:
-        app(prog_name="tierlab")
+        with interruptible_queries():
+            app(prog_name="tierlab")
     except Interrupted as interrupted:
         errors.print(f"tierlab: {interrupted}", markup=False)
+        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        errors.print("tierlab: interrupted.")
         sys.exit(INTERRUPTED)
     except UserError as error:
         errors.print(f"tierlab: {error}", markup=False)

@@ -18,6 +18,7 @@ from tierlab.report import Report, build
 from tierlab.report.index import write_index
 from tierlab.report.stored import stored_summary
 from tierlab.tables.folder import RunFolder, create
+from tierlab.tables.interruption import interruptible_queries
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.life import run_trial
 from tierlab.trial.needs import check_needs
@@ -51,8 +52,9 @@ def run_trials(asked: Experiment, runs: Path, show: Show, *, resume: bool = Fals
         if plan.trial in there:
             sweep.keep(plan, there[plan.trial])
     try:
-        for plan in left:
-            sweep.run(plan)
+        with interruptible_queries():
+            for plan in left:
+                sweep.run(plan)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; {GO_ON}.") from None
     finally:
@@ -168,7 +170,8 @@ class _Sweep:
 
 def _report(folder: RunFolder, manifest: Manifest) -> Report:
     try:
-        return build(folder.path)
+        with interruptible_queries():
+            return build(folder.path)
     except UserError as error:
         # What failed first is what the user has to mend; this often only follows from it.
         first = f"{manifest.exit.error} " if manifest.exit.error else ""

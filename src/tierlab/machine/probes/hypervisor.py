@@ -16,6 +16,7 @@ import os
 import platform
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 from tierlab.machine.attempt import attempt
 from tierlab.machine.check import Check, Verdict
@@ -31,6 +32,8 @@ KVM_GET_SREGS = 0x8138_AE83
 KVM_SET_SREGS = 0x4138_AE84
 KVM_EXIT_HLT = 5
 ENTRY = 0x1000
+PARAVIRTUAL = Path("/sys/module/kvm_pvm")
+"""A KVM that needs no hardware, and runs kernels that are made for it and no others."""
 
 
 def checks() -> Iterator[Check]:
@@ -57,6 +60,8 @@ def checks() -> Iterator[Check]:
 
 
 def _run_a_guest() -> None:
+    if PARAVIRTUAL.exists():
+        raise OSError(0, "this machine's KVM (PVM) runs only kernels that are made for it")
     if platform.machine() != "x86_64":
         raise OSError(0, f"not tried on {platform.machine()}")
     kvm = os.open("/dev/kvm", os.O_RDWR | os.O_CLOEXEC)
