@@ -66,11 +66,17 @@ impl SqlClient {
         (dialect.arguments)(&mut command, login)?;
         command.args([dialect.once, statement]);
         let words = |word: &OsStr| word.to_string_lossy().into_owned();
-        let set = command
-            .get_envs()
-            .filter_map(|(name, value)| Some(format!("{}={}", words(name), words(value?))));
-        let run = [command.get_program()].into_iter().chain(command.get_args()).map(words);
-        Ok(Undo::Run(["env".to_owned()].into_iter().chain(set).chain(run).collect()))
+        Ok(Undo::RunWith {
+            environment: command
+                .get_envs()
+                .filter_map(|(name, value)| Some((words(name), words(value?))))
+                .collect(),
+            command: [command.get_program()]
+                .into_iter()
+                .chain(command.get_args())
+                .map(words)
+                .collect(),
+        })
     }
 
     /// Runs a statement to its end.
@@ -113,5 +119,28 @@ impl Drop for SqlClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql_dialect;
+
+    #[test]
+    fn a_password_is_on_no_command_line_and_in_no_error() {
+        let socket = Path::new("/nowhere/.s.PGSQL.5432");
+        let login = Login { socket, user: "rubis", password: "between us", database: "rubis" };
+        for protocol in ["mysql", "postgresql"] {
+            let dialect = sql_dialect::speaking(protocol).unwrap();
+            let undo = SqlClient::undo(&dialect, &login, "SELECT 0").unwrap();
+            let Undo::RunWith { environment, command } = &undo else {
+                panic!("it is run with an environment")
+            };
+            assert!(environment.values().any(|value| value == login.password));
+            assert!(!command.iter().any(|word| word.contains(login.password)), "{command:?}");
+            let error = format!("{:?}", undo.apply().unwrap_err());
+            assert!(!error.contains(login.password), "{error}");
+        }
     }
 }
