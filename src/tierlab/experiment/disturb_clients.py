@@ -49,4 +49,5 @@ class SlowClients(Disturbance):
     @classmethod
     def felt(cls, software: type[Server]) -> bool:
         """Where a connection needs a worker of its own: others read what comes from all at once."""
-        return cls.suits(software) and "threads" in software.holdable
+        workers = "threads" in software.holdable and not software.waits_without_worker
+        return cls.suits(software) and workers
