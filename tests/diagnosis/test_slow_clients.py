@@ -62,3 +62,15 @@ def test_slow_clients_who_hold_nobody_up_are_no_finding(tmp_path):
     folder = made_stall.make(tmp_path, None)
     slow_requests(folder, 250, STALL[1] - STALL[0])
     assert diagnosed(folder).findings == []
+
+
+def test_slow_senders_hold_no_worker_where_a_limit_on_connections_is_apart_from_it(tmp_path):
+    """As Tomcat's are, which reads a request's head without a thread."""
+    samples = QUEUED | {"domain": idle("web.1", threads_stopped=0)}
+    folder = made_stall.make(tmp_path, "web.1", samples)
+    slow_requests(folder, 250, STALL[1] - STALL[0])
+    manifest = made_stall.manifest()
+    manifest.servers["web.1"].soft["max_connections"] = 8192
+    manifest.write(folder)
+    found = diagnosed(folder)
+    assert [(each.cause, each.subject) for each in found.findings] == [("pool", "web.1")]

@@ -129,6 +129,18 @@ def test_changed_pages_are_written_and_leave_nothing(
     assert not left_behind(database)
 
 
+@pytest.mark.parametrize("how", [SIGINT, SIGKILL])
+def test_the_table_of_a_checkpoint_does_not_outlive_the_agent(
+    database: Database, domain: Domain, disturb: Disturb, how: Signals
+) -> None:
+    keys = {"dirty": 2 * MIB, **database.login}
+    run = disturb(entry(domain, 1, "checkpoint", LEAD, 30_000 * MS, **keys))
+    assert left_behind(database)
+    at(run.start_ns())
+    run.process.send_signal(how)
+    wait_until(lambda: not left_behind(database), "the table's end", 5)
+
+
 def left_behind(database: Database) -> list[str]:
     """Tables of the agent's."""
     with closing(database.connect()) as own, closing(own.cursor()) as cursor:

@@ -14,6 +14,11 @@ from tierlab.experiment.disturb import drawable
 from tierlab.experiment.disturb_classes import CLASSES, KINDS
 from tierlab.experiment.draw_class import existing
 from tierlab.experiment.publish import schema
+from tierlab.servers.base import Server
+from tierlab.servers.httpd import Httpd
+from tierlab.servers.httpd_php import HttpdPhp
+from tierlab.servers.nginx import Nginx
+from tierlab.servers.tomcat import Tomcat
 
 VALIDATOR = Draft202012Validator(schema())
 WORDS = (
@@ -159,6 +164,16 @@ def test_every_class_has_a_natural_server_and_a_default_for_all_its_keys(kind: s
     (drawn,) = plan.disturb
     assert isinstance(drawn.what, KINDS[kind])
     assert drawable(kind, drawn.what.on, existing(plan.system)[drawn.what.on])
+
+
+@pytest.mark.parametrize(
+    ("software", "felt"), [(Httpd, True), (HttpdPhp, True), (Nginx, False), (Tomcat, False)]
+)
+def test_slow_clients_are_felt_where_a_connection_needs_a_worker(
+    software: type[Server], felt: bool
+) -> None:
+    assert KINDS["slow_clients"].suits(software)
+    assert KINDS["slow_clients"].felt(software) == felt
 
 
 def test_a_servers_existence_depends_on_the_level() -> None:

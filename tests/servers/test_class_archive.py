@@ -77,6 +77,24 @@ def test_a_rehearsal_that_fails_leaves_nothing_and_the_server_without(
     assert cached() == []
 
 
+def test_one_that_could_not_be_made_is_not_tried_again_for_the_next_trial(
+    site: Site, jar: Path
+) -> None:
+    tried: list[Domain] = []
+
+    def fail(domain: Domain) -> Path:
+        tried.append(domain)
+        raise UserError("java left no archive of its classes.")
+
+    assert class_archive(site, "tomcat", [jar], fail) is None
+    assert class_archive(site, "tomcat", [jar], fail) is None
+    assert len(tried) == 1
+    jar.write_bytes(b"another build")
+    rehearse = Rehearsals()
+    assert class_archive(site, "tomcat", [jar], rehearse) is not None
+    assert rehearse.count == 1
+
+
 def test_of_two_trials_that_make_it_at_once_the_quicker_one_s_is_kept(
     native: Native, tmp_path: Path
 ) -> None:

@@ -64,9 +64,12 @@ def test_times_are_absolute_and_the_server_is_where_it_listens(tmp_path: Path) -
         ({"class": "pool"}, {"resource": "pool", "hold": 64}),
         (
             {"class": "pool", "on": "app.1", "resource": "threads"},
-            {"resource": "threads", "hold": 200, "protocol": "ajp"},
+            {"resource": "threads", "hold": 200, "protocol": "ajp", "whole_head": True},
         ),
-        ({"class": "pool", "on": "web.1", "hold": 9}, {"hold": 9, "protocol": "http"}),
+        (
+            {"class": "pool", "on": "web.1", "hold": 9},
+            {"hold": 9, "protocol": "http", "whole_head": False},
+        ),
         ({"class": "pool", "on": "db.1"}, {"resource": "max_connections", "hold": 300}),
         ({"class": "network", "rate": "8KiB"}, {"rate": 8192}),
         ({"class": "loss", "share": 0.25}, {"share": 0.25}),

@@ -12,6 +12,15 @@ from tierlab.diagnosis.thresholds import support
 WORKERS = "threads"
 """The soft resource that each connection needs one of."""
 
+CONNECTIONS = "max_connections"
+"""Who has this one as well reads from all connections at once: a request needs a worker only when
+it has come."""
+
+
+def workers(context: StallContext) -> int | None:
+    """Return how many workers the server has for its connections; None where those need none."""
+    return None if CONNECTIONS in context.limits else context.limits.get(WORKERS)
+
 
 def sending(context: StallContext) -> float | None:
     """Return how many requests to the server were being sent on average; None where messages were
@@ -22,8 +31,8 @@ def sending(context: StallContext) -> float | None:
 
 def share_sending(context: StallContext) -> float | None:
     """Return the same over its workers; None, too, where it has none of a known number."""
-    workers, count = context.limits.get(WORKERS), sending(context)
-    return None if count is None or not workers else count / workers
+    there, count = workers(context), sending(context)
+    return None if count is None or not there else count / there
 
 
 def no_slow_senders(case: Case, context: StallContext) -> None:

@@ -5,6 +5,10 @@ A file without a mistake needs none of it.
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from tierlab.experiment.change import Change
 from tierlab.experiment.disturb import Random
 from tierlab.experiment.disturb_classes import KINDS
@@ -12,6 +16,7 @@ from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.document import ExperimentFile
 from tierlab.experiment.keys import Table, merged, tables
 from tierlab.experiment.system import SYSTEMS
+from tierlab.values.word import Word
 
 _FORMS = tuple(tables(ExperimentFile))
 TABLES = merged(_FORMS)
@@ -41,7 +46,12 @@ DISTURBANCES = {kind: next(tables(model, "disturb", kind)) for kind, model in KI
 CHANGE = next(tables(Change, "change"))
 """The table that the array `change` holds."""
 
-COMMON = {key.path[-1]: key for key in next(tables(Timed, "disturb")).keys}
+
+class _Common(Timed):
+    class_: Annotated[str, Word(tuple(DISTURBANCES))] = Field(alias="class", examples=["random"])
+
+
+COMMON = {key.path[-1]: key for key in next(tables(_Common, "disturb")).keys}
 """The keys that all of them have."""
 
 KEYS = {table.path: table.names for table in (*TABLES.values(), *DISTURBANCES.values(), CHANGE)} | {

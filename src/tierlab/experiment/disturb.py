@@ -12,18 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tierlab.experiment.disturb_classes import CLASSES, KINDS
-from tierlab.experiment.disturb_clients import Burst, SlowClients
-from tierlab.experiment.disturb_resources import Cpu, Disk, Loss, Memory, Network, Quota, Weight
-from tierlab.experiment.disturb_servers import (
-    Checkpoint,
-    ColdCache,
-    Collection,
-    Freeze,
-    Lock,
-    Pool,
-    Restart,
-)
+from tierlab.experiment.disturb_classes import CLASSES, KINDS, Stated
 from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.problem import problem, raise_all
 from tierlab.experiment.subjects import ANYONE, ENTRIES
@@ -76,28 +65,9 @@ class Random(Timed):
 
 def drawable(kind: str, name: str, software: type[Server]) -> bool:
     """Whether a class may be drawn on a server of such software."""
-    from_users = KINDS[kind] in (Burst, SlowClients)
-    return KINDS[kind].felt(software) and (not from_users or name in ENTRIES)
+    model = KINDS[kind]
+    return model.felt(software) and (not model.from_outside or name in ENTRIES)
 
 
-Written = Annotated[
-    Memory
-    | Cpu
-    | Disk
-    | Freeze
-    | Collection
-    | Lock
-    | Pool
-    | Burst
-    | Network
-    | Loss
-    | Quota
-    | Weight
-    | Restart
-    | Checkpoint
-    | ColdCache
-    | SlowClients
-    | Random,
-    Field(discriminator="class_"),
-]
+Written = Annotated[Stated | Random, Field(discriminator="class_")]
 """A table of the file."""

@@ -18,26 +18,29 @@ from tierlab.experiment.disturb_servers import (
 )
 from tierlab.experiment.disturbance import Disturbance
 
+Stated = (
+    Memory
+    | Cpu
+    | Disk
+    | Freeze
+    | Collection
+    | Lock
+    | Pool
+    | Burst
+    | Network
+    | Loss
+    | Quota
+    | Weight
+    | Restart
+    | Checkpoint
+    | ColdCache
+    | SlowClients
+)
+"""A disturbance of any class; they are told in this order everywhere."""
+
 KINDS: Mapping[str, type[Disturbance]] = {
     typing.get_args(model.model_fields["class_"].annotation)[0]: model
-    for model in (
-        Memory,
-        Cpu,
-        Disk,
-        Freeze,
-        Collection,
-        Lock,
-        Pool,
-        Burst,
-        Network,
-        Loss,
-        Quota,
-        Weight,
-        Restart,
-        Checkpoint,
-        ColdCache,
-        SlowClients,
-    )
+    for model in typing.get_args(Stated)
 }
 """The model of each class."""
 

@@ -16,6 +16,7 @@ from tierlab.values.word import Word
 class Burst(Disturbance):
     """A surge of users, beside those of `[load]`, who do not think."""
 
+    from_outside = True
     class_: Literal["burst"] = Field(alias="class")
     on: Annotated[str, Word(ENTRIES)] = ENTRIES[0]
     """The server."""
@@ -32,6 +33,7 @@ class Burst(Disturbance):
 class SlowClients(Disturbance):
     """Clients who send their requests line by line, so that each holds a worker meanwhile."""
 
+    from_outside = True
     class_: Literal["slow_clients"] = Field(alias="class")
     on: Annotated[str, Word(ENTRIES)] = ENTRIES[0]
     """The server."""
@@ -47,4 +49,5 @@ class SlowClients(Disturbance):
     @classmethod
     def felt(cls, software: type[Server]) -> bool:
         """Where a connection needs a worker of its own: others read what comes from all at once."""
-        return cls.suits(software) and "threads" in software.holdable
+        workers = "threads" in software.holdable and not software.waits_without_worker
+        return cls.suits(software) and workers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,31 +13,11 @@ from tierlab.values.kinds import Duration, Whole
 from tierlab.values.quantities import MILLISECOND, SECOND
 from tierlab.values.section import Section
 
-Class = Literal[
-    "memory",
-    "cpu",
-    "disk",
-    "freeze",
-    "gc",
-    "lock",
-    "pool",
-    "burst",
-    "network",
-    "loss",
-    "quota",
-    "weight",
-    "restart",
-    "checkpoint",
-    "cold_cache",
-    "slow_clients",
-    "random",
-]
-
 
 class Timed(Section):
     """What every table says: what is done, how often, and when."""
 
-    class_: Class = Field(alias="class", examples=["random"])
+    class_: str = Field(alias="class")
     """What is done."""
 
     at_ns: Annotated[int | Literal["random"], Moment("0s", "24h")] = Field(
@@ -71,6 +51,8 @@ class Timed(Section):
 class Disturbance(Timed):
     """A disturbance of a stated class; its subclasses add what makes up its intensity."""
 
+    from_outside: ClassVar[bool] = False
+    """Whether it comes over the network to the server that users ask, as they do."""
     on: str
     duration_ns: Annotated[int, Duration("20ms", "10s")] = Field(
         default=300 * MILLISECOND, alias="duration"

@@ -117,6 +117,8 @@ class Server(ABC):
     own_options: ClassVar[type[Options]] = Options
     holdable: ClassVar[tuple[str, ...]] = ()
     """Soft resources that the agent knows how to hold, the one that matters most first."""
+    waits_without_worker: ClassVar[bool] = False
+    """Whether a connection needs one of its `threads` only once a request's head has come whole."""
     is_database: ClassVar[bool] = False
     """Whether it keeps the workload's tables, and locks their rows."""
     locks_rows: ClassVar[bool] = False

@@ -26,6 +26,9 @@ CLASSES = Sort("classes", "archive of classes", 64 << 20)
 MACHINE = ("lib/server/libjvm.so", "lib/modules", "lib/server/classes.jsa")
 """What an archive builds upon of the Java machine's; the last is its own classes' archive."""
 POLL_SECONDS = 0.02
+_FAILED: set[Path] = set()
+"""Those that could not be made: each trial of a sweep would wait for them anew, and all are alike
+without."""
 
 
 def class_archive(
@@ -34,16 +37,19 @@ def class_archive(
     """Return the cached archive of the application in `jars`, made if it is not there.
 
     None where there can be none: the server starts without. So it does in a kernel of its own,
-    whose Java machine is not this host's.
+    whose Java machine is not this host's. One that failed is not tried again by this process.
     """
     home = Path(find_program("java")).resolve().parents[1]
     machine = [home / name for name in MACHINE]
     if site.domain.inside() is not None or not all(path.exists() for path in machine):
         return None
     folder = cache_folder(kind) / _key(machine, jars, [each.protocol for each in site.upstreams])
+    if folder in _FAILED:
+        return None
     try:
         return made_once(site.environment, CLASSES, folder, rehearse) / ARCHIVE
     except (UserError, OSError):  # what keeps the server itself from starting is told as it starts
+        _FAILED.add(folder)
         return None
 
 

@@ -72,6 +72,7 @@ class Tomcat(Server):
     )
     own_options = TomcatOptions
     holdable = ("pool", "threads")
+    waits_without_worker = True
     collects = True
     options: TomcatOptions
     _share: Sequence[str] = ()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tierlab.environments.capability import Capability, Probe
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
-from tierlab.experiment.disturb_classes import CLASSES
+from tierlab.experiment.disturb_classes import CLASSES, KINDS
 
 NEEDED: Mapping[str, Capability] = {
     "memory": Capability.MEMORY,
@@ -21,9 +21,6 @@ NEEDED: Mapping[str, Capability] = {
 }
 """What a class needs of the environment besides reaching into domains."""
 
-FROM_OUTSIDE = frozenset({"burst", "slow_clients"})
-"""Classes that come over the network, as users do."""
-
 
 def possible_classes(probe: Probe) -> tuple[str, ...]:
     """Those that can be had here."""
@@ -32,7 +29,7 @@ def possible_classes(probe: Probe) -> tuple[str, ...]:
 
 def _obstacle(kind: str, probe: Probe) -> str | None:
     """Why a class cannot be had here; None if it can."""
-    wanted = [] if kind in FROM_OUTSIDE else [Capability.PROCESSES]
+    wanted = [] if KINDS[kind].from_outside else [Capability.PROCESSES]
     if kind in NEEDED:
         wanted.append(NEEDED[kind])
     return next((probe.cannot[each] for each in wanted if each in probe.cannot), None)

@@ -91,7 +91,8 @@ def _pool(what: Pool, subject: Subject, shape: System) -> dict[str, Any]:
     held = str(what.resource)
     keys = {"resource": held, "hold": what.hold or tier.soft[held]}
     if held == "threads":
-        return keys | {"path": shape.application.form_path}
+        whole = tier.software.waits_without_worker
+        return keys | {"path": shape.application.form_path, "whole_head": whole}
     if held == "max_connections":
         return keys | {"user": subject.login.user, "database": subject.login.database}
     return keys

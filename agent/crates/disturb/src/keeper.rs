@@ -137,6 +137,7 @@ pub fn keep(words: impl BufRead) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::undo::Environment;
 
     #[test]
     fn what_is_not_released_is_taken_back_latest_first_also_after_a_cut_line() {
@@ -150,5 +151,18 @@ mod tests {
         let said = [hold(0, "first"), hold(1, "second"), hold(2, "third"), released].join("\n");
         keep(format!("{said}\n{{\"hold\":[9").as_bytes()).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
+    }
+
+    #[test]
+    fn a_command_has_its_environment_in_the_keeper_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("value");
+        let script = format!("printf %s \"$VALUE\" > {}", file.display());
+        let undo = Undo::RunWith {
+            environment: Environment::from([("VALUE".to_owned(), "kept".to_owned())]),
+            command: ["sh", "-c", &script].map(str::to_owned).to_vec(),
+        };
+        keep(serde_json::to_string(&Word::Hold(0, undo)).unwrap().as_bytes()).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
     }
 }

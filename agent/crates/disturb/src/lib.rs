@@ -5,6 +5,7 @@
 //! - `schedule`: the right moment, a thread for each disturbance under way; `truth`: what happened;
 //! - `neighbour`, `worker`: a process inside a server's domain, and the agent's hold on it;
 //! - `shaper`: what stands in the way of packets;
+//! - `database`, `sql_client`, `sql_dialect`: a session with a database, and a table of our own in it;
 //! - `undo`, `keeper`: every change is taken back, also when the agent is killed.
 //!
 //! Everything that takes time (allocating, connecting, opening) happens before the agent says that
@@ -15,6 +16,7 @@ mod attach;
 mod beside;
 mod class;
 mod crowd;
+mod database;
 mod disturbance;
 mod domain;
 mod fastcgi;

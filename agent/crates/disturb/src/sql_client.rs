@@ -14,10 +14,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// A row that no statement of ours gives: what was asked before it is done.
 const DONE: &str = "done as asked";
 
-/// Where and as whom.
+/// As whom, and where to.
 pub struct Login<'a> {
-    /// The server's UNIX socket.
-    pub socket: &'a Path,
     /// Account.
     pub user: &'a str,
     /// Its password; may be empty.
@@ -35,10 +33,10 @@ pub struct SqlClient {
 
 impl SqlClient {
     /// Starts the client and waits until it is logged in. To be called from the main thread.
-    pub fn connect(dialect: &Dialect, login: &Login) -> Result<Self> {
+    pub fn connect(dialect: &Dialect, socket: &Path, login: &Login) -> Result<Self> {
         let program = dialect.program;
         let mut command = Command::new(program);
-        (dialect.arguments)(&mut command, login)?;
+        (dialect.arguments)(&mut command, socket, login)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // SAFETY: only an async-signal-safe call between fork and exec.
         unsafe {
@@ -54,23 +52,27 @@ impl SqlClient {
             return Err(anyhow!("'{program}' has no pipes"));
         };
         let mut client = Self { child, statements: input, rows: BufReader::new(output) };
-        client
-            .run("SELECT 0")
-            .with_context(|| format!("cannot log in at {}", login.socket.display()))?;
+        client.run("SELECT 0").with_context(|| format!("cannot log in at {}", socket.display()))?;
         Ok(client)
     }
 
     /// What runs a statement in a session of its own, whoever is alive then.
-    pub fn undo(dialect: &Dialect, login: &Login, statement: &str) -> Result<Undo> {
+    pub fn undo(dialect: &Dialect, socket: &Path, login: &Login, statement: &str) -> Result<Undo> {
         let mut command = Command::new(dialect.program);
-        (dialect.arguments)(&mut command, login)?;
+        (dialect.arguments)(&mut command, socket, login)?;
         command.args([dialect.once, statement]);
         let words = |word: &OsStr| word.to_string_lossy().into_owned();
-        let set = command
-            .get_envs()
-            .filter_map(|(name, value)| Some(format!("{}={}", words(name), words(value?))));
-        let run = [command.get_program()].into_iter().chain(command.get_args()).map(words);
-        Ok(Undo::Run(["env".to_owned()].into_iter().chain(set).chain(run).collect()))
+        Ok(Undo::RunWith {
+            environment: command
+                .get_envs()
+                .filter_map(|(name, value)| Some((words(name), words(value?))))
+                .collect(),
+            command: [command.get_program()]
+                .into_iter()
+                .chain(command.get_args())
+                .map(words)
+                .collect(),
+        })
     }
 
     /// Runs a statement to its end.
@@ -113,5 +115,28 @@ impl Drop for SqlClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql_dialect;
+
+    #[test]
+    fn a_password_is_on_no_command_line_and_in_no_error() {
+        let socket = Path::new("/nowhere/.s.PGSQL.5432");
+        let login = Login { user: "rubis", password: "between us", database: "rubis" };
+        for protocol in ["mysql", "postgresql"] {
+            let dialect = sql_dialect::speaking(protocol).unwrap();
+            let undo = SqlClient::undo(&dialect, socket, &login, "SELECT 0").unwrap();
+            let Undo::RunWith { environment, command } = &undo else {
+                panic!("it is run with an environment")
+            };
+            assert!(environment.values().any(|value| value == login.password));
+            assert!(!command.iter().any(|word| word.contains(login.password)), "{command:?}");
+            let error = format!("{:?}", undo.apply().unwrap_err());
+            assert!(!error.contains(login.password), "{error}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::sql_client::Login;
 use anyhow::{Result, bail};
+use std::path::Path;
 use std::process::Command;
 
 /// A kind of database.
@@ -11,8 +12,8 @@ pub struct Dialect {
     pub program: &'static str,
     /// The package that brings it.
     pub package: &'static str,
-    /// Its arguments for a login.
-    pub arguments: fn(&mut Command, &Login) -> Result<()>,
+    /// Its arguments for a login at a UNIX socket.
+    pub arguments: fn(&mut Command, &Path, &Login) -> Result<()>,
     /// The argument before a statement, for a client that runs only that.
     pub once: &'static str,
     /// The current schema, as an expression.
@@ -70,10 +71,10 @@ pub fn speaking(protocol: &str) -> Result<Dialect> {
 const MYSQL: Dialect = Dialect {
     program: "mariadb",
     package: "mariadb-client",
-    arguments: |command, login| {
+    arguments: |command, socket, login| {
         command
             .args(["--no-defaults", "--batch", "--skip-column-names", "--unbuffered"])
-            .arg(format!("--socket={}", login.socket.display()))
+            .arg(format!("--socket={}", socket.display()))
             .arg(format!("--user={}", login.user))
             .arg(login.database)
             .env("MYSQL_PWD", login.password);
@@ -120,12 +121,12 @@ const MYSQL: Dialect = Dialect {
 const POSTGRESQL: Dialect = Dialect {
     program: "psql",
     package: "postgresql-client",
-    arguments: |command, login| {
+    arguments: |command, socket, login| {
         // `-h` takes the socket's folder, and `-p` the end of its name.
-        let name = login.socket.file_name().and_then(|name| name.to_str());
+        let name = socket.file_name().and_then(|name| name.to_str());
         let port = name.and_then(|name| name.strip_prefix(".s.PGSQL."));
-        let (Some(port), Some(folder)) = (port, login.socket.parent()) else {
-            bail!("{} is no socket of PostgreSQL", login.socket.display());
+        let (Some(port), Some(folder)) = (port, socket.parent()) else {
+            bail!("{} is no socket of PostgreSQL", socket.display());
         };
         command
             .args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-p", port, "-h"])

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,8 +11,11 @@ use std::time::{Duration, Instant};
 /// How long the last process of a control group may take to leave it.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// One way back.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+/// Variables of a command's environment: unlike its words, those are shown to its owner only.
+pub type Environment = BTreeMap<String, String>;
+
+/// One way back. It cannot be printed whole: there may be a password in it.
+#[derive(Clone, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
     /// Continue stopped processes.
@@ -24,6 +28,13 @@ pub enum Undo {
     RemoveGroup(PathBuf),
     /// Run a command.
     Run(Vec<String>),
+    /// Run a command that finds in its environment what nobody else is to read.
+    RunWith {
+        /// Set beside what the agent's own environment has.
+        environment: Environment,
+        /// The program and its arguments.
+        command: Vec<String>,
+    },
 }
 
 impl Undo {
@@ -44,6 +55,7 @@ impl Undo {
             Self::RemoveGroup(path) => remove_group(path)
                 .with_context(|| format!("cannot remove the control group {}", path.display())),
             Self::Run(command) => run(command),
+            Self::RunWith { environment, command } => run_with(environment, command),
         }
     }
 }
@@ -69,10 +81,16 @@ fn remove_group(path: &PathBuf) -> std::io::Result<()> {
 
 /// Runs a command to its end; its words are the error.
 pub fn run(command: &[String]) -> Result<()> {
+    run_with(&Environment::new(), command)
+}
+
+/// The same; no error has the environment in it.
+fn run_with(environment: &Environment, command: &[String]) -> Result<()> {
     let words = command.join(" ");
     let [program, arguments @ ..] = command else { return Ok(()) };
     let ended = Command::new(program)
         .args(arguments)
+        .envs(environment)
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("cannot run '{words}'"))?;
@@ -99,5 +117,17 @@ mod tests {
         let command = ["sh", "-c", "echo no way >&2; exit 3"].map(str::to_owned).to_vec();
         let error = Undo::Run(command).apply().unwrap_err().to_string();
         assert!(error.contains("no way"), "{error}");
+    }
+
+    #[test]
+    fn what_a_command_has_in_its_environment_is_no_word_of_it_and_in_no_error() {
+        let script = "tr '\\0' ' ' < /proc/$$/cmdline >&2; echo ${#SECRET} letters >&2; exit 3";
+        let undo = Undo::RunWith {
+            environment: Environment::from([("SECRET".to_owned(), "between us".to_owned())]),
+            command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        };
+        let error = format!("{:?}", undo.apply().unwrap_err());
+        assert!(error.contains("10 letters"), "{error}");
+        assert!(!error.contains("between us"), "{error}");
     }
 }

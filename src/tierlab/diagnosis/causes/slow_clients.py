@@ -4,7 +4,7 @@ from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import not_held_back, stopped, unaccepted
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.slow_senders import WORKERS, sending, share_sending
+from tierlab.diagnosis.slow_senders import WORKERS, sending, share_sending, workers
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
@@ -15,11 +15,12 @@ def judge(context: StallContext) -> Suspect | None:
     """Weigh requests that had not come in full against the server's workers, and connections that
     waited to be accepted. None for a server that has no worker for each connection.
     """
-    if WORKERS not in context.limits:
+    there = workers(context)
+    if there is None:
         return None
     case = Case(NAME, context.subject)
     count = sending(context)
-    figure = "" if count is None else f": {count:.0f} at once, of {context.limits[WORKERS]} workers"
+    figure = "" if count is None else f": {count:.0f} at once, of {there} workers"
     held = support("slow senders", share_sending(context))
     case.direct("visits", held, f"requests were sent slowly and kept a worker each{figure}")
     waiting = support("unaccepted", unaccepted(context))

@@ -4,10 +4,11 @@
 //! little of a log, and leaves pages that are much to write.
 
 use crate::class::Preparation;
+use crate::database::Database;
 use crate::disturbance::{Disturbance, End};
+use crate::keeper::{Held, Keeper};
 use crate::plan::Planned;
 use crate::sql_client::{Login, SqlClient};
-use crate::sql_dialect;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -37,45 +38,32 @@ fn sixteen_mib() -> u64 {
 /// The tables that there are, by the database's socket and their size.
 pub type Tables = HashMap<(PathBuf, u64), Arc<Table>>;
 
-/// A table, and who changes and writes it. It is removed when the last that needs it is done.
+/// A table, and who changes and writes it.
 pub struct Table {
     client: Mutex<SqlClient>,
     change: String,
     write: String,
-    remove: String,
+    /// It is removed when the last that needs it is done.
+    _table: Held,
 }
 
 impl Table {
     /// Its pages are on the disk then.
-    fn make(checkpoint: &Checkpoint, planned: &Planned) -> Result<Self> {
+    fn make(checkpoint: &Checkpoint, planned: &Planned, keeper: &Keeper) -> Result<Self> {
         let Checkpoint { dirty, user, password, database } = checkpoint;
-        let target = &planned.target;
-        let socket = target.socket.as_deref().context("it needs the database's `socket`")?;
-        let protocol = target.protocol.as_deref().context("it needs the database's `protocol`")?;
-        let dialect = sql_dialect::speaking(protocol)?;
-        let login = Login { socket, user, password, database };
-        let mut client = SqlClient::connect(&dialect, &login)?;
-        // Of a cluster each has all tables.
-        let name = format!("tierlab_{}_{dirty}", planned.what.subject.replace('.', "_"));
-        let remove = format!("DROP TABLE IF EXISTS {name}");
-        let write = (dialect.write)(&name);
-        for statement in [&remove, &(dialect.fill)(&name, *dirty), &write] {
-            client.run(statement)?;
-        }
+        let database = Database::of(planned, Login { user, password, database })?;
+        let mut client = database.connect()?;
+        let name = database.table_name(dirty);
+        let made = database.make_table(&mut client, &name, *dirty, keeper)?;
+        let write = (database.dialect.write)(&name);
+        client.run(&write)?;
         let change = format!("UPDATE {name} SET changes = changes + 1");
-        Ok(Self { client: Mutex::new(client), change, write, remove })
+        Ok(Self { client: Mutex::new(client), change, write, _table: made })
     }
 
     fn run(&self, statement: &str) -> Result<()> {
         let mut client = self.client.lock().map_err(|_| anyhow!("its client is gone"))?;
         client.run(statement)
-    }
-}
-
-impl Drop for Table {
-    /// Where it fails the database has ended, and its tables are the trial's own.
-    fn drop(&mut self) {
-        let _ = self.run(&self.remove);
     }
 }
 
@@ -97,7 +85,7 @@ impl Checkpoint {
         let key = (planned.target.socket.clone().unwrap_or_default(), self.dirty);
         let table = match preparation.tables.get(&key) {
             Some(table) => table.clone(),
-            None => Arc::new(Table::make(self, planned)?),
+            None => Arc::new(Table::make(self, planned, &preparation.keeper)?),
         };
         preparation.tables.insert(key, table.clone());
         Ok(Box::new(Writing { table, checkpoints: 0, longest_ns: 0 }))

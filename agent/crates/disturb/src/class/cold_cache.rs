@@ -2,13 +2,14 @@
 //! pages come from the disk until it is warm again, as after a restart or a large scan.
 
 use crate::class::Preparation;
+use crate::database::Database;
 use crate::disturbance::{Disturbance, End};
 use crate::keeper::{Held, Keeper};
 use crate::moment;
 use crate::page_cache;
 use crate::plan::Planned;
 use crate::sql_client::{Login, SqlClient};
-use crate::sql_dialect::{self, Dialect};
+use crate::sql_dialect;
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -54,31 +55,23 @@ struct Filler {
 impl Cache {
     fn open(cold: &ColdCache, planned: &Planned, keeper: &Keeper) -> Result<Self> {
         let ColdCache { user, password, database } = cold;
-        let target = &planned.target;
-        let socket = target.socket.as_deref().context("it needs the database's `socket`")?;
-        let protocol = target.protocol.as_deref().context("it needs the database's `protocol`")?;
-        let dialect = sql_dialect::speaking(protocol)?;
-        let login = Login { socket, user, password, database };
-        let mut client = SqlClient::connect(&dialect, &login)?;
-        for statement in dialect.emptying.needs {
+        let database = Database::of(planned, Login { user, password, database })?;
+        let mut client = database.connect()?;
+        let emptying = &database.dialect.emptying;
+        for statement in emptying.needs {
             client.run(statement).context("its buffer pool cannot be emptied")?;
         }
-        let folder = page_cache::served_from(socket)?.join(asked(&mut client, dialect.folder)?);
-        // Of a cluster each has all tables.
-        let table = format!("tierlab_{}_cold", planned.what.subject.replace('.', "_"));
-        let bytes: u64 = match dialect.emptying.filler {
+        let folder = asked(&mut client, database.dialect.folder)?;
+        let folder = page_cache::served_from(database.socket())?.join(folder);
+        let table = database.table_name("cold");
+        let bytes: u64 = match emptying.filler {
             Some(filler) => asked(&mut client, filler.bytes)?.parse()?,
             None => 0,
         };
-        let empty = (dialect.emptying.empty)(&table, bytes);
+        let empty = (emptying.empty)(&table, bytes);
         let mut cache = Self { client: Mutex::new(client), empty, folder, filler: None };
-        if let Some(filler) = dialect.emptying.filler {
-            let made = cache.fill(&dialect, &login, &table, bytes, keeper)?;
-            let question = (filler.file)(&table);
-            let file = cache.session()?.value(&question)?.context("it has no such table")?;
-            // Read here, its pages are not the server's to be charged for.
-            page_cache::reread(&cache.folder, &file)?;
-            cache.filler = Some(Filler { file, _table: made });
+        if let Some(filler) = emptying.filler {
+            cache.filler = Some(cache.fill(filler, &database, &table, bytes, keeper)?);
         }
         // Pages that were changed stay in the kernel's cache until they are written.
         page_cache::write_back(&cache.folder)?;
@@ -88,20 +81,21 @@ impl Cache {
     /// Makes the table, whose pages are on the disk then.
     fn fill(
         &self,
-        dialect: &Dialect,
-        login: &Login,
+        filler: sql_dialect::Filler,
+        database: &Database,
         table: &str,
         bytes: u64,
         keeper: &Keeper,
-    ) -> Result<Held> {
-        let remove = format!("DROP TABLE IF EXISTS {table}");
-        let removed = keeper.hold(SqlClient::undo(dialect, login, &remove)?)?;
+    ) -> Result<Filler> {
         let mut client = self.session()?;
-        let (fill, write) = ((dialect.fill)(table, bytes), (dialect.write)(table));
-        for statement in [&remove, &fill, &self.empty, &write] {
+        let made = database.make_table(&mut client, table, bytes, keeper)?;
+        for statement in [&self.empty, &(database.dialect.write)(table)] {
             client.run(statement)?;
         }
-        Ok(removed)
+        let file = client.value(&(filler.file)(table))?.context("it has no such table")?;
+        // Read here, its pages are not the server's to be charged for.
+        page_cache::reread(&self.folder, &file)?;
+        Ok(Filler { file, _table: made })
     }
 
     fn session(&self) -> Result<MutexGuard<'_, SqlClient>> {

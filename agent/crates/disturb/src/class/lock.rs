@@ -2,10 +2,11 @@
 //!
 //! It comes in through the UNIX socket, where a capture of the network does not see it.
 
+use crate::database::Database;
 use crate::disturbance::{Disturbance, End};
 use crate::plan::Planned;
 use crate::sql_client::{Login, SqlClient};
-use crate::sql_dialect::{self, Dialect};
+use crate::sql_dialect::Dialect;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -38,18 +39,14 @@ struct Holder {
 impl Lock {
     /// Connects, and finds the order of the table's rows.
     pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
-        let target = &planned.target;
-        let socket = target.socket.as_deref().context("it needs the database's `socket`")?;
-        let protocol = target.protocol.as_deref().context("it needs the database's `protocol`")?;
-        let dialect = sql_dialect::speaking(protocol)?;
+        let (user, password, database) = (&self.user, &self.password, &self.database);
+        let database = Database::of(planned, Login { user, password, database })?;
         let odd = self.table.contains(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         ensure!(!odd, "`table` is '{}'; give a plain name", self.table);
-        let (user, password, database) = (&self.user, &self.password, &self.database);
-        let login = Login { socket, user, password, database };
-        let mut client = SqlClient::connect(&dialect, &login)?;
+        let mut client = database.connect()?;
         let seconds = planned.what.duration_ns / 1_000_000_000 + 1;
-        client.run(&(dialect.patience)(seconds))?;
-        let (take, release) = self.statements(&dialect, &mut client)?;
+        client.run(&(database.dialect.patience)(seconds))?;
+        let (take, release) = self.statements(&database.dialect, &mut client)?;
         Ok(Box::new(Holder { client, take, release, granted_ns: 0 }))
     }
 

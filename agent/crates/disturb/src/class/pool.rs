@@ -3,7 +3,7 @@
 //! connections of the application's database pool by its launcher, through its control socket.
 
 use crate::ajp;
-use crate::crowd::{Crowd, Talk};
+use crate::crowd::{Crowd, END_OF_HEAD, Talk};
 use crate::disturbance::{Disturbance, End};
 use crate::fastcgi;
 use crate::plan::Planned;
@@ -29,6 +29,10 @@ pub struct Pool {
     /// Of `threads`: a page that takes a form (POST) and needs it before it can answer.
     #[serde(default = "root")]
     path: String,
+    /// Of `threads`: whether a request takes one only once its head has come whole. Elsewhere a
+    /// proxy would hand it on.
+    #[serde(default)]
+    whole_head: bool,
     /// Of `max_connections`: who seems to log in, where that has to be said before.
     #[serde(default)]
     user: String,
@@ -88,17 +92,23 @@ impl Pool {
         let bytes = match protocol(planned)? {
             "ajp" => ajp::post(&self.path, address, port, BODY_BYTES)?,
             "fcgi" => fastcgi::announced(),
-            "http" => format!(
-                "POST {} HTTP/1.1\r\nHost: {target}\r\n\
-                 Content-Type: application/x-www-form-urlencoded\r\n\
-                 Content-Length: {BODY_BYTES}\r\n",
-                self.path
-            )
-            .into_bytes(),
+            "http" => self.post(target),
             other => bail!("`threads` are held over ajp, fcgi or http, not '{other}'"),
         };
         let crowd = Crowd::new(target, None, Talk::Hold(bytes), self.hold)?;
         Ok(Box::new(Holding { crowd, count: self.hold }))
+    }
+
+    /// Begins a POST over HTTP.
+    fn post(&self, target: SocketAddrV4) -> Vec<u8> {
+        let head = format!(
+            "POST {} HTTP/1.1\r\nHost: {target}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: {BODY_BYTES}\r\n",
+            self.path
+        );
+        let end = if self.whole_head { END_OF_HEAD } else { b"" };
+        [head.as_bytes(), end].concat()
     }
 }
 
@@ -106,7 +116,8 @@ fn protocol(planned: &Planned) -> Result<&str> {
     planned.target.protocol.as_deref().context("it needs the subject's `protocol`")
 }
 
-/// Requests that are never finished: over HTTP and FastCGI not even their head is.
+/// Requests that are never finished: over FastCGI, and over HTTP where that is enough, not even their
+/// head is.
 struct Holding {
     crowd: Crowd,
     count: usize,

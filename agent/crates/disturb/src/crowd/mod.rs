@@ -1,32 +1,18 @@
 //! Many connections in one thread: users who fetch, or connections that only hold what they got.
 
+mod connection;
+mod talk;
+
+pub use talk::{END_OF_HEAD, Talk};
+
 use anyhow::{Context, Result};
+use connection::{connect, nth};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use tierlab_record::clock::{realtime_ns, steady_ns};
+use std::os::fd::{AsRawFd, OwnedFd};
+use tierlab_record::clock::steady_ns;
 use tierlab_record::{Stop, open_files};
-
-/// What each connection does once it stands.
-pub enum Talk {
-    /// Fetches paths over HTTP/1.1, one connection a request as the driver's users do.
-    Fetch {
-        /// The `Host` header.
-        host: String,
-        /// One after the other, over again.
-        paths: Vec<String>,
-    },
-    /// Begins to fetch a path as they do, all but the empty line that ends a request's head.
-    Begin {
-        /// The `Host` header.
-        host: String,
-        /// What is asked for.
-        path: String,
-    },
-    /// Sends these bytes and waits.
-    Hold(Vec<u8>),
-}
 
 /// How long requests that were sent in time may take to be answered.
 const GRACE_NS: i64 = 3_000_000_000;
@@ -210,14 +196,7 @@ impl Crowd {
     /// Sends all that the member has to say; it fits into an empty socket.
     fn send(&mut self, place: usize) {
         let turn = self.members[place].turn;
-        let bytes = match &self.talk {
-            Talk::Hold(bytes) => bytes.clone(),
-            Talk::Begin { host, path } => head(path, host, place as u64, turn as u64),
-            Talk::Fetch { host, paths } => {
-                let path = &paths[(place + turn) % paths.len()];
-                [head(path, host, place as u64, turn as u64).as_slice(), END_OF_HEAD].concat()
-            }
-        };
+        let bytes = self.talk.words(place, turn);
         let member = &mut self.members[place];
         if member.say(&bytes) {
             member.to_send = false;
@@ -234,70 +213,6 @@ impl Crowd {
         member.to_send = true;
         member.asked_ns = steady_ns();
         Ok(())
-    }
-}
-
-/// Address `place` of a network of 2^20, from its first on and round.
-fn nth(network: Ipv4Addr, place: usize) -> Ipv4Addr {
-    let host = 1 + (place as u32 % ((1 << 20) - 2));
-    Ipv4Addr::from_bits(network.to_bits() + host)
-}
-
-/// What ends a request's head.
-pub const END_OF_HEAD: &[u8] = b"\r\n";
-
-/// A request as the driver's users send it, its id included, but for the end of its head.
-fn head(path: &str, host: &str, member: u64, turn: u64) -> Vec<u8> {
-    let id = mix(mix(member + 1) ^ mix(realtime_ns() as u64) ^ turn);
-    format!(
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Request-Id: {id:016x}\r\n\
-         Connection: close\r\n"
-    )
-    .into_bytes()
-}
-
-/// SplitMix64's output function (Steele, Lea and Flood 2014).
-fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
-}
-
-fn connect(source: Option<Ipv4Addr>, target: SocketAddrV4) -> io::Result<OwnedFd> {
-    // SAFETY: no pointer is passed; a descriptor that is returned is ours alone.
-    let socket = unsafe {
-        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        let fd = libc::socket(libc::AF_INET, kind, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        OwnedFd::from_raw_fd(fd)
-    };
-    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    if let Some(source) = source {
-        let from = raw(SocketAddrV4::new(source, 0));
-        // SAFETY: the address is a local of the length that is passed.
-        if unsafe { libc::bind(socket.as_raw_fd(), (&raw const from).cast(), length) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    let to = raw(target);
-    // SAFETY: as above.
-    if unsafe { libc::connect(socket.as_raw_fd(), (&raw const to).cast(), length) } < 0 {
-        let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EINPROGRESS) {
-            return Err(error);
-        }
-    }
-    Ok(socket)
-}
-
-fn raw(address: SocketAddrV4) -> libc::sockaddr_in {
-    libc::sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: address.port().to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
-        sin_zero: [0; 8],
     }
 }
 
