@@ -118,7 +118,7 @@ def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequen
     """Count the windows that a disturbance stands behind, and keep the others."""
     for one in found:
         score.windows[size(one.window.duration_s)] += 1
-        if any(touches(one.window, each) or _still_cold(one, each) for each in true):
+        if any(founded(one.cause, one.tier, one.window, each) for each in true):
             score.founded[size(one.window.duration_s)] += 1
         else:
             score.false.append((name, one))
@@ -171,12 +171,17 @@ def _named(true: Injected, found: Sequence[Found]) -> bool:
     return any(true.told_by(each.cause, each.tier) and touches(each.window, true) for each in found)
 
 
-def _still_cold(one: Found, true: Injected) -> bool:
-    """Say whether a window is of a cache that was emptied before: what it held comes back as it is
+def founded(cause: str, tier: str, window: Window, true: Injected) -> bool:
+    """Say whether a disturbance stands behind a window in which that is told."""
+    return touches(window, true) or _still_cold(cause, tier, window, true)
+
+
+def _still_cold(cause: str, tier: str, window: Window, true: Injected) -> bool:
+    """Say whether it is told of a cache that was emptied before: what it held comes back as it is
     asked for, which may take the rest of the trial.
     """
-    later = one.window.start_ns > true.end_ns
-    return one.cause == true.cause == COLD and one.tier == true.tier and later
+    later = window.start_ns > true.end_ns
+    return cause == true.cause == COLD and tier == true.tier and later
 
 
 def touches(window: Window, true: Injected) -> bool:
