@@ -138,6 +138,7 @@ def scored_by(rules: Sequence[Rules], made: Made, truths: Truths, view: View) ->
     scores = [Score() for _ in rules]
     for trial, folder in made:
         true, slow = truths[trial.name], device.slow_ticks(folder)
+        using = device.users(true)
         with tempfile.TemporaryDirectory(prefix="tierlab-view-") as scratch:
             seen = folder if view.copy is None else view.copy(folder, Path(scratch) / "run")
             observed = observe(Run(seen))
@@ -145,7 +146,7 @@ def scored_by(rules: Sequence[Rules], made: Made, truths: Truths, view: View) ->
             for score, rule in zip(scores, rules, strict=True):
                 with rule():
                     diagnosis = examined.diagnosis()
-                diagnosis, natural = device.without(diagnosis, slow, true)
+                diagnosis, natural = device.without(diagnosis, slow, using)
                 score.device_stalls += natural
                 _add(score, trial, true, diagnosis)
                 if trial.kind == "control":

@@ -46,7 +46,7 @@ def test_what_was_injected_into_the_disk_stays(tmp_path, cause):
     run = folder(tmp_path, STILL)
     told = diagnosed(run)
     true = [Injected(1, cause, "db.1", *STALL, delayed=9, held=9)]
-    assert device.without(told, device.slow_ticks(run), true) == (told, 0)
+    assert device.without(told, device.slow_ticks(run), device.users(true)) == (told, 0)
 
 
 def test_a_disk_that_worked_is_no_excuse(tmp_path):
