@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import conduct
 import pytest
+import scoring
 import table
 import truth
 from campaign import Planned
@@ -239,11 +240,11 @@ def test_the_truth_is_read_once_a_trial(tmp_path, monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(truth, "read", lambda folder: asked.append(folder) or [])
     nothing = SimpleNamespace(diagnosis=lambda: Diagnosis(**NOTHING))
-    monkeypatch.setattr(run, "Examined", lambda _observed: nothing)
+    monkeypatch.setattr(scoring, "Examined", lambda _observed: nothing)
     folder = made_stall.make(tmp_path / "001", None)
     made = [(trial, folder) for trial in TRIALS]
     conducted = conduct.Conducted(made=made, planned=Counter(single=3))
-    assert run.report(conducted) == 1
+    assert run.prove(conducted) == 1
     assert len(asked) == len(TRIALS)
     assert "nothing to count" in capsys.readouterr().out
 

@@ -14,9 +14,9 @@ import sensitivity
 import truth
 from campaign import FULL, LOADS, SELDOM_FELT, Planned, planned
 from score import Score
+from scoring import VIEWS, scored_by
 from systems import RUBBOS, SYSTEMS
 
-from bench.diagnosis import run
 from tierlab import experiment
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.thresholds import THRESHOLDS
@@ -107,7 +107,7 @@ def test_a_cause_that_is_not_in_the_catalogue_is_unknown(tmp_path, name):
     only = [each for each in CATALOGUE if each.name == cause]
     made = [(Planned("single-0", "single", "low", ""), folder)]
     true = {"single-0": truth.read(folder)}
-    scored = partial(run.scored_by, made=made, truths=true, view=run.VIEWS[0])
+    scored = partial(scored_by, made=made, truths=true, view=VIEWS[0])
     text = sensitivity.of_catalogue(scored, only)
     assert f"| {cause} | 1 | 1 | 0.00 (none) | yes |" in text
     assert "| all of them | 1 | 1 | 0.00 (none) | yes |" in text
