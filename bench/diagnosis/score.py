@@ -142,6 +142,7 @@ def add_pairs(score: Score, name: str, true: Sequence[Injected], found: Sequence
     other delayed nobody, however late the requests were meanwhile: such pairs are counted apart.
     Beside that, all pairs are counted in which requests were late during both.
     """
+    add_founded(score, name, true, found)
     add_named(score, true, found)
     for one, other in pairs(true):
         unnamed = [cause for cause in (one, other) if not _named(cause, found)]

@@ -138,6 +138,15 @@ def test_a_wrong_second_cause_is_counted():
     assert row_of(single, "causes named that were there").holds is False
 
 
+def test_what_was_found_far_from_any_pair_is_a_false_finding():
+    """It was counted nowhere: neither a cause that was there nor a window without a disturbance."""
+    score = Score()
+    far = replace(FREEZE, window=Window(start_ns=0, end_ns=10**9))
+    add_pairs(score, "pair-0", [injected(1, "freeze", "web.1", 9)], [FREEZE, far])
+    assert (sum(score.windows.values()), sum(score.founded.values())) == (2, 1)
+    assert score.false == [("pair-0", far)]
+
+
 def test_the_first_answer_is_what_the_report_puts_first():
     """The best fitting of its windows was taken, which no reader of a report can choose."""
     score = Score()
