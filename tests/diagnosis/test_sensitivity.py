@@ -94,6 +94,18 @@ def test_each_threshold_is_halved_and_doubled_in_turn():
     assert all(each.figure in text for each in THRESHOLDS.values())
 
 
+def test_a_level_that_hides_a_disturbance_changed_nothing():
+    """What was missed was no case any more, so the share of the others stayed as it was."""
+    hidden = truth.Injected(1, "lock", "db.1", *STALL, delayed=9, held=9)
+    told = {"freeze": Counter(freeze=3)}
+    score = Score(by_cause=told, missed=[("single-0", hidden)])
+    assert sensitivity.right(Score(by_cause=told)) == 1
+    assert sensitivity.right(score) == 0.75
+    (lock,) = [each for each in CATALOGUE if each.name == "lock"]
+    text = sensitivity.of_catalogue(lambda rules: [score for _ in rules], [lock])
+    assert "| lock | 0 | 0 | 0.00 (none) | yes | 1 |" in text
+
+
 @pytest.mark.parametrize("name", ["freeze of the database", "table lock"])
 def test_a_cause_that_is_not_in_the_catalogue_is_unknown(tmp_path, name):
     """Not the nearest name: what is left of the catalogue does not fit."""
@@ -109,5 +121,5 @@ def test_a_cause_that_is_not_in_the_catalogue_is_unknown(tmp_path, name):
     true = {"single-0": truth.read(folder)}
     scored = partial(scored_by, made=made, truths=true, view=VIEWS[0])
     text = sensitivity.of_catalogue(scored, only)
-    assert f"| {cause} | 1 | 1 | 0.00 (none) | yes |" in text
-    assert "| all of them | 1 | 1 | 0.00 (none) | yes |" in text
+    assert f"| {cause} | 1 | 1 | 0.00 (none) | yes | 0 |" in text
+    assert "| all of them | 1 | 1 | 0.00 (none) | yes | 0 |" in text
