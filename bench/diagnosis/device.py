@@ -50,18 +50,17 @@ def users(true: Sequence[Injected]) -> list[Injected]:
 
 def without(
     diagnosis: Diagnosis, ticks: Sequence[Window], using: Sequence[Injected]
-) -> tuple[Diagnosis, int]:
-    """Return the diagnosis less the windows of a disk that was slow then by nobody's doing, and how
-    many those were; ``using`` is what kept it busy.
+) -> tuple[Diagnosis, list[Window]]:
+    """Return the diagnosis less the windows of a disk that was slow then by nobody's doing, and
+    those; ``using`` is what kept it busy.
     """
-    kept = []
+    kept, dropped = [], []
     for each in diagnosis.findings:
-        windows = [one for one in each.windows if not _natural(each.cause, one, ticks, using)]
+        natural = [one for one in each.windows if _natural(each.cause, one, ticks, using)]
+        windows = [one for one in each.windows if one not in natural]
         if windows:
             kept.append(each.model_copy(update={"windows": windows}))
-    dropped = sum(len(each.windows) for each in diagnosis.findings) - sum(
-        len(each.windows) for each in kept
-    )
+        dropped += natural
     return diagnosis.model_copy(update={"findings": kept}), dropped
 
 

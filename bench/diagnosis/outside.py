@@ -194,7 +194,7 @@ def judge(judged: Judged, run: Path, made: Sequence[Made], troubles: Sequence[Tr
     happened = [_happened(run, number, each, known) for number, each in enumerate(made, 1)]
     using = [each for each in happened if known[each.cause].uses_disk]
     kept, windows = device.without(diagnosis, device.slow_ticks(run), using)
-    judged.windows += windows
+    judged.windows += len(windows)
     every, found = found_in(diagnosis), found_in(kept)
     for each, true in zip(made, happened, strict=True):
         first = _first(found, true)

@@ -119,7 +119,11 @@ def explain(score: Score) -> None:
         print(f"one of two not named: {name}: {each.cause} at {each.subject}, {length:.0f} ms")
     for reason in score.failed.values():
         print(reason)
-    print(f"left out: {score.device_stalls} windows of a disk that stood still by nobody's doing")
+    print(
+        f"left out: {score.device_stalls} windows of a disk that stood still by nobody's doing, "
+        f"{score.stalls_within} of them during a disturbance"
+    )
+    print(f"recalled by a window that touches several disturbances only: {score.together}")
     for name, one in score.false:
         length = one.window.duration_s * 1e3
         print(

@@ -64,6 +64,8 @@ class Score:
     failed_kinds: Counter[str] = field(default_factory=Counter)
     control_s: float = 0.0
     device_stalls: int = 0
+    stalls_within: int = 0
+    together: int = 0
     claims: list[Claim] = field(default_factory=list)
     false: list[tuple[str, Found]] = field(default_factory=list)
     missed: list[tuple[str, Injected]] = field(default_factory=list)
@@ -98,6 +100,7 @@ def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequenc
             score.missed.append((name, each))
             continue
         score.recalled[size(each.length_s)] += 1
+        score.together += all(_of_another(one.window, each, true) for one in hits)
         first = min(hits, key=lambda one: (one.place, one.window.start_ns))
         score.by_cause.setdefault(each.cause, Counter())[first.cause] += 1
         score.tier_right += first.tier in {each.tier, *each.beside}
@@ -170,6 +173,10 @@ def pairs(true: Sequence[Injected]) -> list[tuple[Injected, Injected]]:
 
 def _named(true: Injected, found: Sequence[Found]) -> bool:
     return any(true.told_by(each.cause, each.tier) and touches(each.window, true) for each in found)
+
+
+def _of_another(window: Window, mine: Injected, true: Sequence[Injected]) -> bool:
+    return any(touches(window, each) for each in true if each is not mine)
 
 
 def founded(cause: str, tier: str, window: Window, true: Injected) -> bool:

@@ -11,12 +11,13 @@ import calibration
 import coarsen
 import device
 from campaign import Planned
-from score import Score, add_founded, add_overload, add_pairs, add_single, found_in
+from score import Score, add_founded, add_overload, add_pairs, add_single, found_in, touches
 from sensitivity import Rules
 from truth import Injected
 
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis import Diagnosis, Examined
+from tierlab.diagnosis.finding import Window
 from tierlab.tables.run import Run
 
 Seen = Callable[[Path, Path], Path]
@@ -57,14 +58,14 @@ VIEWS = (
 
 @dataclass(frozen=True)
 class Told:
-    """What was told of a trial of which that is true; ``stalls`` windows of a disk that stood still
-    by nobody's doing are not in it any more.
+    """What was told of a trial of which that is true; ``stalls`` are the windows of a disk that
+    stood still by nobody's doing; they are not in it any more.
     """
 
     trial: Planned
     true: Sequence[Injected]
     diagnosis: Diagnosis
-    stalls: int
+    stalls: Sequence[Window]
     measured_s: float
 
 
@@ -104,7 +105,10 @@ def score_of(told: Iterable[Told], without: Collection[str] = ()) -> Score:
 
 def _add(score: Score, told: Told) -> None:
     trial, found = told.trial, found_in(told.diagnosis)
-    score.device_stalls += told.stalls
+    score.device_stalls += len(told.stalls)
+    score.stalls_within += sum(
+        any(touches(window, each) for each in told.true) for window in told.stalls
+    )
     if trial.kind != "overload":
         score.claims += calibration.claims(told.diagnosis, told.true)
     if trial.kind == "single":

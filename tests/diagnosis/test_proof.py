@@ -138,6 +138,28 @@ def test_a_wrong_second_cause_is_counted():
     assert row_of(single, "causes named that were there").holds is False
 
 
+def test_one_window_over_a_whole_trial_recalls_all_of_it_and_is_counted():
+    """Ten cases of one long overload were recall 1.00, and nothing said why."""
+    later = [STALL[0] + 5 * 10**9, STALL[1] + 5 * 10**9]
+    true = [injected(1, "freeze", "web.1", 9)]
+    true.append(replace(true[0], number=2, start_ns=later[0], end_ns=later[1]))
+    whole = replace(FREEZE, cause="overload", window=Window(start_ns=STALL[0], end_ns=later[1]))
+    long, short = Score(), Score()
+    add_single(long, "single-0", true, [whole])
+    add_single(short, "single-0", true, [whole, FREEZE])
+    assert (sum(long.recalled.values()), long.together) == (2, 2)
+    assert (sum(short.recalled.values()), short.together) == (2, 1)
+
+
+def test_a_disk_left_out_during_a_disturbance_is_counted_apart():
+    """There it may have been an answer."""
+    stalls = [FREEZE.window, Window(start_ns=0, end_ns=1)]
+    true = [injected(1, "freeze", "web.1", 9)]
+    told = scoring.Told(TRIALS[0], true, Diagnosis(**NOTHING), stalls, 60)
+    score = scoring.score_of([told])
+    assert (score.device_stalls, score.stalls_within) == (2, 1)
+
+
 def test_what_was_found_far_from_any_pair_is_a_false_finding():
     """It was counted nowhere: neither a cause that was there nor a window without a disturbance."""
     score = Score()
