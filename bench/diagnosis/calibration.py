@@ -1,7 +1,8 @@
 """Is a confidence of 0.8 right in eight of ten? The share of findings that was right.
 
 A finding is right where a disturbance of its cause, done to its tier, stands behind at least half
-of its windows. One that names no cause claims nothing and is left out.
+of its windows, as the score has it (:func:`score.founded`). One that names no cause claims nothing
+and is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.stats import binomtest
-from score import Claim, touches
+from score import Claim, founded
 from truth import Injected
 
 from tierlab.diagnosis import Diagnosis
@@ -65,7 +66,10 @@ def claims(diagnosis: Diagnosis, true: Sequence[Injected]) -> list[Claim]:
 
 def _right(finding: Finding, true: Sequence[Injected]) -> bool:
     mine = [each for each in true if each.told_by(finding.cause, finding.tier)]
-    right = sum(any(touches(window, each) for each in mine) for window in finding.windows)
+    right = sum(
+        any(founded(finding.cause, finding.tier, window, each) for each in mine)
+        for window in finding.windows
+    )
     return 2 * right >= len(finding.windows)
 
 

@@ -15,6 +15,14 @@ LOADS = {"low": 0.1, "middle": 0.5, "high": 0.8}
 RAMP_UP_S = {"low": 12, "middle": 20, "high": 40}
 """A cold start is an overload of its own: the more users, the more slowly they come."""
 
+GAP_S = {"low": 3.5, "middle": 3.5, "high": 6.0}
+"""Least time from one disturbance's end to the next one's start: the more spare time the CPUs have,
+the sooner what piled up is worked off.
+"""
+
+PAIR_S = 2.5
+"""What a pair takes beside the gap: 1.1 s and some time to spare."""
+
 SELDOM_FELT = ("cpu", "quota", "weight")
 """Drawn twice: many of these delay nobody, as CPUs are idle for most of the time."""
 
@@ -32,7 +40,6 @@ class Size:
     control_s: int
     overloads: int = 0
     each: int = 14
-    gap_s: float = 3.5
     system: System = RUBBOS
 
 
@@ -56,20 +63,28 @@ def planned(size: Size, seed: int) -> Iterator[Planned]:
     drawn = len(size.system.classes) + len(SELDOM_FELT)
     for index in range(size.singles):
         load = levels[index % len(levels)]
-        runtime = int(drawn * (size.gap_s + 1.2)) + 6
-        text = _file(f"single-{index}", load, seed + index, runtime, size) + _random(size)
+        runtime = _room_s(drawn, GAP_S[load])
+        text = _file(f"single-{index}", load, seed + index, runtime, size) + _random(size, load)
         yield Planned(f"single-{index}", "single", load, text)
     for index in range(size.pairs):
         load = levels[index % len(levels)]
         number = 10_000 + seed + index
-        text = _file(f"pair-{index}", load, number, 6 * size.each, size)
-        yield Planned(f"pair-{index}", "pair", load, text + _pairs(size, number))
+        runtime = round(size.each * (GAP_S[load] + PAIR_S))
+        text = _file(f"pair-{index}", load, number, runtime, size)
+        yield Planned(f"pair-{index}", "pair", load, text + _pairs(size, number, load))
     for index in range(size.overloads):
         name = f"overload-{index}"
         yield Planned(name, "overload", "beyond", _overload(name, 30_000 + seed + index, size))
     for index, load in enumerate(levels):
         text = _file(f"control-{index}", load, 20_000 + seed + index, size.control_s, size)
         yield Planned(f"control-{index}", "control", load, text)
+
+
+def _room_s(drawn: int, gap_s: float) -> int:
+    """Return how long so many random disturbances need. They last half a second on average; placed
+    at random, one after the other, they leave stretches free that are too short for another.
+    """
+    return int(drawn * (1.2 * gap_s + 1)) + 6
 
 
 def _file(name: str, load: str, seed: int, runtime_s: int, size: Size) -> str:
@@ -106,25 +121,26 @@ def _overload(name: str, seed: int, size: Size) -> str:
     return _experiment(name, seed, size.system, users=users, seconds=(ramp_up_s, 40))
 
 
-def _random(size: Size) -> str:
+def _random(size: Size, load: str) -> str:
     return "".join(
         f"""
 [[disturb]]
 class = "random"
 classes = ["{kind}"]
-gap = "{round(size.gap_s * 1000)}ms"
+gap = "{round(GAP_S[load] * 1000)}ms"
 """
         for kind in (*size.system.classes, *SELDOM_FELT)
     )
 
 
-def _pairs(size: Size, seed: int) -> str:
+def _pairs(size: Size, seed: int, load: str) -> str:
     """Return pairs of different classes at different servers that begin 100 ms apart.
 
     A pool comes first: behind a database that stands still nobody would give its connections.
     """
     draw = random.Random(seed)
     kinds = size.system.paired
+    apart_ms = round((GAP_S[load] + PAIR_S) * 1000)
     tables = []
     for index in range(size.each):
         while True:
@@ -132,7 +148,7 @@ def _pairs(size: Size, seed: int) -> str:
             here, there = draw.choice(kinds[one]), draw.choice(kinds[other])
             if here != there:
                 break
-        at = 3000 + index * 6000
+        at = 3000 + index * apart_ms
         for kind, subject, start in ((one, here, at), (other, there, at + 100)):
             length = draw.randint(300, 1000)
             tables.append(

@@ -23,7 +23,7 @@ SLOW_NS = 3_000_000
 average says that some of them waited for tens of milliseconds."""
 
 USERS = {checkpoint.NAME, cold_cache.NAME, disk.NAME, memory.NAME}
-"""Disturbances that keep the device busy themselves."""
+"""Causes that keep the device busy themselves."""
 
 
 def slow_ticks(run: Path) -> list[Window]:
@@ -43,27 +43,31 @@ def slow_ticks(run: Path) -> list[Window]:
     return [Window(start_ns=start, end_ns=end) for start, end in rows]
 
 
+def users(true: Sequence[Injected]) -> list[Injected]:
+    """Return the disturbances that kept the device busy themselves."""
+    return [each for each in true if each.cause in USERS]
+
+
 def without(
-    diagnosis: Diagnosis, ticks: Sequence[Window], true: Sequence[Injected]
-) -> tuple[Diagnosis, int]:
-    """Return the diagnosis less the windows of a disk that was slow then by nobody's doing, and how
-    many those were.
+    diagnosis: Diagnosis, ticks: Sequence[Window], using: Sequence[Injected]
+) -> tuple[Diagnosis, list[Window]]:
+    """Return the diagnosis less the windows of a disk that was slow then by nobody's doing, and
+    those; ``using`` is what kept it busy.
     """
-    kept = []
+    kept, dropped = [], []
     for each in diagnosis.findings:
-        windows = [one for one in each.windows if not _natural(each.cause, one, ticks, true)]
+        natural = [one for one in each.windows if _natural(each.cause, one, ticks, using)]
+        windows = [one for one in each.windows if one not in natural]
         if windows:
             kept.append(each.model_copy(update={"windows": windows}))
-    dropped = sum(len(each.windows) for each in diagnosis.findings) - sum(
-        len(each.windows) for each in kept
-    )
+        dropped += natural
     return diagnosis.model_copy(update={"findings": kept}), dropped
 
 
-def _natural(cause: str, window: Window, ticks: Sequence[Window], true: Sequence[Injected]) -> bool:
-    if cause != disk.NAME:
-        return False
-    if any(each.cause in USERS and touches(window, each) for each in true):
+def _natural(
+    cause: str, window: Window, ticks: Sequence[Window], using: Sequence[Injected]
+) -> bool:
+    if cause != disk.NAME or any(touches(window, each) for each in using):
         return False
     begin = window.start_ns - BEFORE_NS
     return any(each.start_ns < window.end_ns and each.end_ns > begin for each in ticks)

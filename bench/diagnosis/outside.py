@@ -3,7 +3,8 @@
 A trial is run without any disturbance. Meanwhile each of the system's :mod:`troubles` is made in
 turn, in an order drawn from the seed; when is written beside the run. Those count that were felt,
 and those of which something is said. An answer is the cause that the report puts first of the
-findings that touch the time.
+findings that touch the time. A disk that stood still by nobody's doing is left out of them, and
+counted, as in the proof of injected disturbances.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import device
 import duckdb
 import psutil
 from access import Access
@@ -85,20 +87,29 @@ class Answer:
         return "elsewhere" if self.cause in causes else "wrong"
 
 
+@dataclass
+class Judged:
+    """The answers that count, and by the trouble's name how many were not felt, and how many first
+    answers were left out; those and others are so many ``windows``.
+    """
+
+    answers: list[Answer] = field(default_factory=list)
+    unfelt: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    windows: int = 0
+
+
 def outside(folder: Path, system: System, seed: int, trials: int) -> tuple[str, bool]:
     """Run the trials below ``folder`` that are not there yet, at half of what the system can serve.
     Return the table of answers, and whether the bars hold.
     """
     troubles = TROUBLES[system.workload]
-    answers: list[Answer] = []
-    quiet: Counter[str] = Counter()
+    judged = Judged()
     for number in range(trials):
         run, made = _trial(folder, f"outside-{number}", seed + number, system)
-        felt, unfelt = _answers(run, made, troubles)
-        answers += felt
-        quiet += unfelt
-    good, wrong = shares(answers)
-    return markdown(troubles, answers, quiet), good >= LEAST_GOOD and wrong <= MOST_WRONG
+        judge(judged, run, made, troubles)
+    good, wrong = shares(judged.answers)
+    return markdown(troubles, judged), good >= LEAST_GOOD and wrong <= MOST_WRONG
 
 
 def _trial(folder: Path, name: str, seed: int, system: System) -> tuple[Path, list[Made]]:
@@ -176,26 +187,40 @@ def _wait_for_users(process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.1)
 
 
-def _answers(
-    run: Path, made: Sequence[Made], troubles: Sequence[Trouble]
-) -> tuple[list[Answer], Counter[str]]:
-    """Return how those that delayed requests were answered, and the names of the others."""
-    found = found_in(diagnose(observe(Run(run))))
+def judge(judged: Judged, run: Path, made: Sequence[Made], troubles: Sequence[Trouble]) -> None:
+    """Add how those of a trial were answered that delayed requests, and the others' names."""
+    diagnosis = diagnose(observe(Run(run)))
     known = {each.name: each for each in troubles}
-    answers, unfelt = [], Counter[str]()
-    for number, each in enumerate(made, 1):
-        trouble = known[each.name]
-        late = _late(run, each)
-        true = Injected(
-            number, each.name, trouble.server, each.start_ns, each.end_ns, delayed=late, held=0
-        )
-        hits = [one for one in found if touches(one.window, true)]
-        if late < FELT and not hits:
-            unfelt[each.name] += 1
-            continue
-        first = min(hits, key=lambda one: (one.place, one.window.start_ns), default=None)
-        answers.append(Answer(trouble, each, *_said(first)))
-    return answers, unfelt
+    happened = [_happened(run, number, each, known) for number, each in enumerate(made, 1)]
+    using = [each for each in happened if known[each.cause].uses_disk]
+    kept, windows = device.without(diagnosis, device.slow_ticks(run), using)
+    judged.windows += len(windows)
+    every, found = found_in(diagnosis), found_in(kept)
+    for each, true in zip(made, happened, strict=True):
+        first = _first(found, true)
+        if (told := _first(every, true)) is not None and not _among(told, found):
+            judged.left_out[each.name] += 1
+        if true.delayed < FELT and first is None:
+            judged.unfelt[each.name] += 1
+        else:
+            judged.answers.append(Answer(known[each.name], each, *_said(first)))
+
+
+def _happened(run: Path, number: int, made: Made, known: Mapping[str, Trouble]) -> Injected:
+    server, late = known[made.name].server, _late(run, made)
+    return Injected(number, made.name, server, made.start_ns, made.end_ns, delayed=late, held=0)
+
+
+def _first(found: Sequence[Found], true: Injected) -> Found | None:
+    """Return what the report puts first of what touches the time."""
+    hits = [one for one in found if touches(one.window, true)]
+    return min(hits, key=lambda one: (one.place, one.window.start_ns), default=None)
+
+
+def _among(one: Found, found: Sequence[Found]) -> bool:
+    """Say whether it is there still, whatever place the report gives it then."""
+    said = (one.cause, one.tier, one.window)
+    return any((each.cause, each.tier, each.window) == said for each in found)
 
 
 def _late(run: Path, made: Made) -> int:
@@ -219,8 +244,9 @@ def _said(first: Found | None) -> tuple[str, str]:
     return ("", "") if first is None else (first.cause, first.tier)
 
 
-def markdown(troubles: Sequence[Trouble], answers: Sequence[Answer], unfelt: Counter[str]) -> str:
-    """Return the table of answers, with the two shares below it."""
+def markdown(troubles: Sequence[Trouble], judged: Judged) -> str:
+    """Return the table of answers, with the two shares and what was left out below it."""
+    answers = judged.answers
     lines = [
         "| trouble | right answers | cases | right | unknown | missed | right, but at another tier "
         "| a wrong name | not felt |",
@@ -232,19 +258,24 @@ def markdown(troubles: Sequence[Trouble], answers: Sequence[Answer], unfelt: Cou
         right = ", ".join(sorted(f"{cause} at {tier}" for cause, tier in trouble.answers)) or "none"
         counts = (kinds["right"], kinds["unknown"], kinds["missed"])
         named = (_named(mine, "elsewhere"), _named(mine, "wrong"))
-        row = (trouble.words, right, len(mine), *counts, *named, unfelt[trouble.name])
+        row = (trouble.words, right, len(mine), *counts, *named, judged.unfelt[trouble.name])
         lines.append(f"| {' | '.join(map(str, row))} |")
     good, wrong = shares(answers)
     below = (
         f"Right or unknown: {good:.2f} (bar {LEAST_GOOD}); a wrong name: {wrong:.2f} (bar "
-        f"{MOST_WRONG}); of {len(answers)} that count."
+        f"{MOST_WRONG}); of {len(answers)} that count.\n\nLeft out: {judged.windows} windows of a "
+        f"disk that stood still by nobody's doing; first answers of {_counted(judged.left_out)}."
     )
     return "\n".join([*lines, "", below])
 
 
 def _named(answers: Sequence[Answer], kind: str) -> str:
     said = Counter(f"{each.cause} at {each.tier}" for each in answers if each.kind == kind)
-    return ", ".join(f"{count} {name}" for name, count in said.items()) or "0"
+    return _counted(said) if said else "0"
+
+
+def _counted(names: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in names.items()) or "none"
 
 
 def shares(answers: Sequence[Answer]) -> tuple[float, float]:

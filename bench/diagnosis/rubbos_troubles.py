@@ -146,6 +146,7 @@ RUBBOS = (
         "the application's heap is written to a file",
         at("app", "gc"),
         _heap_dump,
+        writes=True,
     ),
     *EVERYWHERE,
 )

@@ -64,6 +64,8 @@ class Score:
     failed_kinds: Counter[str] = field(default_factory=Counter)
     control_s: float = 0.0
     device_stalls: int = 0
+    stalls_within: int = 0
+    together: int = 0
     claims: list[Claim] = field(default_factory=list)
     false: list[tuple[str, Found]] = field(default_factory=list)
     missed: list[tuple[str, Injected]] = field(default_factory=list)
@@ -98,6 +100,7 @@ def add_single(score: Score, name: str, true: Sequence[Injected], found: Sequenc
             score.missed.append((name, each))
             continue
         score.recalled[size(each.length_s)] += 1
+        score.together += all(_of_another(one.window, each, true) for one in hits)
         first = min(hits, key=lambda one: (one.place, one.window.start_ns))
         score.by_cause.setdefault(each.cause, Counter())[first.cause] += 1
         score.tier_right += first.tier in {each.tier, *each.beside}
@@ -118,7 +121,7 @@ def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequen
     """Count the windows that a disturbance stands behind, and keep the others."""
     for one in found:
         score.windows[size(one.window.duration_s)] += 1
-        if any(touches(one.window, each) or _still_cold(one, each) for each in true):
+        if any(founded(one.cause, one.tier, one.window, each) for each in true):
             score.founded[size(one.window.duration_s)] += 1
         else:
             score.false.append((name, one))
@@ -142,6 +145,7 @@ def add_pairs(score: Score, name: str, true: Sequence[Injected], found: Sequence
     other delayed nobody, however late the requests were meanwhile: such pairs are counted apart.
     Beside that, all pairs are counted in which requests were late during both.
     """
+    add_founded(score, name, true, found)
     add_named(score, true, found)
     for one, other in pairs(true):
         unnamed = [cause for cause in (one, other) if not _named(cause, found)]
@@ -171,12 +175,21 @@ def _named(true: Injected, found: Sequence[Found]) -> bool:
     return any(true.told_by(each.cause, each.tier) and touches(each.window, true) for each in found)
 
 
-def _still_cold(one: Found, true: Injected) -> bool:
-    """Say whether a window is of a cache that was emptied before: what it held comes back as it is
+def _of_another(window: Window, mine: Injected, true: Sequence[Injected]) -> bool:
+    return any(touches(window, each) for each in true if each is not mine)
+
+
+def founded(cause: str, tier: str, window: Window, true: Injected) -> bool:
+    """Say whether a disturbance stands behind a window in which that is told."""
+    return touches(window, true) or _still_cold(cause, tier, window, true)
+
+
+def _still_cold(cause: str, tier: str, window: Window, true: Injected) -> bool:
+    """Say whether it is told of a cache that was emptied before: what it held comes back as it is
     asked for, which may take the rest of the trial.
     """
-    later = one.window.start_ns > true.end_ns
-    return one.cause == true.cause == COLD and one.tier == true.tier and later
+    later = window.start_ns > true.end_ns
+    return cause == true.cause == COLD and tier == true.tier and later
 
 
 def touches(window: Window, true: Injected) -> bool:

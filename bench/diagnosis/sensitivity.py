@@ -54,22 +54,31 @@ def _moved(name: str, factor: float) -> Rules:
 
 
 def right(score: Score) -> float:
-    """Return the share of the disturbances whose cause was named first."""
-    all_ = sum(sum(answers.values()) for answers in score.by_cause.values())
+    """Return the share of the disturbances whose cause was named first, of those that were missed
+    too: a level that hides a disturbance would else change nothing.
+    """
+    all_ = sum(sum(answers.values()) for answers in score.by_cause.values()) + len(score.missed)
     return sum(answers[cause] for cause, answers in score.by_cause.items()) / max(1, all_)
 
 
 def of_catalogue(scored: Scored, causes: Sequence[Cause] = CATALOGUE) -> str:
     """Return a table of causes: how the cases of each are answered when it is left out; in its last
-    row all of them together.
+    row all of them together. Those of which nothing was told are no cases, and counted beside them.
     """
-    lines = ["| left out | cases | unknown | a wrong name | holds |", "|---|---|---|---|---|"]
+    lines = [
+        "| left out | cases | unknown | a wrong name | holds | not told of |",
+        "|---|---|---|---|---|---|",
+    ]
     total: Counter[str] = Counter()
+    untold = 0
     for cause, score in zip(causes, scored([_without(each) for each in causes]), strict=True):
-        if answers := score.by_cause.get(cause.name):
-            lines.append(_row(cause.name, answers))
-            total += answers
-    return "\n".join([*lines, _row("all of them", total)])
+        answers = score.by_cause.get(cause.name, Counter())
+        missed = sum(true.cause == cause.name for _, true in score.missed)
+        if answers or missed:
+            lines.append(_row(cause.name, answers, missed))
+        total += answers
+        untold += missed
+    return "\n".join([*lines, _row("all of them", total, untold)])
 
 
 def _without(cause: Cause) -> Rules:
@@ -77,10 +86,10 @@ def _without(cause: Cause) -> Rules:
     return lambda: patch.object(verdicts, "CATALOGUE", others)
 
 
-def _row(name: str, answers: Counter[str]) -> str:
+def _row(name: str, answers: Counter[str], missed: int) -> str:
     all_ = answers.total()
     wrong = {name: count for name, count in answers.most_common() if name != UNKNOWN}
     share = sum(wrong.values()) / max(1, all_)
     named = ", ".join(f"{count} {name}" for name, count in wrong.items()) or "none"
     holds = "yes" if share <= MOST_WRONG else "**no**"
-    return f"| {name} | {all_} | {answers[UNKNOWN]} | {share:.2f} ({named}) | {holds} |"
+    return f"| {name} | {all_} | {answers[UNKNOWN]} | {share:.2f} ({named}) | {holds} | {missed} |"

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from access import Access
+from device import USERS
 
 WEB, APP, DB = "web.1", "app.1", "db.1"
 SECONDS = 1.0
@@ -25,13 +26,21 @@ LOOPS, PROGRAMS = 16, 400
 
 @dataclass(frozen=True)
 class Trouble:
-    """``answers`` are the causes, each at a tier, that truly describe it, besides ``unknown``."""
+    """``answers`` are the causes, each at a tier, that truly describe it, besides ``unknown``.
+    ``writes`` says that it keeps the disk busy although none of them does.
+    """
 
     name: str
     server: str
     words: str
     answers: frozenset[tuple[str, str]]
     make: Callable[[Access], None]
+    writes: bool = False
+
+    @property
+    def uses_disk(self) -> bool:
+        """Whether a disk that is slow meanwhile may be so by its doing."""
+        return self.writes or any(cause in USERS for cause, _tier in self.answers)
 
 
 def at(tier: str, *causes: str) -> frozenset[tuple[str, str]]:

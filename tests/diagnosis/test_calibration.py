@@ -59,6 +59,25 @@ def test_a_finding_is_right_where_its_cause_was_at_its_tier(found: Finding, righ
     assert calibration.claims(diagnosis, [injected("disk", "db.1", 1000)]) == [Claim(0.8, right)]
 
 
+@pytest.mark.parametrize(
+    ("found", "right"),
+    [
+        (finding("cold_cache", "db", 9000), True),
+        (finding("cold_cache", "db", 100), False),
+        (finding("cold_cache", "app", 9000), False),
+        (finding("disk", "db", 9000), False),
+    ],
+)
+def test_a_cache_that_is_still_cold_was_held_against_the_confidence(
+    found: Finding, right: bool
+) -> None:
+    """The score took it for founded, and the same finding was a wrong claim here."""
+    diagnosis = Diagnosis(verdict="findings", words="", findings=[found], missing={})
+
+    emptied = injected("cold_cache", "db.1", 1000)
+    assert calibration.claims(diagnosis, [emptied]) == [Claim(0.8, right)]
+
+
 def test_a_finding_without_a_cause_claims_nothing() -> None:
     unknown = finding("unknown", "db", 1000)
     diagnosis = Diagnosis(verdict="findings", words="", findings=[unknown], missing={})

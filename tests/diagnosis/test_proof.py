@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import conduct
 import pytest
+import scoring
 import table
 import truth
 from campaign import Planned
@@ -137,6 +138,37 @@ def test_a_wrong_second_cause_is_counted():
     assert row_of(single, "causes named that were there").holds is False
 
 
+def test_one_window_over_a_whole_trial_recalls_all_of_it_and_is_counted():
+    """Ten cases of one long overload were recall 1.00, and nothing said why."""
+    later = [STALL[0] + 5 * 10**9, STALL[1] + 5 * 10**9]
+    true = [injected(1, "freeze", "web.1", 9)]
+    true.append(replace(true[0], number=2, start_ns=later[0], end_ns=later[1]))
+    whole = replace(FREEZE, cause="overload", window=Window(start_ns=STALL[0], end_ns=later[1]))
+    long, short = Score(), Score()
+    add_single(long, "single-0", true, [whole])
+    add_single(short, "single-0", true, [whole, FREEZE])
+    assert (sum(long.recalled.values()), long.together) == (2, 2)
+    assert (sum(short.recalled.values()), short.together) == (2, 1)
+
+
+def test_a_disk_left_out_during_a_disturbance_is_counted_apart():
+    """There it may have been an answer."""
+    stalls = [FREEZE.window, Window(start_ns=0, end_ns=1)]
+    true = [injected(1, "freeze", "web.1", 9)]
+    told = scoring.Told(TRIALS[0], true, Diagnosis(**NOTHING), stalls, 60)
+    score = scoring.score_of([told])
+    assert (score.device_stalls, score.stalls_within) == (2, 1)
+
+
+def test_what_was_found_far_from_any_pair_is_a_false_finding():
+    """It was counted nowhere: neither a cause that was there nor a window without a disturbance."""
+    score = Score()
+    far = replace(FREEZE, window=Window(start_ns=0, end_ns=10**9))
+    add_pairs(score, "pair-0", [injected(1, "freeze", "web.1", 9)], [FREEZE, far])
+    assert (sum(score.windows.values()), sum(score.founded.values())) == (2, 1)
+    assert score.false == [("pair-0", far)]
+
+
 def test_the_first_answer_is_what_the_report_puts_first():
     """The best fitting of its windows was taken, which no reader of a report can choose."""
     score = Score()
@@ -239,11 +271,11 @@ def test_the_truth_is_read_once_a_trial(tmp_path, monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(truth, "read", lambda folder: asked.append(folder) or [])
     nothing = SimpleNamespace(diagnosis=lambda: Diagnosis(**NOTHING))
-    monkeypatch.setattr(run, "Examined", lambda _observed: nothing)
+    monkeypatch.setattr(scoring, "Examined", lambda _observed: nothing)
     folder = made_stall.make(tmp_path / "001", None)
     made = [(trial, folder) for trial in TRIALS]
     conducted = conduct.Conducted(made=made, planned=Counter(single=3))
-    assert run.report(conducted) == 1
+    assert run.prove(conducted) == 1
     assert len(asked) == len(TRIALS)
     assert "nothing to count" in capsys.readouterr().out
 

@@ -1,0 +1,130 @@
+"""Was the machine itself slower in one trial than in the others?
+
+A host that shares a core may give less for the same CPU time, and no stolen time tells of it. The
+driver does the same work for a request in every trial and no disturbance is done to it: where it
+took more CPU time for each, so did the servers, and what a trial's load level says is not so.
+
+What a request costs depends on how many come. So trials are compared with those of the same load
+level: of the same kind, or of any where these are few. Trials of too many users are not compared:
+the numbers of their users differ, and a slower machine makes them no less what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median_low
+
+import numpy as np
+from campaign import Planned
+from score import touches
+from truth import Injected
+
+from tierlab.analysis.observed import RUNTIME
+from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns
+from tierlab.analysis.requests.driver import cpu_by_block
+from tierlab.analysis.span import Span
+from tierlab.diagnosis.finding import Window
+from tierlab.tables.run import Run
+
+MOST = 1.1
+FEWEST = 3
+SECOND_NS = 1_000_000_000
+LEAST_SECONDS = 10
+"""The median of fewer seconds depends on which pages were asked for in them."""
+
+
+@dataclass(frozen=True)
+class Paces:
+    """By the trial's name, its driver's CPU time for a request over what is usual at that load;
+    None where it has no record of it or nothing to be compared with.
+    """
+
+    ratios: Mapping[str, float | None]
+
+    @property
+    def slow(self) -> frozenset[str]:
+        """The trials that are not fair."""
+        return frozenset(name for name, ratio in self.ratios.items() if ratio and ratio > MOST)
+
+    def __str__(self) -> str:
+        known = {name: ratio for name, ratio in self.ratios.items() if ratio is not None}
+        rest = {name: ratio for name, ratio in known.items() if name not in self.slow}
+        lines = [
+            f"Left out, as the machine itself was slower: {len(self.slow)} of {len(known)} trials "
+            f"(the driver took over {MOST} times its usual CPU time for a request).",
+            *(f"left out: {name}: {known[name]:.2f} times" for name in sorted(self.slow)),
+        ]
+        if rest:
+            name = max(rest, key=rest.__getitem__)
+            lines.append(f"The slowest of the others: {name}: {rest[name]:.2f} times")
+        if unknown := sorted(self.ratios.keys() - known.keys()):
+            lines.append(f"Not to be compared, and not left out: {', '.join(unknown)}")
+        return "\n".join(lines)
+
+
+def paces(made: Sequence[tuple[Planned, Path]], truths: Mapping[str, Sequence[Injected]]) -> Paces:
+    """Compare the trials, but for those of too many users."""
+    compared = [(trial, folder) for trial, folder in made if trial.kind != "overload"]
+    costs = {trial.name: request_s(folder, truths[trial.name]) for trial, folder in compared}
+    trials = [trial for trial, _ in compared]
+    return Paces({each.name: _ratio(each, trials, costs) for each in trials})
+
+
+def _ratio(
+    trial: Planned, trials: Sequence[Planned], costs: Mapping[str, float | None]
+) -> float | None:
+    """Of an even number the median is the lower one of the two in the middle: of two trials of
+    which one was slow it is the other's.
+    """
+    level = [each for each in trials if each.load == trial.load]
+    same = [each for each in level if each.kind == trial.kind]
+    known = [
+        [cost for each in group if (cost := costs[each.name]) is not None]
+        for group in (same, level)
+    ]
+    usual = known[0] if len(known[0]) >= FEWEST else known[1]
+    cost = costs[trial.name]
+    if cost is None or len(usual) < 2:
+        return None
+    return cost / median_low(usual)
+
+
+def request_s(folder: Path, true: Sequence[Injected]) -> float | None:
+    """Return the driver's CPU time for a request: the median of the runtime's seconds that no
+    disturbance and nothing that it piled up touches; None where too few were recorded.
+    """
+    run = Run(folder)
+    runtime = run.manifest.phase(RUNTIME)
+    count = 0 if runtime is None else (runtime.end_ns - runtime.start_ns) // SECOND_NS
+    if runtime is None or not count:
+        return None
+    span = Span(runtime.start_ns, runtime.start_ns + count * SECOND_NS)
+    with run.connect() as db:
+        spent, ended = cpu_by_block(db, span, count), _ended(db, span, count)
+    if spent is None:
+        return None
+    quiet = np.array([not _disturbed(span.start_ns + n * SECOND_NS, true) for n in range(count)])
+    quiet &= ended > 0
+    if quiet.sum() < LEAST_SECONDS:
+        return None
+    return float(np.median(spent[quiet] / ended[quiet]))
+
+
+def _disturbed(start_ns: int, true: Sequence[Injected]) -> bool:
+    second = Window(start_ns=start_ns, end_ns=start_ns + SECOND_NS)
+    return any(touches(second, each) for each in true)
+
+
+def _ended(db: Connection, span: Span, count: int) -> Floats:
+    """Count the requests of any end by second."""
+    found = columns(
+        db,
+        f"""SELECT (end_ns - $start) // {SECOND_NS} AS second, count(*) AS count FROM requests
+            WHERE end_ns {IN_SPAN} GROUP BY second""",
+        bounds(span),
+    )
+    ended = np.zeros(count)
+    ended[found["second"]] = found["count"]
+    return ended
