@@ -30,13 +30,15 @@ class TrialError(Exception):
 @dataclass
 class Conducted:
     """The trials that were run, each with its run folder, and why the others failed; how many were
-    planned of each kind, and how many of those failed.
+    planned of each kind, and how many of those failed. ``again`` are those that went well after so
+    many failures.
     """
 
     made: list[tuple[Planned, Path]] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     planned: Counter[str] = field(default_factory=Counter)
     failed_kinds: Counter[str] = field(default_factory=Counter)
+    again: Counter[str] = field(default_factory=Counter)
 
 
 def conduct(trials: Iterable[Planned], folder: Path) -> Conducted:
@@ -50,7 +52,9 @@ def conduct(trials: Iterable[Planned], folder: Path) -> Conducted:
         result.planned[trial.kind] += 1
         print(trial.name, end=": ", file=sys.stderr, flush=True)
         try:
-            result.made.append((trial, run(trial, folder)))
+            made = run(trial, folder)
+            result.made.append((trial, made))
+            result.again += Counter({trial.name: _failures(made)})
             print("done", file=sys.stderr)
         except TrialError as failure:
             result.failed[trial.name] = str(failure)
@@ -79,9 +83,19 @@ def run(trial: Planned, folder: Path) -> Path:
     return made
 
 
+def _failures(made: Path) -> int:
+    """Count the run folders that the trial left before that one."""
+    return sum(each < made for each in numbered(made.parent))
+
+
+def numbered(runs: Path) -> list[Path]:
+    """Return the run folders of a trial, in the order in which it was tried."""
+    return sorted(runs.glob("[0-9][0-9][0-9]"))
+
+
 def finished(runs: Path) -> Path | None:
-    """Return the run folder of a trial that went as planned; None where there is none."""
-    for each in sorted(runs.glob("[0-9][0-9][0-9]")):
+    """Return the last run folder of a trial that went as planned; None where there is none."""
+    for each in reversed(numbered(runs)):
         try:
             if manifests.read(each).exit.state == "done":
                 return each

@@ -23,7 +23,7 @@ import device
 import duckdb
 import psutil
 from access import Access
-from conduct import LONGEST_S, TIERLAB, finished
+from conduct import LONGEST_S, TIERLAB, finished, numbered
 from score import Found, found_in, touches
 from systems import System
 from trouble import Trouble
@@ -157,7 +157,8 @@ def _make(file: Path, order: Sequence[Trouble], runtime_s: int) -> list[Made]:
         begin = time.monotonic() + RAMP_UP_S + 1
         until = begin + runtime_s - APART_S - LONGEST_TROUBLE_S
         time.sleep(begin - time.monotonic())
-        access = Access(f"{file.stem}-001-{process.pid}", file.with_suffix("") / "001")
+        run = numbered(file.with_suffix(""))[-1]
+        access = Access(f"{file.stem}-{run.name}-{process.pid}", run)
         for trouble in order:
             if time.monotonic() > until or process.poll() is not None:
                 break

@@ -70,6 +70,8 @@ def prove(conducted: Conducted, *, thresholds: bool = False, unknown: bool = Fal
     true = {trial.name: truth.read(folder) for trial, folder in conducted.made}
     paces = machine.paces(conducted.made, true)
     print(f"{paces}\n", flush=True)
+    for name, count in conducted.again.items():
+        print(f"{name} went well only when tried again (failed: {count})\n")
     proven = report(conducted, true, paces.slow)
     fair = [(trial, folder) for trial, folder in conducted.made if trial.name not in paces.slow]
     by = partial(scored_by, made=fair, truths=true, view=VIEWS[0])

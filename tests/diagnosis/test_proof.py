@@ -79,6 +79,29 @@ def test_a_trial_that_broke_off_is_not_taken_for_one_that_went_well(tmp_path):
     assert conduct.finished(tmp_path) is None
 
 
+def test_a_trial_that_went_well_when_tried_again_is_told_of(tmp_path, capsys):
+    """It was in no row that it had failed before: the table was of those that went well."""
+    broken = made_stall.manifest()
+    broken.exit.state = "failed"
+    (trial,) = TRIALS[:1]
+    (tmp_path / f"{trial.name}.toml").write_text(trial.text)
+    for name, manifest in (("001", broken), ("002", made_stall.manifest())):
+        (tmp_path / trial.name / name).mkdir(parents=True)
+        manifest.write(tmp_path / trial.name / name)
+    found = conduct.conduct([trial], tmp_path)
+    assert found.again == {"single-0": 1}
+    run.prove(replace(found, made=[]))
+    assert "single-0 went well only when tried again (failed: 1)" in capsys.readouterr().out
+
+
+def test_the_last_of_several_runs_that_went_well_is_the_trial(tmp_path):
+    """Beside an earlier one lay what troubles had been made in the last one, and when."""
+    for name in ("001", "002"):
+        (tmp_path / name).mkdir()
+        made_stall.manifest().write(tmp_path / name)
+    assert conduct.finished(tmp_path) == tmp_path / "002"
+
+
 def scored(**counts) -> Score:
     """A score of trials that were planned, of each kind so many, with one single that failed."""
     failed = {"failed": {"single-3": "see its log"}, "failed_kinds": Counter(single=1)}
