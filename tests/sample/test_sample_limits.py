@@ -119,9 +119,9 @@ def test_major_faults_of_a_group_that_thrashes(start: Start, group: Group, tmp_p
     assert domain.limit_hits.sum() == hits
     assert domain.major_faults.sum() == pytest.approx(group_faults, abs=2)
     refaulted = stats[refaults] + stats["total_workingset_refault_anon"]
-    # Of those a few may be the interpreter's own, from before the sampler saw it.
+    # Of those a few may be from before the sampler saw it: of the interpreter's start.
     assert refaulted - 20 <= domain.refaults.sum() <= refaulted + 2
-    assert sampling.table("memory").refaults.sum() >= stats[refaults]
+    assert sampling.table("memory").refaults.sum() >= stats[refaults] - 20
     # What it had before the sampler saw it is not in its rows.
     assert processes.major_faults.sum() <= int(stat[9])
     assert processes.major_faults.sum() == pytest.approx(int(stat[9]), rel=0.5)
