@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 STAMPS := .setup
 AGENT := agent/target/release/tierlab-agent
 APP := apps/rubbos/target/rubbos.jar
+SHOP := apps/shop/node_modules/.package-lock.json
 WHEELS := dist
 RUN := runs/picture/demo/001
 
@@ -80,7 +81,7 @@ lock: ## Renew requirements.lock from pyproject.toml
 setup: ## Install and build what a run needs
 	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP)
 
-setup-test: setup $(STAMPS)/packages-test
+setup-test: setup $(STAMPS)/packages-test $(SHOP)
 
 agent-tests: setup
 	@cd agent && CARGO_TERM_QUIET=true cargo test --locked --workspace --no-run
@@ -119,5 +120,9 @@ $(APP): apps/rubbos/pom.xml $(shell find apps/rubbos/src -type f) | $(STAMPS)/to
 	@cd apps/rubbos && MAVEN_OPTS="$(QUICK_JVM) $$MAVEN_OPTS" mvn -q -B -Dmaven.test.skip package
 	@touch $@
 
+# What npm installs is for tests alone: the shop stands for a user's own application.
+$(SHOP): apps/shop/package-lock.json setup/npm.sh | $(STAMPS)/packages-test
+	@setup/npm.sh apps/shop
+
 clean: ## Remove what was built here
-	rm -rf $(VENV) $(STAMPS) agent/target apps/rubbos/target build dist
+	rm -rf $(VENV) $(STAMPS) agent/target apps/rubbos/target apps/shop/node_modules build dist
