@@ -18,7 +18,7 @@ BUILT = (
     "apps/rubbos/target/lib",
     "apps/rubbos/target/static",
 )
-BROUGHT = (*BUILT, "apps/rubis", "studies")
+BROUGHT = (*BUILT, "apps/rubis", "apps/olio", "studies")
 
 
 class Bundle(BuildHookInterface[Any]):

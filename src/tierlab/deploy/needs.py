@@ -22,6 +22,7 @@ def check_needs(shape: experiment.System, probe: Probe) -> None:
             for program, package in tier.software.programs.items()
         }
     )
+    _check_files(shape.application.files)
     for tier in shape.tiers.values():
         _check_files(tier.software.files)
         if tier.count > 1:

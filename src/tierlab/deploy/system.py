@@ -139,13 +139,14 @@ class System:
             self._bring_up_tier(tier, progress)
 
     def _bring_up_tier(self, name: str, progress: Progress) -> None:
-        tier, data = self._shape.tiers[name.rpartition(".")[2]], None
+        own = name.rpartition(".")[2]
+        tier, content, data = self._shape.tiers[own], self._content.of(own), None
         if tier.software.is_database:
             progress(f"{name}: seed data")
-            data = tier.software.make_data(self._environment, self._content)
+            data = tier.software.make_data(self._environment, content)
         for subject in self.topology.servers(name):
             site = self._site(subject, data)
-            self._bring_up(tier.software(site, tier.settings, self._content), progress)
+            self._bring_up(tier.software(site, tier.settings, content), progress)
 
     def check(self) -> None:
         """Raise `UserError` if a server has ended, or a placement is no longer as asked."""

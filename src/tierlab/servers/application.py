@@ -55,13 +55,17 @@ class Application(DynamicPages):
 @dataclass(frozen=True)
 class PhpApplication(DynamicPages):
     """An application of PHP's, which takes its settings from variables that begin with its name:
-    ``<NAME>_DSN`` (PDO's), ``_USER``, ``_PASSWORD``, ``_PERSISTENT`` (0 or 1) and ``_FIDELITY``.
+    ``<NAME>_PERSISTENT`` (0 or 1), ``_FIDELITY`` and ``_FILES`` (a folder of its own); for its
+    database ``_DSN`` (PDO's), ``_USER`` and ``_PASSWORD``; for others that it calls, by the
+    protocol, their addresses with ports between commas: ``_MEMCACHED``, ``_HTTP``.
     """
 
     library: Path
     """What its pages include; lies beside the document root."""
     extensions: tuple[str, ...]
-    """Of PHP, beside those for the databases."""
+    """Of PHP, beside those for what it calls."""
+    seed: Path | None = None
+    """What the folder of its own begins with, there called `seed`."""
 
     @property
     def parts(self) -> tuple[Path, ...]:

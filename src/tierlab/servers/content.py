@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tierlab.servers.application import Application, DynamicPages, Pages
@@ -20,6 +21,12 @@ class Content:
     loader: Loader | None
     credentials: Credentials
     fidelity: Fidelity = "corrected"
+    apart: Mapping[str, Pages] = field(default_factory=dict)
+    """By tier, what it serves where that is something else."""
+
+    def of(self, tier: str) -> Content:
+        """What a tier's servers serve."""
+        return replace(self, pages=self.apart.get(tier, self.pages))
 
     @property
     def dynamic(self) -> DynamicPages:

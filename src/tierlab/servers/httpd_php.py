@@ -32,7 +32,7 @@ class HttpdPhp(HttpdServer):
     files: ClassVar[Mapping[Path, str]] = {
         MODULES / f"libphp{php.VERSION}.so": "libapache2-mod-php",
     }
-    calls = ("mysql", "postgresql")
+    calls = php.CALLS
     # A process each, with a connection to the database.
     soft_resources = declared(replace(THREADS, default=64), BACKLOG, KEEP_ALIVE_TIMEOUT)
     own_options = PhpOptions

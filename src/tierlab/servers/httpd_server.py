@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from tierlab.servers.base import CONSOLE, DOCUMENTS, Server, Settings
 from tierlab.servers.greetings import http_get
+from tierlab.servers.media_types import MEDIA_TYPES
 from tierlab.servers.soft import SoftResource, backlog
 from tierlab.values.kinds import Duration, Whole
 from tierlab.values.quantities import MIB, SECOND
@@ -84,8 +85,7 @@ class HttpdServer(Server):
             "HostnameLookups Off",
             "ServerTokens Prod",
             f"DocumentRoot {root}",
-            "AddType text/html .html",
-            "AddType image/png .png",
+            *(f"AddType {name} .{ending}" for ending, name in MEDIA_TYPES.items()),
             "AddDefaultCharset utf-8",
             f"<Directory {root}>",
             "    AllowOverride None",

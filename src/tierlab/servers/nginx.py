@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from tierlab.servers.base import CONSOLE, DOCUMENTS, Server
 from tierlab.servers.greetings import http_get
+from tierlab.servers.media_types import MEDIA_TYPES
 from tierlab.servers.php import SCRIPT
 from tierlab.servers.soft import SoftResource, backlog, declared
 from tierlab.values.kinds import Duration, Whole
@@ -22,6 +23,8 @@ ACCESS_LOG_FORMAT = (
 """End (seconds of the epoch) and duration (seconds), both to the millisecond, request id, final
 status, body bytes, bytes in and out, client address and port, requests on this connection, request
 line."""
+LARGEST_BODY = "8m"
+"""What PHP takes (post_max_size); nginx's own 1m is little more than a photo."""
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 PARAMETERS = {
     "QUERY_STRING": "$query_string",
@@ -84,8 +87,9 @@ class Nginx(Server):
             f"worker_processes {soft['processes']};",
             f"events {{ worker_connections {soft['max_connections']}; }}",
             "http {",
-            "types { text/html html; image/png png; }",
+            f"types {{ {' '.join(f'{name} {ending};' for ending, name in MEDIA_TYPES.items())} }}",
             "charset utf-8;",
+            f"client_max_body_size {LARGEST_BODY};",
             "server_tokens off;",
             f"log_format requests '{ACCESS_LOG_FORMAT}';",
             f"access_log {folder}/logs/access.log requests buffer=64k flush=1s;",

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from tierlab.servers.application import PhpApplication
 from tierlab.servers.base import Endpoint, Site
 from tierlab.servers.content import Content
+from tierlab.servers.database import Credentials
 
 VERSION = "8.2"
 """Debian 12's."""
+EXTENSIONS_FOLDER = Path("/usr/lib/php/20220829")
+"""Named by that version's interface (API)."""
 PUBLIC, LIBRARY = "public", "library"
 """Where a server's folder has the application's pages, and what they include."""
 SCRIPT = PUBLIC + "{}"
 """A page's file by its path, from the server's folder: the same whichever server is asked."""
-DATABASES = {
+CALLS = ("mysql", "postgresql", "memcached", "http")
+"""The protocols by which an application calls others."""
+EXTENSIONS: Mapping[str, tuple[str, ...]] = {
     "mysql": ("mysqlnd", "pdo", "pdo_mysql"),
     "postgresql": ("pdo", "pdo_pgsql"),
+    # Debian's memcached brings objects into bytes by the other two.
+    "memcached": ("igbinary", "msgpack", "memcached"),
+    "http": (),
 }
-"""Extensions by the protocol to the database."""
+"""What each takes, besides what PHP consists of."""
+DATABASES = ("mysql", "postgresql")
+FILES = "files"
+"""Where a server's folder has the files that the application keeps."""
+SEED = "seed"
+"""Where among them are those that it begins with."""
+
+
+def extension_files(*names: str) -> dict[Path, str]:
+    """Extensions that are packages of their own, as files, each with the Debian package."""
+    return {EXTENSIONS_FOLDER / f"{name}.so": f"php{VERSION}-{name}" for name in names}
 
 
 def application(content: Content) -> PhpApplication:
@@ -30,21 +51,24 @@ def lay_down(site: Site, content: Content) -> None:
     domain, app = site.domain, application(content)
     domain.put(app.documents, PUBLIC)
     domain.put(app.library, LIBRARY)
-    domain.make_folder("logs")
-    domain.make_folder("run")
-    domain.make_folder("tmp")
+    for name in ("logs", "run", "tmp", FILES):
+        domain.make_folder(name)
+    if app.seed is not None:
+        domain.put(app.seed, f"{FILES}/{SEED}")
 
 
 def ini(site: Site, content: Content) -> str:
     """php.ini: its extensions, a code cache that never looks at the files again, errors logged."""
-    (database,) = site.upstreams[:1]
-    names = dict.fromkeys((*DATABASES[database.protocol], *application(content).extensions))
+    called = (name for callee in site.upstreams for name in EXTENSIONS[callee.protocol])
+    names = dict.fromkeys((*called, *application(content).extensions))
     settings = {
         "date.timezone": "UTC",
         "display_errors": "0",
         "log_errors": "1",
         "expose_php": "0",
         "sys_temp_dir": f"{site.folder}/tmp",
+        "upload_tmp_dir": f"{site.folder}/tmp",
+        "session.save_path": f"{site.folder}/tmp",
         "opcache.enable": "1",
         "opcache.validate_timestamps": "0",
         "opcache.lockfile_path": f"{site.folder}/tmp",
@@ -57,13 +81,28 @@ def ini(site: Site, content: Content) -> str:
 
 def variables(site: Site, content: Content, *, persistent: bool) -> dict[str, str]:
     """What the application is told by its server."""
-    prefix, login = application(content).name.upper(), content.credentials
+    told = {
+        "PERSISTENT": str(int(persistent)),
+        "FIDELITY": content.fidelity,
+        "FILES": f"{site.folder}/{FILES}",
+    }
+    by_protocol: dict[str, list[Endpoint]] = {}
+    for callee in site.upstreams:
+        by_protocol.setdefault(callee.protocol, []).append(callee)
+    for protocol, callees in by_protocol.items():
+        if protocol in DATABASES:
+            told |= _login(callees[0], content.credentials)
+        else:
+            told[protocol.upper()] = ",".join(map(str, callees))
+    prefix = application(content).name.upper()
+    return {f"{prefix}_{name}": value for name, value in told.items()}
+
+
+def _login(database: Endpoint, login: Credentials) -> dict[str, str]:
     return {
-        f"{prefix}_DSN": _dsn(site.upstreams[0], login.database),
-        f"{prefix}_USER": login.user,
-        f"{prefix}_PASSWORD": login.password,
-        f"{prefix}_PERSISTENT": str(int(persistent)),
-        f"{prefix}_FIDELITY": content.fidelity,
+        "DSN": _dsn(database, login.database),
+        "USER": login.user,
+        "PASSWORD": login.password,
     }
 
 

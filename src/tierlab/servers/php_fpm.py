@@ -32,7 +32,7 @@ class PhpFpm(Server):
     kind = "php-fpm"
     programs: ClassVar[Mapping[str, str]] = {f"php-fpm{php.VERSION}": "php-fpm"}
     ports: ClassVar[Mapping[str, int]] = {"fcgi": 9000}
-    calls = ("mysql", "postgresql")
+    calls = php.CALLS
     soft_resources = declared(
         SoftResource(
             "threads", Whole(1, 10_000), 32, "pm.max_children", "requests worked on at once"

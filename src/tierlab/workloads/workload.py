@@ -58,6 +58,8 @@ class Workload(ABC):
     """What anybody can ask for who comes anew; the last costs least."""
     place: ClassVar[Path | None] = None
     """Where what it consists of lies; None where it is all made when it is wanted."""
+    files: ClassVar[Mapping[Path, str]] = {}
+    """What its servers need besides their programs, each with the Debian package that brings it."""
     libraries: ClassVar[Path | None] = None
     """The libraries that the application brings, with its server where that is one of them."""
 

@@ -20,6 +20,7 @@ class Kind(Enum):
     SERIAL = "serial"
     INTEGER = "integer"
     MONEY = "money"
+    DEGREES = "degrees"
     TEXT = "text"
     MOMENT = "moment"
     VARCHAR = "varchar"
@@ -43,7 +44,7 @@ def varchar(name: str, length: int, *, prefix_searched: bool = False) -> Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column is its primary key."""
+    """A table whose first columns are its primary key; most have a number for that."""
 
     name: str
     columns: tuple[Column, ...]
@@ -51,6 +52,7 @@ class Table:
     unique: tuple[tuple[str, ...], ...] = ()
     numbered_after: str = ""
     """A table whose ids new rows must not take, because pages look for an id in both."""
+    key_columns: int = 1
 
     @property
     def numbers_itself(self) -> bool:
@@ -63,6 +65,7 @@ _WORDS = {
         Kind.SERIAL: "INTEGER NOT NULL AUTO_INCREMENT",
         Kind.INTEGER: "INTEGER NOT NULL",
         Kind.MONEY: "DECIMAL(12, 2) NOT NULL",
+        Kind.DEGREES: "DECIMAL(14, 10) NOT NULL",
         Kind.TEXT: "TEXT NOT NULL",
         Kind.MOMENT: "DATETIME NOT NULL",
     },
@@ -71,6 +74,7 @@ _WORDS = {
         Kind.SERIAL: "SERIAL",
         Kind.INTEGER: "INTEGER NOT NULL",
         Kind.MONEY: "NUMERIC(12, 2) NOT NULL",
+        Kind.DEGREES: "NUMERIC(14, 10) NOT NULL",
         Kind.TEXT: "TEXT NOT NULL",
         Kind.MOMENT: "TIMESTAMP(0) NOT NULL",
     },
@@ -87,7 +91,8 @@ def table_ddl(tables: Sequence[Table], dialect: Dialect) -> Iterator[str]:
     """Statements, one by one, that make the tables with their primary keys."""
     for table in tables:
         lines = [f"  {column.name} {_type(column, dialect)}" for column in table.columns]
-        lines.append(f"  PRIMARY KEY ({table.columns[0].name})")
+        key = ", ".join(column.name for column in table.columns[: table.key_columns])
+        lines.append(f"  PRIMARY KEY ({key})")
         body = ",\n".join(lines)
         yield f"CREATE TABLE {table.name} (\n{body}\n){_TABLE_OPTIONS[dialect]}"
 
