@@ -20,6 +20,7 @@ VERSION_ARGUMENT = {
     "java": "-version",
     "javac": "-version",
     "lsof": "-v",
+    "memcached": "-V",
     "nginx": "-v",
     "socat": "-V",
     "ip": "-V",

@@ -21,6 +21,7 @@ WIRE = {
     "fcgi": "fastcgi",
     "mysql": "mysql",
     "postgresql": "postgresql",
+    "memcached": "memcached",
 }
 """The dissectors' names of the servers' protocols; of others, only the turns are told."""
 

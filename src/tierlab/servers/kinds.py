@@ -9,6 +9,7 @@ from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.httpd_php import HttpdPhp
 from tierlab.servers.mariadb import MariaDB
+from tierlab.servers.memcached import Memcached
 from tierlab.servers.nginx import Nginx
 from tierlab.servers.pgpool import Pgpool
 from tierlab.servers.php_fpm import PhpFpm
@@ -17,6 +18,8 @@ from tierlab.servers.tomcat import Tomcat
 
 KINDS: Mapping[str, type[Server]] = {
     server.kind: server
-    for server in (Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, MariaDB, PostgreSQL)
+    for server in (
+        *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, MariaDB, PostgreSQL),
+    )
 }
 """In a request's order."""

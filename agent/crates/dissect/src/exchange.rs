@@ -78,6 +78,11 @@ impl<T> Exchanges<T> {
         self.0.push_back(exchange);
     }
 
+    /// A request came, and the caller sees to it that not too many wait.
+    pub(crate) fn add(&mut self, exchange: Exchange<T>) {
+        self.0.push_back(exchange);
+    }
+
     /// The exchange whose request came last.
     pub(crate) fn last(&mut self) -> Option<&mut Exchange<T>> {
         self.0.back_mut()

@@ -4,9 +4,11 @@ use crate::ajp13::{self, Ajp13};
 use crate::fastcgi::{self, Fastcgi};
 use crate::filter::Bulk;
 use crate::http1::{self, Http1};
+use crate::memcached::{self, Memcached};
 use crate::mysql::{self, Mysql};
 use crate::parser::Parser;
 use crate::postgresql::Postgresql;
+use crate::redis::{self, Redis};
 use crate::turns::Turns;
 use serde::Deserialize;
 
@@ -49,6 +51,10 @@ protocols! {
     Postgresql = "postgresql": About::read_by::<Postgresql>().lent();
     /// FastCGI 1.0.
     Fastcgi = "fastcgi": About::read_by::<Fastcgi>().cut(fastcgi::BULK);
+    /// memcached's text and binary protocols.
+    Memcached = "memcached": About::read_by::<Memcached>().cut(memcached::BULK);
+    /// RESP2 and RESP3, which Redis speaks.
+    Redis = "redis": About::read_by::<Redis>().cut(redis::BULK);
     /// Anything in which the two sides take turns.
     Tcp = "tcp": About::read_by::<Turns>();
 }

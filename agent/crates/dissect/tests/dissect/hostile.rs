@@ -1,7 +1,7 @@
 //! Any bytes are legal input: conversations that are damaged at random, and noise.
 
 use crate::support::{Conversation, Frame, Results, dissect, server};
-use crate::{ajp13, fastcgi, mysql, postgresql};
+use crate::{ajp13, fastcgi, memcached, mysql, postgresql, redis};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 use tierlab_dissect::{Protocol, Server};
 
@@ -44,7 +44,8 @@ fn servers() -> Vec<Server> {
     let web = server("web.1", Protocol::Http1, 1, false);
     let lb = server("lb.1", Protocol::Mysql, 3, true);
     let other = server("other.1", Protocol::Tcp, 5, false);
-    vec![web, ajp13::app(), lb, mysql::db(), other, postgresql::db(), fastcgi::php()]
+    let (cache, store) = (memcached::cache(), redis::store());
+    vec![web, ajp13::app(), lb, mysql::db(), other, postgresql::db(), fastcgi::php(), cache, store]
 }
 
 /// Whatever came in, what comes out must make sense.
@@ -97,8 +98,11 @@ fn damaged_conversations_make_sense_as_far_as_they_go() {
         mysql::example(),
         postgresql::example(),
         fastcgi::example(),
+        memcached::example(),
+        memcached::binary_example(),
+        redis::example(),
     ];
-    for round in 0..10_000 {
+    for round in 0..16_000 {
         let mut frames = examples[round % examples.len()].clone();
         damage(&mut frames, &mut random);
         check(&dissect(&servers(), &frames), frames.len());
@@ -109,7 +113,7 @@ fn damaged_conversations_make_sense_as_far_as_they_go() {
 fn noise_is_read_without_harm() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let servers = servers();
-    for round in 0..840 {
+    for round in 0..1_080 {
         let server = &servers[round % servers.len()];
         let mut it = if round % 2 == 0 {
             Conversation::open(server, 50_000, 0)
@@ -134,7 +138,7 @@ fn noise_is_read_without_harm() {
 #[test]
 fn noise_behind_good_beginnings_is_read_without_harm() {
     let mut random = Random(0xd1b5_4a32_d192_ed03);
-    let beginnings: [(usize, &[u8], &[u8]); 7] = [
+    let beginnings: [(usize, &[u8], &[u8]); 11] = [
         (0, b"GET / HTTP/1.1\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
         (1, b"\x12\x34\0\x40\x02\x02\0\x01a\0", b"AB\0\x08\x04\0\xc8"),
         (3, b"\x20\0\0\0\x17\x07\0\0\0", b"\x01\0\0\x01\x02"),
@@ -146,8 +150,16 @@ fn noise_behind_good_beginnings_is_read_without_harm() {
             b"\x01\x01\0\x01\0\x08\0\0\0\x01\0\0\0\0\0\0\x01\x04\0\x01\0\x40\0\0",
             b"\x01\x06\0\x01",
         ),
+        (7, b"set a 0 0 40\r\n", b"VALUE a 0 40\r\n"),
+        (
+            7,
+            b"\x80\x0d\0\x01\0\0\0\0\0\0\0\x30\0\0\0\x07\0\0\0\0\0\0\0\0",
+            b"\x81\x0d\0\0\x04\0\0\0\0\0\0\x30\0\0\0\x07\0\0\0\0\0\0\0\0",
+        ),
+        (8, b"*2\r\n$3\r\nGET\r\n$40\r\n", b"*3\r\n$40\r\n"),
+        (8, b"SUBSCRIBE a\r\n", b">3\r\n$9\r\nsubscribe\r\n$30\r\n"),
     ];
-    for round in 0..3_500 {
+    for round in 0..5_500 {
         let (server, request, reply) = beginnings[round % beginnings.len()];
         let mut it = Conversation::silent(&servers()[server], 50_000, 0);
         for _ in 0..random.below(6) {

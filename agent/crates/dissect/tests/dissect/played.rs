@@ -1,6 +1,6 @@
 //! Random conversations, and what a network and a capture leave of them.
 
-use crate::said::{label, log_in, messages};
+use crate::said::{log_in, mark, messages};
 use crate::support::{Conversation, server};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -79,6 +79,8 @@ pub fn plan(fates: &'static [(u32, Fate)]) -> impl Strategy<Value = Plan> {
         Protocol::Mysql,
         Protocol::Postgresql,
         Protocol::Fastcgi,
+        Protocol::Memcached,
+        Protocol::Redis,
     ]);
     let fate = prop::sample::select(
         fates.iter().flat_map(|&(share, fate)| vec![fate; share as usize]).collect::<Vec<_>>(),
@@ -144,7 +146,7 @@ pub fn play(plan: &Plan) -> Played {
                 bytes: (request.len() as i64, reply.len() as i64),
                 is_whole: asked_whole && answered_whole,
             };
-            played.truth.insert(label(plan.protocol, &name), truth);
+            played.truth.insert(mark(plan.protocol, &name), truth);
         }
         if spoken.ends {
             it.fin(Client);

@@ -6,6 +6,7 @@
 //! tierlab-dissect --test dissect properties`.
 
 use crate::played::{Fate, Played, plan, play};
+use crate::said::mark_of;
 use crate::support::{Results, STEP_NS, dissect_as_captured};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
@@ -51,7 +52,7 @@ proptest! {
         let results = results(&played);
         prop_assert_eq!(asked(&results).count(), played.truth.len());
         for visit in asked(&results) {
-            let truth = played.truth.get(&visit.label);
+            let truth = played.truth.get(&mark_of(plan.protocol, visit));
             prop_assert!(truth.is_some(), "{} was invented", visit.label);
             let Some(truth) = truth else { continue };
             prop_assert!(is_about(Some(visit.arrival_ns), truth.arrival_ns), "{visit:?} {truth:?}");
@@ -70,7 +71,7 @@ proptest! {
         let played = play(&plan);
         let results = results(&played);
         for visit in asked(&results) {
-            let Some(truth) = played.truth.get(&visit.label) else { continue };
+            let Some(truth) = played.truth.get(&mark_of(plan.protocol, visit)) else { continue };
             prop_assert!(is_about(Some(visit.arrival_ns), truth.arrival_ns), "{visit:?} {truth:?}");
             if visit.departure_ns.is_some() {
                 prop_assert!(is_about(visit.departure_ns, truth.departure_ns), "{visit:?} {truth:?}");
@@ -85,16 +86,17 @@ proptest! {
         let played = play(&plan);
         let results = results(&played);
         for visit in asked(&results) {
-            let Some(truth) = played.truth.get(&visit.label) else { continue };
+            let Some(truth) = played.truth.get(&mark_of(plan.protocol, visit)) else { continue };
             if visit.departure_ns.is_some() {
                 prop_assert!(is_about(visit.departure_ns, truth.departure_ns), "{visit:?} {truth:?}");
             }
         }
-        let found: HashMap<&str, Option<i64>> =
-            asked(&results).map(|visit| (visit.label.as_str(), visit.departure_ns)).collect();
-        for (label, truth) in played.truth.iter().filter(|(_, truth)| truth.is_whole) {
-            let departure = found.get(label.as_str()).copied().flatten();
-            prop_assert!(is_about(departure, truth.departure_ns), "{label}: {found:?} {truth:?}");
+        let found: HashMap<String, Option<i64>> = asked(&results)
+            .map(|visit| (mark_of(plan.protocol, visit), visit.departure_ns))
+            .collect();
+        for (mark, truth) in played.truth.iter().filter(|(_, truth)| truth.is_whole) {
+            let departure = found.get(mark).copied().flatten();
+            prop_assert!(is_about(departure, truth.departure_ns), "{mark}: {found:?} {truth:?}");
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::mysql_bytes::{
     BASIC, DEPRECATE_EOF, eof, greeting, login, ok, packet, packets, query, result_set,
 };
 use crate::played::Turn;
-use crate::support::Conversation;
-use crate::{fastcgi, postgresql_bytes};
+use crate::support::{Conversation, Seen, salt};
+use crate::{fastcgi, postgresql_bytes, redis};
 use tierlab_dissect::Protocol;
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 
@@ -24,10 +24,22 @@ pub fn log_in(protocol: Protocol, it: &mut Conversation) {
     }
 }
 
-pub fn label(protocol: Protocol, name: &str) -> String {
+/// What tells one turn's visit from others: its label or, where that has no name, the name's hash.
+pub fn mark(protocol: Protocol, name: &str) -> String {
     match protocol {
         Protocol::Mysql | Protocol::Postgresql => format!("SELECT {name} FROM t WHERE a = ?"),
+        Protocol::Memcached | Protocol::Redis => salt().hash(name.as_bytes()).to_string(),
         _ => format!("GET /{name}"),
+    }
+}
+
+/// The same of a visit.
+pub fn mark_of(protocol: Protocol, visit: &Seen) -> String {
+    match protocol {
+        Protocol::Memcached | Protocol::Redis => {
+            visit.literals.first().map_or_else(|| visit.label.clone(), u64::to_string)
+        }
+        _ => visit.label.clone(),
     }
 }
 
@@ -70,6 +82,26 @@ pub fn messages(protocol: Protocol, turn: &Turn, name: &str) -> (Vec<u8>, Vec<u8
             }
             let statement = format!("SELECT {name} FROM t WHERE a = '{filling}'");
             (postgresql_bytes::query(&statement), postgresql_bytes::result(rows, &[b'r'; 43]))
+        }
+        // `chunked` tells one command of two.
+        Protocol::Memcached if turn.chunked => {
+            let value = "x".repeat(turn.reply);
+            let reply = format!("VALUE {name} 0 {}\r\n{value}\r\nEND\r\n", turn.reply);
+            (format!("get {name}\r\n").into_bytes(), reply.into_bytes())
+        }
+        Protocol::Memcached => {
+            let value = "x".repeat(turn.request);
+            let request = format!("set {name} 0 0 {}\r\n{value}\r\n", turn.request);
+            (request.into_bytes(), b"STORED\r\n".to_vec())
+        }
+        Protocol::Redis if turn.chunked => {
+            let value = redis::bulk(&"x".repeat(turn.reply / 3));
+            let reply = [b"*3\r\n", &value[..], &value, &value].concat();
+            (redis::command(&["HVALS", name]), reply)
+        }
+        Protocol::Redis => {
+            let value = "x".repeat(turn.request);
+            (redis::command(&["SET", name, &value]), redis::bulk(&"x".repeat(turn.reply)))
         }
         _ => {
             let filling = "f".repeat(turn.request);

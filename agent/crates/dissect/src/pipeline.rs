@@ -1,0 +1,181 @@
+//! Requests and their replies in their order, on a connection whose client may send on before it is
+//! answered.
+//!
+//! While nothing is lost, a reply is the first request's that can have it; requests before that one
+//! are answered by silence, where their protocol has that. After a loss it is in doubt whose the
+//! next reply is: what waited may have been answered by what was lost, and requests that were lost
+//! have replies. A client that was never seen to send on waits for its replies, so that with its
+//! next request nothing else is due. Of one that sends on, all that waited are taken for answered.
+//! That is too many or just right: every reply that comes while none is due takes one back, until
+//! the count is right. Doubt ends once the client has asked so often while none was due, and no
+//! reply came too many. Until then replies end no visit.
+
+use crate::context::Context;
+use crate::exchange::{Exchange, Exchanges};
+
+/// More requests than this do not wait on one connection. (Clients load millions of keys in one
+/// go, but the sockets' buffers hold no more of them than this.)
+const MOST: usize = 16 << 10;
+
+/// So often a client that sends on must have asked while nothing was due.
+const CALM: u8 = 8;
+
+/// What a protocol knows of a request that waits for its reply.
+pub(crate) trait Awaits {
+    /// What it knows of a reply.
+    type Told;
+
+    /// True if it may be this request's.
+    fn takes(&self, told: &Self::Told) -> bool;
+
+    /// The status of a request to which the server has said nothing by the time it replies to a
+    /// later one; none if it always replies.
+    fn silence(&self) -> Option<i32> {
+        None
+    }
+}
+
+/// A reply that was seen to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply<T> {
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub bytes: u64,
+    pub status: i32,
+    pub told: T,
+}
+
+/// The exchanges of a connection that are not over.
+pub(crate) struct Pipeline<T> {
+    exchanges: Exchanges<T>,
+    doubt: Option<Doubt>,
+    /// The client asked while replies were due.
+    sends_on: bool,
+}
+
+/// It is not known whose replies come.
+#[derive(Clone, Copy)]
+struct Doubt {
+    /// But of so many requests: they came before what was lost.
+    certain: usize,
+    /// So often in turn the client asked while nothing was due.
+    calm: u8,
+}
+
+impl<T: Awaits> Pipeline<T> {
+    /// Of a connection that is seen from its start, or from somewhere.
+    pub(crate) fn new(from_start: bool) -> Self {
+        let doubt = (!from_start).then_some(Doubt { certain: 0, calm: 0 });
+        Self { exchanges: Exchanges::default(), doubt, sends_on: false }
+    }
+
+    /// A request begins with a packet of the client's.
+    pub(crate) fn asks(&mut self, cx: &mut Context<'_>) {
+        // What may be answered by silence alone is not waited for.
+        let is_due = self.exchanges.iter().any(|it| it.detail.silence().is_none());
+        let Some(doubt) = &mut self.doubt else {
+            self.sends_on |= is_due;
+            return;
+        };
+        if !self.sends_on {
+            self.exchanges.abandon(cx);
+            self.doubt = None;
+        } else if !is_due {
+            doubt.calm += 1;
+            if doubt.calm >= CALM {
+                self.doubt = None;
+            }
+        }
+    }
+
+    /// A request came to which the server may reply.
+    pub(crate) fn push(&mut self, exchange: Exchange<T>, cx: &mut Context<'_>) {
+        if self.exchanges.len() >= MOST {
+            self.sends_on = true;
+            self.lost_replies(cx);
+        }
+        self.exchanges.add(exchange);
+    }
+
+    /// Of what waits for a reply, the oldest first.
+    pub(crate) fn details(&self) -> impl Iterator<Item = &T> {
+        self.exchanges.iter().map(|it| &it.detail)
+    }
+
+    /// The exchange whose reply is due, if that is certain.
+    pub(crate) fn first(&mut self) -> Option<&mut Exchange<T>> {
+        match self.doubt {
+            Some(Doubt { certain: 0, .. }) => None,
+            _ => self.exchanges.first(),
+        }
+    }
+
+    /// A reply ended.
+    pub(crate) fn replied(&mut self, reply: &Reply<T::Told>, cx: &mut Context<'_>) {
+        let Some(before) = self.exchanges.iter().position(|it| it.detail.takes(&reply.told)) else {
+            return self.surplus(cx);
+        };
+        let is_certain = match &mut self.doubt {
+            None => true,
+            Some(doubt) => {
+                let is_certain = before < doubt.certain;
+                doubt.certain = doubt.certain.saturating_sub(before + 1);
+                is_certain
+            }
+        };
+        for _ in 0..before {
+            self.answered_by_silence(reply.end_ns, is_certain, cx);
+        }
+        if let Some(exchange) = self.exchanges.first().filter(|_| is_certain) {
+            exchange.reply_grew(reply.start_ns, reply.bytes);
+            exchange.status = Some(reply.status);
+        }
+        self.exchanges.replied(is_certain.then_some(reply.end_ns), cx);
+    }
+
+    /// Requests were lost.
+    pub(crate) fn lost_requests(&mut self) {
+        let certain = self.exchanges.len();
+        self.doubt.get_or_insert(Doubt { certain, calm: 0 }).calm = 0;
+    }
+
+    /// Replies were lost, or some of one.
+    pub(crate) fn lost_replies(&mut self, cx: &mut Context<'_>) {
+        if !self.exchanges.is_empty() {
+            self.doubt = Some(Doubt { certain: 0, calm: 0 });
+            self.exchanges.abandon(cx);
+        }
+    }
+
+    /// No more replies will be seen.
+    pub(crate) fn abandon(&mut self, cx: &mut Context<'_>) {
+        self.exchanges.abandon(cx);
+    }
+
+    /// What is remembered of them, beside what their details point to.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.exchanges.held_bytes()
+    }
+
+    /// The first request was told by a later one's reply that it has none.
+    fn answered_by_silence(&mut self, end_ns: i64, is_certain: bool, cx: &mut Context<'_>) {
+        let silence = self.exchanges.first().and_then(|exchange| {
+            exchange.status = exchange.detail.silence().filter(|_| is_certain);
+            exchange.status
+        });
+        self.exchanges.replied(silence.map(|_| end_ns), cx);
+    }
+
+    /// A reply came that is nobody's who waits.
+    fn surplus(&mut self, cx: &mut Context<'_>) {
+        match &mut self.doubt {
+            Some(doubt) => doubt.calm = 0,
+            None => {
+                // Then those before it were not whose they seemed to be.
+                self.sends_on = true;
+                self.doubt = Some(Doubt { certain: 0, calm: 0 });
+                self.exchanges.abandon(cx);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+"""Caches and stores, each brought up alone: what was asked is in force, and last words are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tierlab.deploy.lifecycle import Instance
+from tierlab.environments.domain import DomainSpec
+from tierlab.environments.native.native import Native
+from tierlab.errors import UserError
+from tierlab.servers.application import Pages
+from tierlab.servers.base import Endpoint, Server, Settings, Site
+from tierlab.servers.content import Content
+from tierlab.servers.database import Credentials
+from tierlab.servers.kinds import KINDS
+from tierlab.values.quantities import MIB
+
+pytestmark = pytest.mark.privileged
+
+LOGIN = Credentials("it", "secret", "it")
+
+
+def server(native: Native, kind: str, soft: Mapping[str, int], **options: Any) -> Instance:
+    """An instance of this kind in a domain of its own, not started yet."""
+    software: type[Server] = KINDS[kind]
+    (protocol, port), *_ = software.ports.items()
+    domain = native.create(DomainSpec("cache.1", address="127.0.1.1"))
+    domain.boot()
+    site = Site(native, domain, Endpoint("127.0.1.1", port, protocol))
+    settings = Settings(software.complete(soft, options), software.own_options(**options))
+    content = Content(Pages(domain.folder, "/"), None, LOGIN)
+    return Instance(software(site, settings, content))
+
+
+def test_memcached_has_what_was_asked(native: Native) -> None:
+    soft = {"threads": 3, "max_connections": 50, "memory": 8 * MIB, "backlog": 77}
+    cache = server(native, "memcached", soft)
+    cache.start()
+    try:
+        settings = cache.server.statistics("stats settings")
+        found = {name: settings[name] for name in ("num_threads", "maxconns", "maxbytes")}
+        assert found == {"num_threads": "3", "maxconns": "50", "maxbytes": str(8 * MIB)}
+        assert settings["tcp_backlog"] == "77"
+    finally:
+        cache.stop()
+    kept = (cache.server.site.folder / "logs/stats.tsv").read_text().splitlines()
+    assert dict(line.split("\t") for line in kept)["limit_maxbytes"] == str(8 * MIB)
+
+
+def test_a_limit_of_open_files_is_told(native: Native, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = server(native, "memcached", {"max_connections": 60})
+    monkeypatch.setitem(cache.server.soft, "max_connections", 50)
+    command = cache.server.command()
+    monkeypatch.setattr(cache.server, "command", lambda: [*command[:-4], "-c", "40"])
+    with pytest.raises(UserError, match=r"cache\.1: max_connections 50 asked, 40 in force"):
+        cache.start()
+    cache.stop()
