@@ -7,6 +7,7 @@ STAMPS := .setup
 AGENT := agent/target/release/tierlab-agent
 APP := apps/rubbos/target/rubbos.jar
 SHOP := apps/shop/node_modules/.package-lock.json
+KERNELS := apps/kernels/target/release/tierlab-kernels
 WHEELS := dist
 RUN := runs/picture/demo/001
 
@@ -35,11 +36,14 @@ test-environments: setup-environments ## The other environments and whole studie
 
 test-fast: setup ## The tests that take seconds
 	cd agent && cargo test --locked --workspace --quiet
+	cd apps/kernels && cargo test --locked --quiet
 	$(BIN)/pytest -m "not slow and not privileged"
 
 lint: setup ## Formatting, types, import rules
 	cd agent && cargo fmt --all --check
 	cd agent && cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cd apps/kernels && cargo fmt --check
+	cd apps/kernels && cargo clippy --locked --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -47,6 +51,7 @@ lint: setup ## Formatting, types, import rules
 
 format: setup ## Rewrite the sources in the project's format
 	cd agent && cargo fmt --all
+	cd apps/kernels && cargo fmt
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
@@ -63,8 +68,9 @@ bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/analyse/run.py
 	$(BIN)/python bench/compare/run.py
 	$(BIN)/python bench/diagnosis/run.py --quick
+	$(KERNELS) speed-up
 
-wheel: setup ## Make one wheel with the agent, RUBBoS and RUBiS inside: dist/
+wheel: setup ## Make one wheel with the agent and the applications inside: dist/
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
 
 # A fault with a long chain: memory is taken from the database for a second.
@@ -79,12 +85,13 @@ lock: ## Renew requirements.lock from pyproject.toml
 
 # Downloads, compilers and package scripts wait for different things: they go side by side.
 setup: ## Install and build what a run needs
-	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP)
+	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP) $(KERNELS)
 
 setup-test: setup $(STAMPS)/packages-test $(SHOP)
 
 agent-tests: setup
 	@cd agent && CARGO_TERM_QUIET=true cargo test --locked --workspace --no-run
+	@cd apps/kernels && CARGO_TERM_QUIET=true cargo test --locked --no-run
 
 setup-environments: setup-test
 	@$(MAKE) -s --no-print-directory -j 3 image-guest image-xen $(STAMPS)/vcsim
@@ -124,5 +131,10 @@ $(APP): apps/rubbos/pom.xml $(shell find apps/rubbos/src -type f) | $(STAMPS)/to
 $(SHOP): apps/shop/package-lock.json setup/npm.sh | $(STAMPS)/packages-test
 	@setup/npm.sh apps/shop
 
+$(KERNELS): apps/kernels/Cargo.toml apps/kernels/Cargo.lock apps/kernels/.cargo/config.toml $(shell find apps/kernels/src -name '*.rs') | $(STAMPS)/tools
+	@echo "setup: building the kernels"
+	@cd apps/kernels && CARGO_TERM_QUIET=true cargo kernels
+	@touch $@
+
 clean: ## Remove what was built here
-	rm -rf $(VENV) $(STAMPS) agent/target apps/rubbos/target apps/shop/node_modules build dist
+	rm -rf $(VENV) $(STAMPS) agent/target apps/rubbos/target apps/kernels/target apps/shop/node_modules build dist

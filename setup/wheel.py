@@ -17,6 +17,7 @@ BUILT = (
     "apps/rubbos/target/rubbos.jar",
     "apps/rubbos/target/lib",
     "apps/rubbos/target/static",
+    "apps/kernels/target/release/tierlab-kernels",
 )
 BROUGHT = (*BUILT, "apps/rubis", "apps/olio", "studies")
 

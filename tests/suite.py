@@ -51,6 +51,7 @@ def lane(name: str, budget_s: int, marks: str, *arguments: str) -> Stage:
 SUITES = {
     "test": (
         Stage("agent", 60, ("cargo", "test", "--locked", "--workspace", "--quiet"), "agent"),
+        Stage("kernels", 10, ("cargo", "test", "--locked", "--quiet"), "apps/kernels"),
         Stage("application", 20, ("mvn", "-q", "-B", "test"), "apps/rubbos"),
         lane("side by side", 300, "not environments and not alone", *SIDE_BY_SIDE),
         lane("alone", 220, "not environments and alone"),

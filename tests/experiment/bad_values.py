@@ -15,7 +15,8 @@ LOAD = "users, rate, arrivals, mix, think, start, connection, images, timeouts, 
 TOMCAT = "threads, accept_count, max_connections, pool, pool_timeout"
 MIXES = (
     '"browse-only", "browse-only-no-search", "user", "user-no-search", "author", "read-write", '
-    '"read-write-no-search", "browsing" or "bidding"'
+    '"read-write-no-search", "browsing", "bidding", "all", "pipeline", "data-parallel", '
+    '"barriers", "many-locks" or "memory-streams"'
 )
 UNITS = "(units: ns, us, ms, s, m, h)"
 SIZES = "(units: B, kB, KiB, MB, MiB, GB, GiB, TB, TiB)"
@@ -149,7 +150,8 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.workload",
         "rubos",
-        'system.workload must be "rubbos", "rubis" or "static", not "rubos" (did you mean rubbos?)',
+        'system.workload must be "rubbos", "rubis", "static" or "kernels", not "rubos"'
+        " (did you mean rubbos?)",
     ),
     (
         "system.db.server",

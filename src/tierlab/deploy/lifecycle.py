@@ -56,7 +56,9 @@ class Instance:
         """
         server, domain = self.server, self.server.site.domain
         name, *arguments = server.command()
-        program = find_program(name)
+        # One that is in its folder has been laid down there.
+        is_own = Path(name).is_relative_to(domain.folder)
+        program = name if is_own else find_program(name)
         if domain.spec.placement.memory is not None and domain.inside() is None:
             program = str(server.own_program(Path(program).resolve()))
             forget([*server.program_files(Path(program)), *files_below(domain.folder)])

@@ -36,7 +36,8 @@ def _check_roots(shape: experiment.System, probe: Probe) -> None:
     if probe.packages is None:
         return
     for name, tier in shape.tiers.items():
-        if not probe.packages.issuperset(tier.software.programs.values()):
+        packages = {package for package in tier.software.programs.values() if package}
+        if not probe.packages.issuperset(packages):
             raise UserError(
                 f"system.{name}.server: the image of the {probe.environment} environment has no"
                 f" {tier.server}; take another server, or an environment on this host's own root:"

@@ -110,8 +110,8 @@ def _time_problems(
 
 
 def _subject_problems(name: str, table: Timed, system: System) -> Iterator[PydanticCustomError]:
-    if not system.application.lockable:
-        words = Word(tuple(each.name for each in WORKLOADS.values() if each.lockable)).words()
+    if not system.application.disturbable:
+        words = Word(tuple(each.name for each in WORKLOADS.values() if each.disturbable)).words()
         yield problem(f"goes with workload {words}, whose pages it delays", name, "class")
         return
     there = existing(system)

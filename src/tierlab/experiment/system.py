@@ -42,7 +42,7 @@ class System(Section):
 
     workload: Annotated[str, Word(tuple(WORKLOADS))]
     """The application, its data and its users; static is one page of the web server's own, with no
-    tier behind and no mix."""
+    tier behind and no mix; kernels is parallel programs, each job a request."""
 
     environment: Literal["native", "podman", "docker", "lxc", "qemu", "xen", "vsphere"] = "native"
     """How the servers are isolated from one another; native is bare processes, podman, docker
@@ -135,11 +135,11 @@ class System(Section):
 def _protocols(shape: System) -> dict[str, tuple[str, int]]:
     """What each tier speaks, and on which port: what those that call it want to.
 
-    Users speak HTTP. Who passes through speaks what is spoken behind it. Raises a `problem` where a
-    tier cannot call the next.
+    Who passes through speaks what is spoken behind it. Raises a `problem` where a tier cannot call
+    the next.
     """
-    entry = next(iter(shape.tiers))
-    spoken = {entry: ("http", shape.tiers[entry].software.ports["http"])}
+    entry, users_speak = next(iter(shape.tiers)), shape.application.users_speak
+    spoken = {entry: (users_speak, shape.tiers[entry].software.ports[users_speak])}
     for caller in shape.tiers:
         for callee in shape.callees(caller):
             if callee not in spoken:

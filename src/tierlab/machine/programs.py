@@ -55,15 +55,15 @@ def locate(name: str) -> str | None:
 
 
 def look_up(name: str, package: str) -> Program:
-    """Find the program and ask it."""
-    path = locate(name)
+    """Find the program, by its name or its path, and ask it."""
+    path, own = locate(name), Path(name).name
     if path is None:
-        return Program(name, package, None, None, None)
-    return Program(name, package, path, _version(name, path), _package_version(package))
+        return Program(own, package, None, None, None)
+    return Program(own, package, path, _version(own, path), _package_version(package))
 
 
 def _version(name: str, path: str) -> str | None:
-    said = _said([path, VERSION_ARGUMENT.get(Path(name).name, "--version")])
+    said = _said([path, VERSION_ARGUMENT.get(name, "--version")])
     lines = (said or "").splitlines()
     return next((line.strip() for line in lines if any(c.isdigit() for c in line)), None)
 

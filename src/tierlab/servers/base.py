@@ -104,7 +104,8 @@ class Server(ABC):
 
     kind: ClassVar[str]
     programs: ClassVar[Mapping[str, str]]
-    """Programs it needs, each with the Debian package that brings it; the server's own first."""
+    """Programs it needs, each with the Debian package that brings it, empty where Tierlab itself
+    does; the server's own first."""
     files: ClassVar[Mapping[Path, str]] = {}
     """The same of files that are no programs."""
     ports: ClassVar[Mapping[str, int]] = {}

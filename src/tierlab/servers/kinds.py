@@ -8,6 +8,7 @@ from tierlab.servers.base import Server
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.httpd_php import HttpdPhp
+from tierlab.servers.kernels import Kernels
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.memcached import Memcached
 from tierlab.servers.nginx import Nginx
@@ -20,6 +21,7 @@ KINDS: Mapping[str, type[Server]] = {
     server.kind: server
     for server in (
         *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, MariaDB, PostgreSQL),
+        Kernels,
     )
 }
 """In a request's order."""

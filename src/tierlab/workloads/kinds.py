@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tierlab.servers.base import Server
+from tierlab.workloads.kernels.workload import Kernels
 from tierlab.workloads.rubbos.workload import Rubbos
 from tierlab.workloads.rubis.workload import Rubis
 from tierlab.workloads.static.workload import Static
 from tierlab.workloads.workload import Workload
 
-WORKLOADS: Mapping[str, Workload] = {each.name: each for each in (Rubbos(), Rubis(), Static())}
+WORKLOADS: Mapping[str, Workload] = {
+    each.name: each for each in (Rubbos(), Rubis(), Static(), Kernels())
+}
 
 
 def servers() -> Iterator[tuple[str, type[Server]]]:

@@ -50,8 +50,10 @@ class Workload(ABC):
     mixes: ClassVar[tuple[str, ...]] = ()
     """Published ones; none where there is one kind of user."""
     usual_mix: ClassVar[str | None] = None
+    users_speak: ClassVar[str] = "http"
+    """The protocol by which users call the first tier."""
     lockable: ClassVar[tuple[str, ...]] = ()
-    """Tables whose rows pages need; without one, nothing of it can be disturbed."""
+    """Tables whose rows pages need."""
     form_path: ClassVar[str] = ""
     """A page that reads a POSTed form before it can answer."""
     entry_paths: ClassVar[Sequence[str]] = ()
@@ -62,6 +64,11 @@ class Workload(ABC):
     """What its servers need besides their programs, each with the Debian package that brings it."""
     libraries: ClassVar[Path | None] = None
     """The libraries that the application brings, with its server where that is one of them."""
+
+    @property
+    def disturbable(self) -> bool:
+        """Whether it declares what disturbances need to know of an application."""
+        return bool(self.lockable or self.entry_paths)
 
     def absent(self, servers: Mapping[str, str], counts: Mapping[str, int]) -> dict[str, str]:  # noqa: ARG002
         """Tiers that a system with these servers and counts by tier has not, each with the reason.
