@@ -16,6 +16,7 @@ from tierlab.servers.base import Endpoint, Server, Settings, Site
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
+from tierlab.servers.resp import Resp
 from tierlab.values.quantities import MIB
 
 pytestmark = pytest.mark.privileged
@@ -44,10 +45,36 @@ def test_memcached_has_what_was_asked(native: Native) -> None:
         found = {name: settings[name] for name in ("num_threads", "maxconns", "maxbytes")}
         assert found == {"num_threads": "3", "maxconns": "50", "maxbytes": str(8 * MIB)}
         assert settings["tcp_backlog"] == "77"
+        assert cache.server.resize("memory", 16 * MIB) == 16 * MIB
+        with pytest.raises(UserError, match="memcached cannot resize threads while it runs"):
+            cache.server.resize("threads", 2)
     finally:
         cache.stop()
     kept = (cache.server.site.folder / "logs/stats.tsv").read_text().splitlines()
-    assert dict(line.split("\t") for line in kept)["limit_maxbytes"] == str(8 * MIB)
+    assert dict(line.split("\t") for line in kept)["limit_maxbytes"] == str(16 * MIB)
+
+
+def test_redis_has_what_was_asked_and_what_changes_while_it_runs(native: Native) -> None:
+    soft = {"threads": 2, "max_connections": 50, "memory": 8 * MIB, "backlog": 77}
+    store = server(native, "redis", soft, eviction="allkeys-lru", append_only=True)
+    store.start()
+    try:
+        asked = ("io-threads", "maxmemory", "maxmemory-policy", "tcp-backlog", "save")
+        with Resp(store.server.site.connect()) as link:
+            found = [link.ask("CONFIG", "GET", name) for name in asked]
+            assert link.ask("SET", "a", "b") == "OK"
+        expected = ("2", str(8 * MIB), "allkeys-lru", "77", "")
+        assert found == [[name, value] for name, value in zip(asked, expected, strict=True)]
+        assert (store.server.site.folder / "redis.sock").is_socket()
+        assert store.server.resize("memory", 16 * MIB) == 16 * MIB
+        assert store.server.resize("max_connections", 40) == 40
+        with pytest.raises(UserError, match="cannot resize threads"):
+            store.server.resize("threads", 3)
+    finally:
+        store.stop()
+    kept = (store.server.site.folder / "logs/info.txt").read_text()
+    assert "cmdstat_set:calls=1," in kept
+    assert any((store.server.site.folder / "data").rglob("*.aof"))
 
 
 def test_a_limit_of_open_files_is_told(native: Native, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ WIRE = {
     "mysql": "mysql",
     "postgresql": "postgresql",
     "memcached": "memcached",
+    "redis": "redis",
 }
 """The dissectors' names of the servers' protocols; of others, only the turns are told."""
 

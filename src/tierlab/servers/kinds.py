@@ -15,13 +15,14 @@ from tierlab.servers.nginx import Nginx
 from tierlab.servers.pgpool import Pgpool
 from tierlab.servers.php_fpm import PhpFpm
 from tierlab.servers.postgresql import PostgreSQL
+from tierlab.servers.redis import Redis
 from tierlab.servers.tomcat import Tomcat
 
 KINDS: Mapping[str, type[Server]] = {
     server.kind: server
     for server in (
-        *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, MariaDB, PostgreSQL),
-        Kernels,
+        *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, Redis),
+        *(MariaDB, PostgreSQL, Kernels),
     )
 }
 """In a request's order."""

@@ -15,7 +15,8 @@ from tierlab.values.quantities import MIB
 STATISTICS_PORT = 11210
 """At its own address too: who asks it about itself there is not on the port that is traced."""
 
-_LAST = (b"END\r\n", b"RESET\r\n", b"ERROR\r\n")
+_LAST = (b"END\r\n", b"OK\r\n", b"ERROR\r\n")
+"""Lines with which its answers end."""
 
 
 class Memcached(Server):
@@ -39,6 +40,7 @@ class Memcached(Server):
             64 * MIB,
             "-m",
             "memory for items; beyond it the least recently used are evicted",
+            resizable=True,
         ),
         backlog(1024, "-b"),
     )
@@ -71,6 +73,19 @@ class Memcached(Server):
             *("-m", str(soft["memory"] // MIB)),
             *("-b", str(soft["backlog"])),
         ]
+
+    def resize(self, resource: str, limit: int) -> int:
+        """By its own command, which counts in MiB."""
+        if resource != "memory":
+            return super().resize(resource, limit)
+        try:
+            with self.site.connect() as link:
+                _ask(link, f"cache_memlimit {limit // MIB}")
+            return int(self.statistics("stats").get("limit_maxbytes", 0))
+        except (OSError, NotReadyError) as error:
+            raise UserError(
+                f"{self.site.subject}: takes no limit of its memory ({error})."
+            ) from error
 
     def last_words(self) -> dict[str, str]:
         """Its own counters since its start, a tab-separated line each."""
