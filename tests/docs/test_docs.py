@@ -54,7 +54,9 @@ TOGETHER = [
     DOCS / "how-to" / "soft-resources.md",
 ]
 """What they ask of one system stands in one experiment, whose trial all of them read."""
-ANY_SYSTEM = [DOCS / "how-to" / f"{each}.md" for each in ("environments", "open-loop")]
+ANY_SYSTEM = [
+    DOCS / "how-to" / f"{each}.md" for each in ("environments", "load-shapes", "open-loop")
+]
 """What they show is the same of any system: one server is started in place of four tiers."""
 
 

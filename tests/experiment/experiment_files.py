@@ -37,12 +37,25 @@ OPEN = st.fixed_dictionaries(
     {"rate": st.floats(0.01, 10**6)},
     optional={"arrivals": st.sampled_from(["poisson", "constant"])},
 )
+LEVELS = st.lists(st.floats(0.01, 1), min_size=2, max_size=5)
+SHAPE = (
+    st.just({})
+    | st.fixed_dictionaries(
+        {"kind": st.just("day")}, optional={"low": st.floats(0, 1), "count": st.integers(1, 100)}
+    )
+    | st.fixed_dictionaries(
+        {"kind": st.just("steps")}, optional={"low": st.floats(0, 1), "count": st.integers(2, 100)}
+    )
+    | st.just({"kind": "bursts", "count": 2, "length": "100ms"})
+    | LEVELS.map(lambda of: {"points": [[f"{hour}h", level] for hour, level in enumerate(of)]})
+)
 LOAD = st.tuples(
     CLOSED | OPEN,
     some(
         mix=st.sampled_from(["browse-only", "author"]),
         connection=st.sampled_from(["per-request", "keep-alive"]),
         images=st.booleans(),
+        shape=SHAPE,
         phases=some(ramp_up=durations(0, 3600 * S), runtime=durations(S, 86_400 * S)),
         timeouts=some(connect=durations(10**6, 600 * S), request=durations(10**6, 600 * S)),
     ),

@@ -18,7 +18,8 @@ from tierlab.experiment.template import ACTIVE, TABLES, template
 WHOLE = template("mine")
 TEXT, _, ARRAYS_TEXT = WHOLE.partition("# A change of ")
 CHANGE_TEXT, _, DISTURBANCES_TEXT = ARRAYS_TEXT.partition("# Disturbances: ")
-BASE = Experiment.from_tables(tomllib.loads(TEXT)).trials()
+ALONE = Experiment.from_tables(tomllib.loads(TEXT))
+BASE = ALONE.trials()
 KEYS = [key for table in TABLES.values() for key in table.keys]
 COMMENTED = [key for key in KEYS if key.path not in ACTIVE and key.path[-1] != "name"]
 
@@ -44,18 +45,24 @@ def test_it_holds_every_key_once() -> None:
 
 
 @pytest.mark.parametrize("key", COMMENTED, ids=lambda key: ".".join(key.path))
-def test_the_default_shown_is_the_default(key: Key) -> None:
+def test_the_default_shown_is_the_default(
+    key: Key, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = uncommented(key)
+    if key.path[:2] == ("load", "shape") and key.path[-1] in ("low", "count", "length"):
+        text = text.replace("[load.shape]\n", '[load.shape]\nkind = "bursts"\n')
+    monkeypatch.chdir(tmp_path)
+    Path("day.csv").write_text("0,1\n1,2\n")
     if key.path[0] == "load" and key.path[-1] in ("rate", "arrivals"):
         text = re.sub(r"^users = .*$", "", text, flags=re.MULTILINE)
         text = re.sub(r"^# rate = ", "rate = ", text, flags=re.MULTILINE)
 
-    trials = Experiment.from_tables(tomllib.loads(text)).trials()
+    made = Experiment.from_tables(tomllib.loads(text))
 
     if key.default is not None and key.path[-1] != "arrivals":
-        assert trials == BASE
+        assert made == ALONE
     else:
-        assert trials != BASE
+        assert made != ALONE
 
 
 def test_every_key_of_a_change_is_there_with_an_example() -> None:

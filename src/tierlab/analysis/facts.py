@@ -8,7 +8,8 @@ from tierlab.tables.manifest import Manifest
 class Facts(Result):
     """The trial in a line. ``users`` is of a closed loop, ``rate`` (requests/s) of an open one.
 
-    The times are of the stretch that the figures cover.
+    Where the load follows a ``shape``, they are its highest. The times are of the stretch that the
+    figures cover.
     """
 
     experiment: str
@@ -19,6 +20,7 @@ class Facts(Result):
     created_ns: int
     users: int | None
     rate: float | None
+    shape: str | None = None
     mix: str | None
     think_s: float | None
     state: str
@@ -31,6 +33,7 @@ class Facts(Result):
 def facts(manifest: Manifest, span: Span | None) -> Facts:
     """Take the facts from the manifest; ``span`` is what the figures cover, if anything."""
     load = manifest.load
+    shape = load.get("shape")
     users, think_ns = _number(load.get("users")), _number(load.get("think_ns"))
     return Facts(
         experiment=manifest.experiment,
@@ -41,6 +44,7 @@ def facts(manifest: Manifest, span: Span | None) -> Facts:
         created_ns=manifest.created_ns,
         users=None if users is None else int(users),
         rate=_number(load.get("rate")),
+        shape=str(shape["kind"]) if isinstance(shape, dict) and "kind" in shape else None,
         mix=str(load["mix"]) if load.get("mix") is not None else None,
         think_s=None if think_ns is None else think_ns / 1e9,
         state=manifest.exit.state,

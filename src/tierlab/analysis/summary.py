@@ -79,8 +79,10 @@ def summarise(observed: Observed) -> Summary:
     entry = [] if shares is None else [s for t in shares.tiers if t.depth == 0 for s in t.servers]
     linked = linking(db, span, entry) if shares is not None else None
     all_responses = responses(db, span)
-    thought = thought_share(db, span) if about.users is not None else None
-    law = users_check(all_responses, span.seconds, about.users, about.think_s, thought)
+    # Of users whose number changes, the law is about their mean, which nobody asked for.
+    users = about.users if about.shape is None else None
+    thought = thought_share(db, span) if users is not None else None
+    law = users_check(all_responses, span.seconds, users, about.think_s, thought)
     counts = busy_workers(db, span, observed.in_progress)
     trial_ns = observed.whole.duration_ns
     all_servers = servers(run.manifest, visits, peaks(observed, span), found, shares)

@@ -19,7 +19,7 @@ from tierlab.experiment.observe import Observe
 from tierlab.experiment.problem import raise_all
 from tierlab.experiment.system import AnySystem, System
 from tierlab.experiment.very_long import VeryLong
-from tierlab.values.kinds import Text, Whole
+from tierlab.values.kinds import Real, Text, Whole
 from tierlab.values.quantities import SECOND
 from tierlab.values.section import Section
 
@@ -41,6 +41,11 @@ class About(Section):
 
     seed: Annotated[int, Whole(0, 2**32 - 1)] = 1
     """Everything drawn at random is drawn from it: same seed, same requests."""
+
+    dollars_per_month: Annotated[float | None, Real(0.01, 1e9)] = Field(
+        default=None, examples=[350.0]
+    )
+    """What the machine under test costs; a search for the knee says what a user costs then."""
 
     very_long: VeryLong = 2 * SECOND
     """From when on a request took very long. "valley": from the first valley of the trial's

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 from tierlab.errors import UserError
@@ -45,7 +46,7 @@ class Experiment:
         found: dict[Mistake, list[Levels]] = {mistake: [] for mistake in wrong}
         combinations = []
         for levels in crossed:
-            files, wrong = checked_each(with_levels(rest, levels))
+            files, wrong = checked_each(with_levels(rest, levels), Path(source).parent)
             for mistake in wrong:
                 found.setdefault(mistake, []).append(levels)
             combinations.append((levels, files))
@@ -61,6 +62,10 @@ class Experiment:
             )
         )
         return cls(source, about, factors, objective, trials)
+
+    def alone(self, plan: TrialPlan) -> Self:
+        """The experiment with this trial and no other."""
+        return replace(self, _trials=(plan,))
 
     def trials(self) -> tuple[TrialPlan, ...]:
         """The trials in the order in which they run."""

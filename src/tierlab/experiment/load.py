@@ -14,6 +14,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
+from tierlab.experiment.shape import Shape
 from tierlab.values.kinds import Duration, Real, Whole
 from tierlab.values.quantities import SECOND
 from tierlab.values.section import Section
@@ -84,6 +85,7 @@ class Load(Section):
 
     timeouts: Timeouts = Field(default_factory=Timeouts)
     phases: Phases = Field(default_factory=Phases)
+    shape: Shape = Field(default_factory=Shape)
 
     @model_validator(mode="after")
     def _one_loop(self) -> Self:
@@ -91,6 +93,8 @@ class Load(Section):
             raise problem("needs either users (closed loop) or rate (open loop)")
         fields = type(self).model_fields
         raise_all(two_loops({fields[name].alias or name for name in self.model_fields_set}))
+        if (wrong := self.shape.length_problem(self.phases.runtime_ns)) is not None:
+            raise wrong
         return self
 
     def _other_loop(self) -> frozenset[str]:
@@ -99,7 +103,9 @@ class Load(Section):
 
     @model_serializer(mode="wrap", when_used="json")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        unused = self._other_loop()
+        unused = set(self._other_loop())
+        if self.shape.is_constant:
+            unused.add("shape")
         return {key: value for key, value in write(self).items() if key not in unused}
 
 

@@ -7,9 +7,11 @@ are made apart then, as far as the rest is right.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.by_name import EXAMPLE, key_alone
 from tierlab.experiment.change import Change
@@ -25,6 +27,7 @@ from tierlab.experiment.problem import (
     raise_all,
     shown,
 )
+from tierlab.experiment.shape import FOLDER, shape_problems
 from tierlab.experiment.system import AnySystem
 
 Levels = Mapping[str, Any]
@@ -54,9 +57,15 @@ def checked_factors(document: Mapping[str, Any]) -> tuple[Factors, list[Mistake]
     return factors, found
 
 
-def checked(document: Mapping[str, Any]) -> tuple[ExperimentFile | None, list[Mistake]]:
-    """The file with one level of each factor in its tables, and what is wrong with it."""
-    file, found = _made(lambda: ExperimentFile.model_validate(document))
+def checked(
+    document: Mapping[str, Any], folder: Path = Path()
+) -> tuple[ExperimentFile | None, list[Mistake]]:
+    """The file with one level of each factor in its tables, and what is wrong with it.
+
+    `folder` is the one that other files it names are beside.
+    """
+    context = {FOLDER: folder}
+    file, found = _made(lambda: ExperimentFile.model_validate(document, context=context))
     if file is None:
         found += [each for each in _apart(document) if each not in found]
     return file, found
@@ -115,11 +124,17 @@ def _apart(document: Mapping[str, Any]) -> Iterator[Mistake]:
     """What several keys say together, while others are wrong."""
     load = document.get("load")
     if isinstance(load, dict):
-        for each in two_loops(load):
-            context = each.context or {}
-            yield Mistake(("load", *context["at"]), context["text"])
+        yield from _said(two_loops(load), "load")
+        if isinstance(shape := load.get("shape"), dict):
+            yield from _said(shape_problems(shape), "load", "shape")
     _, found = _made(lambda: _Events.model_validate(document))
     yield from found
+
+
+def _said(problems: Iterable[PydanticCustomError], *table: str) -> Iterator[Mistake]:
+    for each in problems:
+        context = each.context or {}
+        yield Mistake((*table, *context["at"]), context["text"])
 
 
 def _uncrossable(key: str, alone: str | None, known: Iterable[str]) -> Mistake:

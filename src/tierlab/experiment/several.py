@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tierlab.experiment.document import ExperimentFile
@@ -44,20 +45,22 @@ def with_environment(document: Mapping[str, Any], environment: str) -> dict[str,
     return {**document, "system": systems}
 
 
-def checked_each(document: Mapping[str, Any]) -> tuple[tuple[Named, ...], list[Mistake]]:
+def checked_each(
+    document: Mapping[str, Any], folder: Path = Path()
+) -> tuple[tuple[Named, ...], list[Mistake]]:
     """Each system of the file, with one level of each factor in its tables, and what is wrong.
 
-    Where anything is, the systems are those that are right.
+    Where anything is, the systems are those that are right. `folder` is the file's.
     """
     if not are_several(document):
-        file, found = checked(document)
+        file, found = checked(document, folder)
         return () if file is None else (("", file),), found
     found = list(_problems(document))
     files = []
     for number, table in enumerate(document["system"], start=1):
         if not isinstance(table, dict):
             continue
-        file, wrong = checked(_alone(document, table))
+        file, wrong = checked(_alone(document, table), folder)
         placed = (_placed(each, number) for each in wrong)
         found += [each for each in placed if each not in found]
         if file is not None:

@@ -55,6 +55,7 @@ def drive(
         "users": load.users or 1,
         "seed": plan.seed,
         "loop": _pace(load),
+        "shape": _shape(load),
         # Those of no length too: staggered users start over the first, which is the ramp-up.
         "phases": [
             {"name": name, "duration_ns": duration} for name, duration in phases(load).items()
@@ -83,6 +84,15 @@ def _pace(load: Load) -> dict[str, Any]:
     if load.users is None:
         return {"mode": "open", "rate_per_s": load.rate, "arrivals": load.arrivals or "poisson"}
     return {"mode": "closed", "think_ns": load.think_ns, "think_cap_ns": 10 * load.think_ns}
+
+
+def _shape(load: Load) -> list[dict[str, Any]]:
+    """The load's curve since the start of the run: the ramp-up leads to its first level."""
+    if load.shape.is_constant:
+        return []
+    ramp_up_ns = load.phases.ramp_up_ns
+    curve = load.shape.curve(load.phases.runtime_ns)
+    return [{"at_ns": ramp_up_ns + at_ns, "level": level} for at_ns, level in curve]
 
 
 OF_SERVERS = frozenset({"listen", "database"})

@@ -66,6 +66,7 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
         panels=[
             *request_panels.response(observed, axis),
             *request_panels.visit_time(observed, axis, summary),
+            *request_panels.load(observed, axis),
             *request_panels.throughput(observed, axis),
             *request_panels.queues(observed, axis, summary),
             *shown,

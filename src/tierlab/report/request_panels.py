@@ -8,6 +8,7 @@ import numpy as np
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.queues.visit_time import visit_times
 from tierlab.analysis.requests.driver import lag_over_time
+from tierlab.analysis.requests.load_course import LoadCourse, load_courses
 from tierlab.analysis.requests.point_in_time import point_in_time
 from tierlab.analysis.summary import Summary
 from tierlab.report.colours import series, server_styles, tier_colours
@@ -56,6 +57,29 @@ def throughput(observed: Observed, axis: Axis) -> list[Panel]:
     line = axis.line("throughput", series(1), coarse.middle_ns, coarse.ended.astype(np.float64))
     about = "requests that end in each second"
     return [Panel("throughput", "Throughput", about, "/s", [line], reading([line], "/s"))]
+
+
+def load(observed: Observed, axis: Axis) -> list[Panel]:
+    """Return the load that was asked for and the one that there was, where it follows a shape."""
+    courses = load_courses(observed.db, axis.whole, observed.run.manifest)
+    return [_load(course, axis) for course in courses]
+
+
+def _load(course: LoadCourse, axis: Axis) -> Panel:
+    unit = " users" if course.is_closed else "/s"
+    lines = [
+        axis.line("asked for", series(0), course.asked_ns, course.asked),
+        axis.line("reached", series(1), course.reached_ns, course.reached),
+    ]
+    about = (
+        "users that the shape asks for, and those who have begun and are there each second"
+        if course.is_closed
+        else "requests that the shape asks for, and those that began in each second"
+    )
+    key, title = "-".join(filter(None, ("load", course.system))), "Load asked for and reached"
+    if course.system:
+        title += f" of {course.system}"
+    return Panel(key, title, about, unit.strip(), lines, reading(lines, unit.strip()))
 
 
 def driver(observed: Observed, axis: Axis) -> list[Panel]:

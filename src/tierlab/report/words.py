@@ -43,10 +43,13 @@ def title(summary: Summary) -> str:
     """Return the trial in a line: name, environment, load, length."""
     about = summary.facts
     parts = [f"{about.experiment}/{about.trial}", about.environment]
+    most = "" if about.shape is None else "at most "
     if about.users is not None:
-        parts.append(f"{count(about.users)} users")
+        parts.append(f"{most}{count(about.users)} users")
     elif about.rate is not None:
-        parts.append(f"{number(about.rate)} requests/s offered")
+        parts.append(f"{most}{number(about.rate)} requests/s offered")
+    if about.shape is not None:
+        parts.append(f"shape {about.shape}")
     if about.duration_s is not None:
         parts.append(seconds(about.duration_s))
     return " · ".join(parts)

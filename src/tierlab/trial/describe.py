@@ -13,7 +13,7 @@ from tierlab.deploy.degrees import degrees
 from tierlab.deploy.systems import Systems
 from tierlab.environments.placement import Placement
 from tierlab.environments.process import identify
-from tierlab.experiment import SystemPlan, TrialPlan
+from tierlab.experiment import Load, SystemPlan, TrialPlan
 from tierlab.machine.fingerprint import fingerprint
 from tierlab.tables.folder import RunFolder
 from tierlab.tables.manifest import (
@@ -77,9 +77,22 @@ def _load(asked: SystemPlan) -> dict[str, Any]:
         "users": load.users,
         "rate": load.rate,
         "mix": load.mix if system.application.mixes else None,
+        "shape": None if load.shape.is_constant else _shape(load),
         "think_ns": load.think_ns if load.users is not None else None,
         "connection": load.connection,
         "fidelity": system.fidelity,
+    }
+
+
+def _shape(load: Load) -> dict[str, Any]:
+    """The curve that is asked for: nanoseconds since the start of the runtime, each with the users
+    or the rate then.
+    """
+    full = load.rate if load.users is None else load.users
+    curve = load.shape.curve(load.phases.runtime_ns)
+    return {
+        "kind": load.shape.name,
+        "curve": [[at_ns, level * (full or 0)] for at_ns, level in curve],
     }
 
 

@@ -1,5 +1,6 @@
 //! A run: threads that drive, each its part of the users, from their beginning to their end.
 
+use crate::curve::Curve;
 use crate::halt::Halt;
 use crate::journal::Journal;
 use crate::plan::Plan;
@@ -29,7 +30,9 @@ pub fn run(plan: Plan, script: Script, out: &Path, stop: Stop) -> Result<()> {
     let requests = writer.table_as(out, &plan.named("", "requests"))?;
     let events = writer.table_as(out, &plan.named("drive", "events"))?;
     let first_user = plan.first_user;
-    let common = Arc::new(Common { plan, script, halt: Halt::new(stop)?, threads, cores });
+    let curve = Curve::new(&plan.shape);
+    let halt = Halt::new(stop)?;
+    let common = Arc::new(Common { plan, script, curve, halt, threads, cores });
     let mut shards: Vec<Shard> = Share::each(threads, first_user)
         .map(|share| Shard::new(Arc::clone(&common), share, requests.clone()))
         .collect::<Result<_>>()?;

@@ -94,6 +94,11 @@ impl Flight {
         }
     }
 
+    /// Whether its user waits for it.
+    pub fn is_under_way(&self) -> bool {
+        self.stage != Stage::Idle
+    }
+
     /// Whether its connection does not stand yet.
     pub fn is_connecting(&self) -> bool {
         self.stage == Stage::Sending && self.sent == 0 && !self.reused

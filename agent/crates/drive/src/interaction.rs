@@ -104,7 +104,12 @@ impl Shard {
                 let user = &mut self.users[number as usize];
                 let think =
                     if thinks { user.think_ns(&self.common.script, think_ns, cap) } else { 0 };
-                self.schedule.push(Reverse((now + think, number)));
+                let due = self.thought_by(number, now, think);
+                self.schedule.extend(due.map(|due| Reverse((due, number))));
+                if due != Some(now + think) && self.places[number as usize] != NOWHERE {
+                    // Who leaves takes the connection along.
+                    self.release(place);
+                }
             }
         }
         Ok(())

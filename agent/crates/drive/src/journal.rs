@@ -50,7 +50,7 @@ impl Journal {
         began: Moment,
         scheduling: Vec<Scheduling>,
     ) -> Self {
-        let standing = Standing { at: began, seconds: 0, users: 0, in_flight: 0 };
+        let standing = Standing { at: began, seconds: 0, users: 0, there: 0, in_flight: 0 };
         Self {
             name: plan.named("driver", ""),
             writer,
@@ -123,6 +123,7 @@ impl Journal {
             "p50_ns": at(&figures.lag, 0.5),
             "p99_ns": at(&figures.lag, 0.99),
             "max_ns": (!figures.lag.is_empty()).then_some(figures.largest_lag_ns),
+            "users": self.standings.iter().map(|it| it.there).sum::<usize>(),
             "cpu_ns": spent_ns,
             "busiest_thread_cpu_ns": by_thread.iter().max(),
         });

@@ -7,8 +7,9 @@
 //! - `session`, `render`, `page`, `random`: one user, without sockets and clocks;
 //! - `wire`, `destination`, `reply`, `reply_head`: HTTP as bytes, and to which server; `socket`, `poll`, `sources`, `scheduling`: the
 //!   system's calls;
-//! - `share`, `arrivals`: what each thread has of the users, and of the open loop's arrivals;
-//! - `shard`, `starts`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
+//! - `share`, `arrivals`, `curve`: what each thread has of the users, and of the open loop's arrivals,
+//!   and how many there are to be when;
+//! - `shard`, `starts`, `presence`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
 //!   interactions under way;
 //! - `driver`, `threads`, `halt`: all threads, from the beginning of a run to its end;
 //! - `failure`, `tally`, `judgement`, `course`, `journal`, `summary`: what is written down.
@@ -20,6 +21,7 @@
 mod arrivals;
 mod check;
 mod course;
+mod curve;
 mod deadlines;
 mod destination;
 mod driver;
@@ -34,6 +36,7 @@ mod overdue;
 mod page;
 pub mod plan;
 mod poll;
+mod presence;
 mod random;
 mod render;
 mod reply;

@@ -26,6 +26,9 @@ pub struct Plan {
     /// What makes requests start.
     #[serde(rename = "loop")]
     pub pace: Pace,
+    /// How much of the users, or of the rate, there is when; always all where there is no point.
+    #[serde(default)]
+    pub shape: Vec<Point>,
     /// One after the other. Staggered users start over the first.
     pub phases: Vec<Phase>,
     /// What a connection serves.
@@ -96,6 +99,16 @@ pub enum Arrivals {
     Poisson,
     /// Evenly.
     Constant,
+}
+
+/// A point of the load's curve. Two at the same time are a jump.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Since the start of the run.
+    pub at_ns: i64,
+    /// From 0 to 1: of the users, or of the rate.
+    pub level: f64,
 }
 
 /// A part of the trial.
@@ -184,6 +197,7 @@ impl Plan {
             self.targets.iter().all(|target| target.address.is_ipv4() == family),
             "`targets` must all have addresses of one family"
         );
+        self.check_shape()?;
         ensure!(!self.phases.is_empty(), "`phases` must list at least one phase");
         for phase in &self.phases {
             ensure!(
@@ -215,6 +229,24 @@ impl Plan {
         ensure!(
             timeouts.into_iter().flatten().all(|it| it > 0),
             "`timeouts` must be above 0, or null for none"
+        );
+        Ok(())
+    }
+
+    fn check_shape(&self) -> Result<()> {
+        let points = &self.shape;
+        ensure!(
+            points.iter().all(|point| (0.0..=1.0).contains(&point.level)),
+            "each `level` of `shape` must be 0 to 1"
+        );
+        ensure!(
+            points.is_empty() || points.iter().any(|point| point.level > 0.0),
+            "a `level` of `shape` must be above 0"
+        );
+        ensure!(
+            points.iter().all(|point| (0..=LONGEST_TIME_NS).contains(&point.at_ns))
+                && points.is_sorted_by_key(|point| point.at_ns),
+            "each `at_ns` of `shape` must be 0 to ten years and not before the one above it"
         );
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! One thread's event loop: it starts what is due, waits for sockets, and ends with the run.
 
 use crate::arrivals::ArrivalTimes;
+use crate::curve::Curve;
 use crate::deadlines::Deadlines;
 use crate::destination::Destinations;
-use crate::flight::{Flight, Stage};
+use crate::flight::Flight;
 use crate::halt::Halt;
 use crate::journal::Journal;
 use crate::judgement::judged_span;
@@ -45,6 +46,8 @@ pub struct Common {
     pub plan: Plan,
     /// What users do.
     pub script: Script,
+    /// How many there are when; always all when `None`.
+    pub curve: Option<Curve>,
     /// Whether to leave early.
     pub halt: Halt,
     /// How many threads drive.
@@ -89,7 +92,7 @@ pub struct Shard {
     pub(crate) tokens: u32,
     /// Real minus monotonic time, taken anew at each turn.
     pub(crate) real_offset_ns: i64,
-    began_ns: i64,
+    pub(crate) began_ns: i64,
     /// When the last phase ends.
     end_ns: i64,
     next_second_ns: i64,
@@ -197,6 +200,7 @@ impl Shard {
             at: Moment { t_ns: now + self.real_offset_ns, monotonic_ns: now },
             seconds: (now - self.began_ns) / SECOND_NS,
             users: self.started_users,
+            there: self.users_there(now),
             in_flight: self.in_flight,
         }
     }
@@ -244,7 +248,7 @@ impl Shard {
         let places: Vec<usize> = self
             .flights
             .iter()
-            .filter(|(_, flight)| flight.stage != Stage::Idle)
+            .filter(|(_, flight)| flight.is_under_way())
             .map(|(place, _)| place)
             .collect();
         for place in places {

@@ -9,6 +9,7 @@ use crate::session::User;
 use crate::shard::{NOWHERE, Shard};
 use anyhow::Result;
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Interactions started before sockets are looked at again: replies must not wait for a burst.
 const STARTS_PER_TURN: usize = 32;
@@ -20,12 +21,17 @@ impl Shard {
         let places = 0..self.users.len() as u32;
         match plan.pace {
             Pace::Open { rate_per_s, arrivals } => {
-                let times =
-                    ArrivalTimes::new(arrivals, rate_per_s, plan.seed, began_ns, self.share);
+                let curve = self.common.curve.clone();
+                let (seed, share) = (plan.seed, self.share);
+                let times = ArrivalTimes::new(arrivals, rate_per_s, curve, seed, began_ns, share);
                 self.arrivals = Some(times);
                 self.idle.extend(places);
             }
-            Pace::Closed { .. } => {
+            Pace::Closed { think_ns, .. } => {
+                let common = Arc::clone(&self.common);
+                if let Some(curve) = &common.curve {
+                    return self.schedule_by(curve, began_ns, think_ns);
+                }
                 let over = match self.common.script.workload.rules.start {
                     Start::AtOnce => 0,
                     Start::Staggered => plan.phases[0].duration_ns,

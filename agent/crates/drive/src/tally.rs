@@ -45,6 +45,8 @@ pub struct Standing {
     pub seconds: i64,
     /// Users that have started.
     pub users: usize,
+    /// Those of them that are there: all, where their number follows no curve.
+    pub there: usize,
     /// Interactions under way.
     pub in_flight: usize,
 }

@@ -1,0 +1,90 @@
+"""How much load was asked for when, where it follows a shape, and how much there was?"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.span import Span
+from tierlab.tables.manifest import Manifest
+
+SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class LoadCourse:
+    """Users of a closed loop (``is_closed``), or requests per second of an open one.
+
+    ``asked`` has straight lines between its times. ``reached`` is, at the end of each second of the
+    driver's, the users who have begun and are there, with those who should have left and wait for
+    their reply still; of an open loop, the requests that began in each second, at its middle.
+    ``system`` is empty where there is one.
+    """
+
+    system: str
+    is_closed: bool
+    asked_ns: Ints
+    asked: Floats
+    reached_ns: Ints
+    reached: Floats
+
+
+def load_courses(db: Connection, whole: Span, manifest: Manifest) -> list[LoadCourse]:
+    """Return the course of each system's load that follows a shape, over the whole trial."""
+    return list(_courses(db, whole, manifest))
+
+
+def _courses(db: Connection, whole: Span, manifest: Manifest) -> Iterator[LoadCourse]:
+    runtime = manifest.phase("runtime")
+    loads = {name: part.load for name, part in manifest.systems.items()} or {"": manifest.load}
+    for system, load in loads.items():
+        shape = load.get("shape")
+        if runtime is None or not isinstance(shape, Mapping):
+            continue
+        is_closed = load.get("users") is not None
+        curve = _asked(shape, whole, runtime.start_ns, is_closed)
+        reached = (_users if is_closed else _starts)(db, whole, system)
+        yield LoadCourse(system, is_closed, *curve, *reached)
+
+
+def _asked(
+    shape: Mapping[str, Any], whole: Span, start_ns: int, is_closed: bool
+) -> tuple[Ints, Floats]:
+    """The curve with the ramp-up before it, in which users begin one after the other, and the
+    ramp-down after it.
+    """
+    times = [start_ns + int(at_ns) for at_ns, _ in shape["curve"]]
+    loads = [float(load) for _, load in shape["curve"]]
+    first = 0.0 if is_closed else loads[0]
+    return (
+        np.array([whole.start_ns, *times, max(whole.end_ns, times[-1])], dtype=np.int64),
+        np.array([first, *loads, loads[-1]]),
+    )
+
+
+def _users(db: Connection, whole: Span, system: str) -> tuple[Ints, Floats]:
+    found = columns(
+        db,
+        f"""SELECT t_ns + duration_ns AS end_ns, ({DETAIL} ->> 'users')::BIGINT AS users
+            FROM events WHERE kind = 'driver_lag' AND subject = $subject AND t_ns {IN_SPAN}
+            AND {DETAIL} ->> 'users' IS NOT NULL ORDER BY end_ns""",
+        {**bounds(whole), "subject": f"driver.{system}" if system else "driver"},
+    )
+    return found["end_ns"], found["users"].astype(np.float64)
+
+
+def _starts(db: Connection, whole: Span, system: str) -> tuple[Ints, Floats]:
+    found = columns(
+        db,
+        f"""SELECT (start_ns - $start) // $width AS slot, count(*) AS started FROM requests
+            WHERE start_ns {IN_SPAN} AND ($system = '' OR system = $system) GROUP BY slot""",
+        {**bounds(whole), "width": SECOND_NS, "system": system},
+    )
+    # The last second is cut short: its count is no rate.
+    started = np.zeros(whole.duration_ns // SECOND_NS)
+    full = found["slot"] < started.size
+    started[found["slot"][full]] = found["started"][full]
+    middles = whole.start_ns + SECOND_NS * np.arange(started.size, dtype=np.int64) + SECOND_NS // 2
+    return middles, started
