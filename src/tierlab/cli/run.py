@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from tierlab import experiment
+from tierlab.cli.knee import find_knees
 from tierlab.cli.sweep import run_trials
 from tierlab.experiment import Experiment, System
 from tierlab.report import Report, terminal
@@ -47,8 +48,15 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Run only the trials that are not finished yet.")
     ] = False,
+    find_knee: Annotated[
+        bool, typer.Option("--find-knee", help="Search the load at which the objective breaks.")
+    ] = False,
 ) -> None:
     """Run an experiment: every trial from deployment to report.
+
+    --find-knee searches, instead, the highest load at which the file's [objective] holds, or, where
+    it has none, at which throughput follows the load: in a few trials whose load rises in steps, up
+    to the file's users or rate at first. knee.html beside their run folders shows the curve.
 
     A trial that fails ends itself, and the others are run; --resume goes on after that, after
     Ctrl-C and after a kill. runs/index.html shows all trials side by side. The exit status is 1
@@ -57,7 +65,10 @@ def run(
     asked = experiment.load(
         file, environment=environment, assignments=assignments or (), repeat=repeat
     )
-    run_experiment(asked, runs, json, resume=resume)
+    if find_knee:
+        find_knees(asked, runs, json, resume=resume)
+    else:
+        run_experiment(asked, runs, json, resume=resume)
 
 
 def run_experiment(

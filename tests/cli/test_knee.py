@@ -1,0 +1,114 @@
+"""`tierlab run --find-knee`: a search on a real server, what it refuses, and `--resume`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import Start
+from tierlab.analysis.knee.search import first_loads
+from tierlab.errors import UserError
+from tierlab.experiment import Experiment
+from tierlab.experiment.rising import check_searchable, rising
+
+S = 10**9
+FILE: dict[str, Any] = {
+    "experiment": {"name": "e"},
+    "system": {"workload": "static"},
+    "load": {"users": 30, "phases": {"runtime": "25s", "ramp_up": "2s"}},
+    "objective": {"p99": "1s"},
+}
+TEXT = """
+[experiment]
+name = "{name}"
+dollars_per_month = 60.0
+[system]
+workload = "static"
+[load]
+users = 10
+think = "50ms"
+phases = {{ ramp_up = "1s", runtime = "5s", ramp_down = "0s" }}
+[observe]
+samplers = "none"
+messages = false
+[objective]
+p99 = "1us"
+"""
+
+
+def test_a_trial_of_the_search_rises_in_steps_of_a_fifth_of_the_runtime() -> None:
+    (plan,) = Experiment.from_tables(FILE).trials()
+
+    trial = rising(plan, first_loads(30), "002")
+
+    assert (trial.trial, trial.load.users, trial.levels) == ("002", 30, {"load.users": 30})
+    assert trial.load.phases.runtime_ns == 50 * S
+    curve = trial.load.shape.curve(50 * S)
+    assert [(at, round(level * 30)) for at, level in curve[::2]] == [
+        (5 * S * step, 3 * (step + 1)) for step in range(10)
+    ]
+    assert not trial.objective.model_dump(exclude_none=True), "it is to be missed"
+    (again,) = Experiment.from_tables(trial.as_file()).trials()
+    assert again.load.shape.curve(50 * S) == curve
+
+
+@pytest.mark.parametrize(
+    ("tables", "what"),
+    [
+        ({"load": {"users": 3, "shape": {"kind": "day"}}}, "my.toml: load.shape: the search"),
+        (
+            {
+                "system": {"workload": "rubbos"},
+                "disturb": [{"class": "freeze", "on": "db.1", "at": "6s", "duration": "100ms"}],
+            },
+            "my.toml: [[disturb]]: the knee",
+        ),
+        (
+            {"change": [{"at": "2s", "on": "web.1", "weight": 512}]},
+            "my.toml: [[change]]: the knee",
+        ),
+    ],
+)
+def test_what_cannot_be_searched_is_one_sentence(tables: dict[str, Any], what: str) -> None:
+    with pytest.raises(UserError) as raised:
+        check_searchable(Experiment.from_tables(FILE | tables, "my.toml"))
+    assert str(raised.value).startswith(what)
+
+
+@pytest.mark.slow
+@pytest.mark.environments
+@pytest.mark.privileged
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_search_on_a_real_server_and_its_answer_again(
+    start: Start, place: Path, trial: str
+) -> None:
+    """No page comes within a microsecond: the search ends with a single user."""
+    file = place / "my.toml"
+    file.write_text(TEXT.format(name=trial))
+
+    ended = start("run", file, "--find-knee", "--json").end()
+
+    assert ended.status == 0, ended.stderr
+    (found,) = json.loads(ended.stdout)["found"]
+    knee = found["knee"]
+    assert (found["trials"], knee["low"], knee["is_closed"]) == (["001"], 0, True)
+    assert [round(step["load"]) for step in knee["steps"]] == list(range(1, 11))
+    for step in knee["steps"]:
+        # N = X (R + Z): who thinks 50 ms, and waits hardly at all.
+        expected = step["load"] / (0.05 + step["mean_s"])
+        assert step["throughput"] == pytest.approx(expected, abs=5 * (expected / 0.7) ** 0.5)
+        assert step["failed"] == 0
+    folder = place / "runs" / trial
+    assert json.loads((folder / "knee.json").read_text())["found"] == [found]
+    page = (folder / "knee.html").read_text(encoding="utf-8")
+    assert "Not even at" in page
+    assert 'href="001/report.html"' in page
+
+    again = start("run", file, "--find-knee", "--json", "--resume").end()
+
+    assert json.loads(again.stdout)["found"] == [found]
+    assert not (folder / "002").exists()
