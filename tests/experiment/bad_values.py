@@ -150,7 +150,7 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.workload",
         "rubos",
-        'system.workload must be "rubbos", "rubis", "static" or "kernels", not "rubos"'
+        'system.workload must be "rubbos", "rubis", "static", "kernels" or "own", not "rubos"'
         " (did you mean rubbos?)",
     ),
     (

@@ -52,7 +52,9 @@ def layout(
     for at, (own, tier) in enumerate(shape.tiers.items(), before + 1):
         for number in range(1, tier.count + 1):
             protocol, port = spoken[own]
-            endpoint = Endpoint(addresses.server(at, number), port, protocol)
+            own_address = tier.software.listens_on(tier.settings.options)
+            address = own_address or addresses.server(at, number)
+            endpoint = Endpoint(address, port, protocol)
             full = full_name(name, own)
             server = f"{full}.{number}"
             places[server] = Place(server, full, tier.server, endpoint)

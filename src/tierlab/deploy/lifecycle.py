@@ -46,7 +46,7 @@ class Instance:
                 f"{self.subject}: cannot write below {domain.folder} ({error.strerror});"
                 " make room there."
             ) from error
-        self.process = domain.spawn(argv, log=CONSOLE, env=server.environment)
+        self.process = domain.spawn(argv, log=CONSOLE, env=server.variables())
         self._wait_ready(self.process)
 
     def _command(self) -> list[str]:
@@ -118,7 +118,7 @@ class Instance:
             )
 
     def _wait_ready(self, process: Process) -> None:
-        patience = self.server.site.patience(self.server.start_seconds)
+        patience = self.server.site.patience(self.server.start_within)
         deadline = time.monotonic() + patience
         while True:
             if (status := process.poll()) is not None:

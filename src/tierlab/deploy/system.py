@@ -223,6 +223,7 @@ class System:
             self._domains[name],
             place.endpoint,
             upstreams=tuple(endpoints[callee] for callee in self.topology.callees(name)),
+            tiers={self._places[n].own_tier: endpoints[n] for n in reversed(list(endpoints))},
             tier=tuple(endpoints[other] for other in self.topology.servers(place.tier)),
             data=data,
         )

@@ -5,7 +5,8 @@ A file without a mistake needs none of it.
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -14,9 +15,10 @@ from tierlab.experiment.disturb import Random
 from tierlab.experiment.disturb_classes import KINDS
 from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.document import ExperimentFile
-from tierlab.experiment.keys import Table, merged, tables
-from tierlab.experiment.system import SYSTEMS
+from tierlab.experiment.keys import ANY_NAME, Table, merged, tables
+from tierlab.experiment.system import SYSTEMS, System
 from tierlab.values.word import Word
+from tierlab.workloads.kinds import WORKLOADS
 
 _FORMS = tuple(tables(ExperimentFile))
 TABLES = merged(_FORMS)
@@ -53,6 +55,33 @@ class _Common(Timed):
 
 COMMON = {key.path[-1]: key for key in next(tables(_Common, "disturb")).keys}
 """The keys that all of them have."""
+
+
+def named_tables(document: Mapping[str, Any]) -> dict[str, str]:
+    """The tables below `[system]` that this file names itself, each with what stands for it."""
+    system = document.get("system")
+    if not isinstance(system, dict) or WORKLOADS.get(str(system.get("workload"))) is None:
+        return {}
+    workload = WORKLOADS[system["workload"]]
+    if workload.any_tier is None:
+        return {}
+    known = {*System.model_fields, *workload.tables}
+    return {
+        name: ANY_NAME
+        for name, each in system.items()
+        if isinstance(each, dict) and name not in known
+    }
+
+
+def keys_of(document: Mapping[str, Any]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """The names that each table of this file knows, as `KEYS`."""
+    found = dict(KEYS)
+    for name, stands_for in named_tables(document).items():
+        for path, names in KEYS.items():
+            if path[:2] == ("system", stands_for):
+                found["system", name, *path[2:]] = names
+    return found
+
 
 KEYS = {table.path: table.names for table in (*TABLES.values(), *DISTURBANCES.values(), CHANGE)} | {
     ("disturb", "class"): tuple(DISTURBANCES)

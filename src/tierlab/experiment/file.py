@@ -5,12 +5,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from tierlab.errors import UserError
 from tierlab.experiment.assign import assigned, assignment
 from tierlab.experiment.experiment import Experiment
 from tierlab.experiment.several import are_several, with_environment
+from tierlab.workloads.own.paths import anchored
+from tierlab.workloads.own.workload import Own
 
 MOST_BYTES = 1 << 20
 
@@ -27,7 +29,7 @@ def load(
     `environment`: what `system.environment` is instead of what the file says; `repeat` the same of
     `factors.repeat`, and `assignments` (`system.app.soft.threads=50`) of any key.
     """
-    tables = read_tables(Path(path))
+    tables = _anchored(read_tables(Path(path)), Path(path).parent)
     if environment is not None:
         tables = _in_environment(tables, environment, str(path))
     for text in assignments:
@@ -52,6 +54,19 @@ def _in_environment(tables: dict[str, Any], environment: str, path: str) -> dict
         return with_environment(tables, environment)
     source = f"{path}: --environment {environment}"
     return assigned(tables, ("system", "environment"), environment, source)
+
+
+def _anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A user's own paths begin where the file is, wherever Tierlab is called."""
+    system = tables.get("system")
+    if isinstance(system, list):
+        named = [anchored(each, folder) if _is_own(each) else each for each in system]
+        return {**tables, "system": named}
+    return {**tables, "system": anchored(system, folder)} if _is_own(system) else tables
+
+
+def _is_own(system: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(system, dict) and system.get("workload") == Own.name
 
 
 def _text(path: Path) -> str:

@@ -14,10 +14,13 @@ from pydantic.fields import FieldInfo
 
 from tierlab.experiment.factors import Factors
 from tierlab.experiment.system import SYSTEMS, System
-from tierlab.experiment.tier import Tier
+from tierlab.experiment.tier import Tier, tier_field
 from tierlab.servers.base import Server
 from tierlab.values.kinds import Kind
 from tierlab.values.section import Section, meanings
+
+ANY_NAME = "NAME"
+"""In place of a name that the file gives; none that it may give is in capitals."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def tables(
     yield Table(path, meaning, tuple(keys), (*names, *soft), tuple(arrays))
     for key, section in below:
         yield from tables(section, *path, key, systems=systems)
-    if issubclass(model, Tier):
+    if issubclass(model, Tier) and model.software.soft_resources:
         yield _soft(model.software, *path, "soft")
 
 
@@ -128,10 +131,14 @@ def _fields(model: type[Section]) -> Iterator[tuple[str, FieldInfo]]:
 
 
 def _tiers(system: type[System]) -> Iterator[tuple[str, type[Section]]]:
-    """Each of its tiers, in each form."""
-    for name in system.application.tiers:
+    """Each of its tiers and its workload's own tables, in each form."""
+    application = system.application
+    for name in (*application.tiers, *application.tables):
         for form in _sections(system.model_fields[name].annotation):
             yield name, form
+    if application.any_tier is not None:
+        for form in _sections(_bare(tier_field(application.any_tier)[0])):
+            yield ANY_NAME, form
 
 
 def _soft(software: type[Server], *path: str) -> Table:

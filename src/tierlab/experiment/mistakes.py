@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -49,7 +50,7 @@ def checked_factors(document: Mapping[str, Any]) -> tuple[Factors, list[Mistake]
         found += [each for each in _own(own) if each not in found]
     stated, _ = stated_levels({key: table[key] for key in table if key not in own})
     alone = {key: key_alone(document, key) for key in stated}
-    known = tuple(_crossable()) if stated else ()
+    known = tuple(_crossable(document)) if stated else ()
     found += [_uncrossable(key, alone[key], known) for key in stated if alone[key] not in known]
     if factors is None or found:
         first = {key: levels[:1] for key, levels in stated.items() if alone[key] in known}
@@ -65,7 +66,9 @@ def checked(
     `folder` is the one that other files it names are beside.
     """
     context = {FOLDER: folder}
-    file, found = _made(lambda: ExperimentFile.model_validate(document, context=context))
+    file, found = _made(
+        lambda: ExperimentFile.model_validate(document, context=context), of=document
+    )
     if file is None:
         found += [each for each in _apart(document) if each not in found]
     return file, found
@@ -84,13 +87,16 @@ def causes(
     }
 
 
-def _made(make: Callable[[], Made], *above: str) -> tuple[Made | None, list[Mistake]]:
+def _made(
+    make: Callable[[], Made], *above: str, of: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Made | None, list[Mistake]]:
+    """What is made; else what is wrong in the document that it is made of."""
     try:
         return make(), []
     except ValidationError as error:
-        from tierlab.experiment.catalogue import KEYS  # long to make: only for a mistake
+        from tierlab.experiment.catalogue import keys_of  # long to make: only for a mistake
 
-        return None, mistakes(error, KEYS, *above)
+        return None, mistakes(error, keys_of(of), *above)
 
 
 def _own(table: Mapping[str, Any]) -> list[Mistake]:
@@ -127,7 +133,7 @@ def _apart(document: Mapping[str, Any]) -> Iterator[Mistake]:
         yield from _said(two_loops(load), "load")
         if isinstance(shape := load.get("shape"), dict):
             yield from _said(shape_problems(shape), "load", "shape")
-    _, found = _made(lambda: _Events.model_validate(document))
+    _, found = _made(lambda: _Events.model_validate(document), of=document)
     yield from found
 
 
@@ -148,14 +154,13 @@ def _uncrossable(key: str, alone: str | None, known: Iterable[str]) -> Mistake:
     )
 
 
-def _crossable() -> Iterator[str]:
+def _crossable(document: Mapping[str, Any]) -> Iterator[str]:
     """Dotted keys of single values and of whole tables below `system`, `load` and `observe`."""
-    from tierlab.experiment.catalogue import TABLES  # long to make: only where there are factors
+    from tierlab.experiment.catalogue import keys_of  # long to make: only where there are factors
 
-    for table in TABLES.values():
-        if table.path and table.path[0] in CROSSABLE:
-            yield from (".".join(key.path) for key in table.keys)
-            yield from (".".join((*table.path, name)) for name in table.tables)
+    for path, names in keys_of(document).items():
+        if path and path[0] in CROSSABLE:
+            yield from (".".join((*path, name)) for name in names)
 
 
 def _common(combinations: Sequence[Levels]) -> Levels:

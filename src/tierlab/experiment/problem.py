@@ -13,6 +13,21 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from tierlab.errors import UserError
+from tierlab.values.problem import problem, raise_all
+
+__all__ = [
+    "FORM",
+    "Mistake",
+    "Path",
+    "closest",
+    "dotted",
+    "mistakes",
+    "problem",
+    "raise_all",
+    "shown",
+    "told",
+    "unknown_key",
+]
 
 Path = tuple[str, ...]
 FORM = "\0"
@@ -32,20 +47,9 @@ class Mistake:
         return f"{dotted(self.key)} {self.text}"
 
 
-def problem(text: str, *at: str) -> PydanticCustomError:
-    """An error for a validator to raise: `text` goes on from the key at `at` below the table."""
-    return PydanticCustomError("problem", "{text}", {"text": text, "at": at})
-
-
 def unknown_key(key: str, allowed: Iterable[str], *at: str) -> PydanticCustomError:
     """An error for a key that is not one of `allowed`, with the likeliest one meant."""
     return problem(_unknown(key, list(allowed)), *at, key)
-
-
-def raise_all(problems: Iterable[PydanticCustomError]) -> None:
-    """Raise a validator's problems as one error; nothing where there is none."""
-    if all_of_them := [each.context for each in problems]:
-        raise PydanticCustomError("problems", "several", {"problems": all_of_them})
 
 
 def mistakes(

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from tierlab.experiment.catalogue import CHANGE, COMMON, DISTURBANCES, SOFT, TABLES
-from tierlab.experiment.keys import Key, Table
+from tierlab.experiment.keys import ANY_NAME, Key, Table
 from tierlab.experiment.several import ALIKE, ALONE, MOST, NAME, NAME_WORDS
 from tierlab.values.quantities import BYTES, NANOSECONDS
 from tierlab.values.toml import as_toml
+from tierlab.workloads.kinds import WORKLOADS
 
 PAGE = "experiment.md"
 SCHEMA = "experiment.schema.json"
@@ -72,6 +73,8 @@ keys and tables of `[system]`, but for `{"` and `".join(ALONE)}`, and besides th
 `[[disturb]]` and no `[[change]]`. A factor, or `--set`, names the system: `system.shop.load.users`.
 [How to run several systems on one machine](../how-to/several-systems.md) says more.
 """
+OF_WORKLOADS = {ANY_NAME, *(name for each in WORKLOADS.values() for name in each.tables)}
+"""Tables that a file of another workload has not."""
 LEVELS = {
     "anyOf": [
         {"type": "array", "minItems": 1, "uniqueItems": True, "description": "Levels."},
@@ -94,14 +97,17 @@ def _object(path: tuple[str, ...]) -> dict[str, Any]:
     below = {name: _object((*path, name)) for name in table.tables}
     arrays = {name: ARRAYS[name] for name in table.arrays}
     required = [key.path[-1] for key in table.keys if key.required]
-    required += [name for name, part in below.items() if "required" in part]
+    required += [n for n, part in below.items() if "required" in part and n not in OF_WORKLOADS]
+    others: dict[str, Any] | bool = below.pop(ANY_NAME, False)
+    if isinstance(others, dict):
+        others = {key: value for key, value in others.items() if key != "required"}
     if not path:
         below["system"] |= _several(below["system"], below["load"])
     return (
         {"type": "object", "description": table.meaning}
         | {"properties": _properties(table) | below | arrays}
         | ({"required": required} if required else {})
-        | {"additionalProperties": LEVELS if path == ("factors",) else False}
+        | {"additionalProperties": LEVELS if path == ("factors",) else others}
     )
 
 

@@ -23,7 +23,9 @@ RESTARTABLE = _names(lambda kind: kind.restart_signal is not None)
 ENTRIES = tuple(
     dict.fromkeys(
         f"{tier}.{number}"
-        for tier, declared in (next(iter(each.tiers.items())) for each in WORKLOADS.values())
+        for tier, declared in (
+            next(iter(each.tiers.items())) for each in WORKLOADS.values() if each.tiers
+        )
         for number in range(1, declared.most + 1)
     )
 )

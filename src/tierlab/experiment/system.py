@@ -13,9 +13,13 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    PlainSerializer,
     SerializerFunctionWrapHandler,
     Tag,
     TypeAdapter,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     create_model,
     model_serializer,
     model_validator,
@@ -138,12 +142,24 @@ def _protocols(shape: System) -> dict[str, tuple[str, int]]:
     Who passes through speaks what is spoken behind it. Raises a `problem` where a tier cannot call
     the next.
     """
+    if not shape.tiers:
+        raise problem('needs a server, as in web = { command = "node server.js", port = 8080 }')
     entry, users_speak = next(iter(shape.tiers)), shape.application.users_speak
-    spoken = {entry: (users_speak, shape.tiers[entry].software.ports[users_speak])}
+    ports = _ports(shape, entry)
+    if users_speak not in ports:
+        raise problem(f"must speak {users_speak}, as users do, not {' or '.join(ports)}", entry)
+    spoken = {entry: (users_speak, ports[users_speak])}
     for caller in shape.tiers:
         for callee in shape.callees(caller):
             if callee not in spoken:
                 spoken[callee] = _protocol(shape, caller, callee)
+    raise_all(
+        problem(
+            "is called by no server, and users call the first; say in whose `calls` it is", name
+        )
+        for name in shape.tiers
+        if name not in spoken
+    )
     return spoken
 
 
@@ -168,7 +184,7 @@ def _ports(shape: System, tier: str) -> TypingMapping[str, int]:
     """What a tier's servers can speak."""
     software = shape.tiers[tier].software
     if not software.passes_through:
-        return software.ports
+        return software.spoken(shape.tiers[tier].settings.options)
     (behind,) = shape.callees(tier)
     return _ports(shape, behind)
 
@@ -200,10 +216,12 @@ def _no_tier(workload: str) -> Any:
 
 
 def _model(workload: Workload) -> type[System]:
-    others = {name for each in WORKLOADS.values() for name in each.tiers} - workload.tiers.keys()
+    others = {name for each in WORKLOADS.values() for name in (*each.tiers, *each.tables)}
+    others -= {*workload.tiers, *workload.tables}
     tiers = {name: tier_field(declared) for name, declared in workload.tiers.items()}
     none = {name: _no_tier(workload.name) for name in sorted(others)}
-    model: type[System] = create_model("System", __base__=System, **tiers, **none)
+    tables: Any = {name: (table, ...) for name, table in workload.tables.items()}
+    model: type[System] = create_model("System", __base__=System, **tiers, **none, **tables)
     model.application = workload
     return model
 
@@ -212,6 +230,36 @@ SYSTEMS: TypingMapping[str, type[System]] = {
     name: _model(workload) for name, workload in WORKLOADS.items()
 }
 """The model of `[system]` by workload."""
+
+
+def _described(table: Any, read: ValidatorFunctionWrapHandler, info: ValidationInfo) -> System:
+    """A system whose tiers its own tables describe is read by a model of its own."""
+    if not isinstance(table, dict):
+        found: System = read(table)
+        return found
+    model = model_of(table)
+    return model.model_validate(table, context=info.context)
+
+
+def model_of(table: TypingMapping[str, Any]) -> type[System]:
+    """The model of a file's table: its workload's, with the tiers that the table describes."""
+    usual = SYSTEMS[_workload(table).removeprefix(FORM)]
+    application = usual.application.described(_tables(table))
+    return usual if application is usual.application else _model(application)
+
+
+def _tables(table: TypingMapping[str, Any]) -> dict[str, Any]:
+    """The tables that are the workload's and not the system's."""
+    return {
+        name: each
+        for name, each in table.items()
+        if isinstance(each, dict) and name not in System.model_fields
+    }
+
+
+def _written(system: System) -> dict[str, Any]:
+    """By the model that it was read by."""
+    return system.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _workload(table: Any) -> str:
@@ -224,7 +272,17 @@ if TYPE_CHECKING:
     AnySystem = System
 else:
     AnySystem = Annotated[
-        Union[tuple(Annotated[model, Tag(FORM + name)] for name, model in SYSTEMS.items())],  # noqa: UP007
+        Union[  # noqa: UP007
+            tuple(
+                Annotated[
+                    model,
+                    WrapValidator(_described),
+                    PlainSerializer(_written, when_used="json"),
+                    Tag(FORM + name),
+                ]
+                for name, model in SYSTEMS.items()
+            )
+        ],
         Discriminator(_workload),
     ]
 

@@ -159,7 +159,8 @@ def _problems(
 @cache
 def tier_model(declared: TierDeclaration, software: type[Server]) -> type[Tier]:
     """The model of a tier whose servers are this software."""
-    bases: Any = (software.own_options, Tier)
+    own = () if declared.own is None else (declared.own,)
+    bases: Any = (*own, software.own_options, Tier)
     kinds = tuple(each.kind for each in declared.software)
     model: type[Tier] = create_model(
         software.kind,

@@ -12,7 +12,7 @@ import signal
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -61,6 +61,8 @@ class Site:
     """All instances of its tier, itself among them."""
     data: Path | None = None
     """What `Server.make_data` has made for the tier."""
+    tiers: Mapping[str, Endpoint] = field(default_factory=dict)
+    """The first server of every tier of the system, by the tier's name."""
 
     @property
     def subject(self) -> str:
@@ -178,6 +180,16 @@ class Server(ABC):
         return 64 * MIB
 
     @classmethod
+    def spoken(cls, options: Options) -> Mapping[str, int]:  # noqa: ARG003 - the same for most
+        """The protocols that it speaks, each with the port that it listens on then."""
+        return cls.ports
+
+    @classmethod
+    def listens_on(cls, options: Options) -> str | None:  # noqa: ARG003
+        """The address that it listens on; None where it does as it is told."""
+        return None
+
+    @classmethod
     def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
         """By which protocol it calls a server that speaks these; None if it cannot."""
         return next((name for name in cls.calls if name in spoken), None)
@@ -206,6 +218,15 @@ class Server(ABC):
     @abstractmethod
     def command(self) -> list[str]:
         """The command that runs it in the foreground."""
+
+    def variables(self) -> Mapping[str, str]:
+        """Variables that its program gets."""
+        return self.environment
+
+    @property
+    def start_within(self) -> float:
+        """How long it may take until it answers, in seconds."""
+        return self.start_seconds
 
     def program_files(self, program: Path) -> list[Path]:
         """The files on this host that its program runs from; they count as its memory."""

@@ -23,17 +23,26 @@ Connect = Callable[[], socket.socket]
 
 def http_get(connect: Connect, host: str, path: str) -> None:
     """Fetch a page; ready is status 200."""
+    if (status := _status(connect, host, path)) != 200:
+        raise NotReadyError(f"GET {path} answers {status}")
+
+
+def http_answers(connect: Connect, host: str, path: str) -> None:
+    """Fetch a page of an application's own; ready is any status of success or another place."""
+    if not 200 <= (status := _status(connect, host, path)) < 400:
+        raise NotReadyError(f"GET {path} answers {status}")
+
+
+def _status(connect: Connect, host: str, path: str) -> int:
     connection = http.client.HTTPConnection(host)
     connection.sock = connect()
     try:
         connection.request("GET", path, headers={"Connection": "close"})
-        status = connection.getresponse().status
+        return connection.getresponse().status
     except http.client.HTTPException as error:
         raise NotReadyError(f"its answer is no HTTP: {error!r}") from error
     finally:
         connection.close()
-    if status != 200:
-        raise NotReadyError(f"GET {path} answers {status}")
 
 
 def ajp_ping(connect: Connect) -> None:

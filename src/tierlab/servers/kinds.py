@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tierlab.servers.base import Server
+from tierlab.servers.command import Command
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.httpd_php import HttpdPhp
@@ -22,7 +23,7 @@ KINDS: Mapping[str, type[Server]] = {
     server.kind: server
     for server in (
         *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, Redis),
-        *(MariaDB, PostgreSQL, Kernels),
+        *(MariaDB, PostgreSQL, Kernels, Command),
     )
 }
 """In a request's order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tierlab.deploy.system import System
@@ -13,6 +14,7 @@ from tierlab.experiment import SystemPlan, TrialPlan
 from tierlab.observe import plans
 from tierlab.observe.agent import Spawn, Verb
 from tierlab.tables.folder import RunFolder
+from tierlab.workloads.sessions.secrets import without_secrets
 from tierlab.workloads.workload import DataKey
 
 READY_S = 30.0
@@ -28,11 +30,13 @@ class Drivers:
         self._plan, self._folder, self._data = plan, folder, data
         self.verbs: list[Verb] = []
 
-    def start(self, systems: Systems, addresses: Addresses, spawn: Spawn) -> None:
-        """Start them all, and wait until they drive; `UserError` if one does not."""
+    def start(self, systems: Systems, addresses: Addresses, passing: Path, spawn: Spawn) -> None:
+        """Start them all, and wait until they drive; `UserError` if one does not. `passing`: a
+        folder that is gone after the trial.
+        """
         # Each drives as soon as it can: what takes long is done for all before.
         planned = [
-            (each.name, self._planned(each, systems[each.name], addresses))
+            (each.name, self._planned(each, systems[each.name], addresses, passing))
             for each in self._plan.systems
         ]
         streams, logs = self._folder.streams, self._folder.logs
@@ -41,13 +45,19 @@ class Drivers:
         for verb in self.verbs:
             verb.wait_ready(READY_S)
 
-    def _planned(self, asked: SystemPlan, system: System, addresses: Addresses) -> dict[str, Any]:
+    def _planned(
+        self, asked: SystemPlan, system: System, addresses: Addresses, passing: Path
+    ) -> dict[str, Any]:
         """What its driver is told; what its users do is written down."""
         load, shape = asked.load, asked.system
         users = shape.application.users(load.mix or "", shape.fidelity, self._data[asked.name])
         if load.start is not None:
             users["rules"]["start"] = load.start.replace(" ", "_")
-        described = self._folder.logs / f"{'.'.join(filter(None, ('workload', asked.name)))}.json"
+        file = f"{'.'.join(filter(None, ('workload', asked.name)))}.json"
+        (self._folder.logs / file).write_text(json.dumps(without_secrets(users)))
+        # What is secret lies in a folder that is gone after the trial, for nobody else to read.
+        described = passing / file
+        described.touch(mode=0o600)
         described.write_text(json.dumps(users))
         entries = system.topology.entries
         targets = [each.endpoint for each in system.places if each.name in entries]

@@ -210,7 +210,7 @@ class _Trial:
         drivers = Drivers(self.plan, self.folder, self.data)
         self.teardown.callback(lambda: record_drivers(self.manifest, drivers))
         self.teardown.callback(drivers.stop)
-        drivers.start(systems, environment.addresses, _spawner(environment))
+        drivers.start(systems, environment.addresses, environment.work, _spawner(environment))
         return drivers
 
     def _disturb(self, environment: Environment, systems: Systems, drivers: Drivers) -> Disturber:

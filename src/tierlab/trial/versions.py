@@ -14,8 +14,9 @@ from tierlab.servers.kinds import KINDS
 
 
 def programs(servers: Iterable[type[Server]]) -> dict[str, Program]:
-    """Each server's program as it is on this machine, by the server's kind."""
-    return {each.kind: look_up(*next(iter(each.programs.items()))) for each in servers}
+    """Each server's program as it is on this machine, by the server's kind; not a user's own."""
+    own = {each.kind: next(iter(each.programs.items())) for each in servers if each.programs}
+    return {kind: look_up(*program) for kind, program in own.items()}
 
 
 def versions(found: dict[str, Program], libraries: Path | None) -> dict[str, str]:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 
 def as_toml(value: Any) -> str:
-    """A value as TOML writes it (its strings, numbers and lists are JSON's)."""
+    """A value as TOML writes it (its strings, numbers and lists are JSON's), tables in one line."""
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{_key(name)} = {as_toml(each)}" for name, each in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
     return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)

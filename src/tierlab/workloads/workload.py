@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from tierlab.environments.environment import Environment
 from tierlab.servers.base import Server
 from tierlab.servers.content import Content, Fidelity
+from tierlab.values.section import Section
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class TierDeclaration:
     """Instances."""
     instances: str = "Instances."
     """What they are together."""
+    own: type[Section] | None = None
+    """Keys that only this tier has."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,10 @@ class Workload(ABC):
     usual_mix: ClassVar[str | None] = None
     users_speak: ClassVar[str] = "http"
     """The protocol by which users call the first tier."""
+    tables: ClassVar[Mapping[str, type[Section]]] = {}
+    """Tables of the system's that only this workload has."""
+    any_tier: ClassVar[TierDeclaration | None] = None
+    """A tier that a file names itself, where the workload leaves that to files."""
     lockable: ClassVar[tuple[str, ...]] = ()
     """Tables whose rows pages need."""
     form_path: ClassVar[str] = ""
@@ -83,6 +90,10 @@ class Workload(ABC):
         for callee in self.tiers[tier].calls:
             found += self.callees(callee, absent) if callee in absent else [callee]
         return tuple(dict.fromkeys(found))
+
+    def described(self, tables: Mapping[str, Any]) -> Workload:  # noqa: ARG002
+        """The workload whose tiers a file's tables describe; itself where it knows its own."""
+        return self
 
     @abstractmethod
     def check(self) -> None:

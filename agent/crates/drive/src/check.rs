@@ -14,11 +14,9 @@ pub fn workload(workload: &Workload) -> Result<(), String> {
         }
         check_state(workload, state)?;
     }
-    let Some(home) = workload.states.iter().find(|state| state.name == workload.home) else {
-        return Err(format!("`home` names {:?}, which is not a state", workload.home));
-    };
-    if home.pick.is_some() || home.parameters.iter().any(|it| needs_page(&it.from)) {
-        return Err(format!("the home state {:?} must not need an earlier page", home.name));
+    let homes = workload.sessions.iter().filter_map(|kind| kind.home.as_ref());
+    for name in homes.chain([&workload.home]) {
+        check_home(workload, name)?;
     }
     if workload.rules.opens < 1 || workload.rules.session_limit < 1 {
         return Err("`rules.opens` and `rules.session_limit` must be at least 1".into());
@@ -29,9 +27,27 @@ pub fn workload(workload: &Workload) -> Result<(), String> {
     check_sessions(workload)
 }
 
+fn check_home(workload: &Workload, name: &str) -> Result<(), String> {
+    let Some(home) = workload.states.iter().find(|state| state.name == name) else {
+        return Err(format!("`home` names {name:?}, which is not a state"));
+    };
+    let mut sources = home.parameters.iter().map(|it| &it.from).chain(parts(home));
+    if home.pick.is_some() || home.follow.is_some() || sources.any(needs_page) {
+        return Err(format!("the home state {name:?} must not need an earlier page"));
+    }
+    Ok(())
+}
+
 fn needs_page(source: &Source) -> bool {
     use Source::*;
-    matches!(source, Link(_) | LinkOr(..) | Field(_) | AnyOption)
+    matches!(source, Link(_) | LinkOr(..) | Field(_) | AnyOption | Remembered(_) | Cookie(_))
+}
+
+/// What a request consists of besides its parameters.
+fn parts(state: &State) -> impl Iterator<Item = &Source> {
+    let headers = state.headers.iter().map(|header| &header.from);
+    let body = state.body.iter().flat_map(|body| &body.parts);
+    state.rest.iter().chain(headers).chain(body)
 }
 
 fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
@@ -62,6 +78,40 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
             return wrong("`row` needs a value per column and a weight per row".into());
         }
     }
+    if let Some(think_ns) = state.think_ns
+        && !(0..=LONGEST_TIME_NS).contains(&think_ns)
+    {
+        return wrong("`think_ns` must be 0 to ten years".into());
+    }
+    for extract in &state.extract {
+        let between = !extract.after.is_empty() && !extract.until.is_empty();
+        if extract.field.is_none() && !between {
+            return wrong(format!(
+                "`extract` {:?} needs `field`, or `after` and `until`",
+                extract.name
+            ));
+        }
+    }
+    let unknown = |(_, name): &&(String, String)| workload.state(name).is_none();
+    if let Some((_, name)) = state.follow.iter().flat_map(|it| &it.states).find(unknown) {
+        return wrong(format!("`follow` names the unknown state {name:?}"));
+    }
+    let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
+    if let Some(header) = state.headers.iter().find(|it| it.name.is_empty() || !plain(&it.name)) {
+        return wrong(format!("{:?} is no header's name", header.name));
+    }
+    for part in parts(state) {
+        use Source::*;
+        if !matches!(
+            part,
+            Constant(_) | Secret(_) | Remembered(_) | Cookie(_) | Choice(_) | Row(_) | Field(_)
+        ) {
+            return wrong("`rest`, `headers` and `body` take no such source".into());
+        }
+        if let Err(what) = check_source(workload, state, part) {
+            return wrong(format!("a part of its request {what}"));
+        }
+    }
     for parameter in &state.parameters {
         if let Err(what) = check_source(workload, state, &parameter.from) {
             return wrong(format!("parameter {:?} {what}", parameter.name));
@@ -81,6 +131,11 @@ fn check_source(workload: &Workload, state: &State, source: &Source) -> Result<(
             _ => Err(format!("needs a `row` with the column {column:?} in its state")),
         },
         Source::Choice(values) if values.is_empty() => Err("has an empty `choice`".into()),
+        Source::Remembered(name)
+            if !workload.states.iter().flat_map(|it| &it.extract).any(|it| it.name == *name) =>
+        {
+            Err(format!("needs an `extract` of {name:?} in some state"))
+        }
         Source::Words(_) if workload.dictionary.is_empty() => {
             Err("needs words, and `dictionary` is empty".into())
         }
@@ -119,8 +174,8 @@ fn check_sessions(workload: &Workload) -> Result<(), String> {
             }
         }
         let reached = kind.transitions.values().flatten().map(|(to, _)| to.as_str());
-        for to in reached.chain([workload.home.as_str()]).filter(|to| *to != "Back" && *to != "End")
-        {
+        let home = kind.home.as_ref().unwrap_or(&workload.home);
+        for to in reached.chain([home.as_str()]).filter(|to| *to != "Back" && *to != "End") {
             if !kind.transitions.contains_key(to) {
                 return Err(format!("session {:?}: `transitions` lacks {to:?}", kind.name));
             }

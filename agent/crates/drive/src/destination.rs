@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 pub struct Destination {
     /// Where to connect.
     pub address: SocketAddr,
+    /// What it is called in the `Host` header.
+    pub host: String,
     /// Its requests as bytes.
     pub wire: Wire,
 }
@@ -20,6 +22,7 @@ impl Destinations {
     pub fn new(plan: &Plan) -> Self {
         let ready = |target: &Target| Destination {
             address: target.socket(),
+            host: target.host(),
             wire: Wire::new(plan, target),
         };
         Self(plan.targets.iter().map(ready).collect())

@@ -72,12 +72,10 @@ impl Shard {
         let flight = &mut self.flights[place];
         let Some(socket) = &flight.socket else { return Ok(()) };
         let wire = &self.destinations.of(self.share.number(flight.user)).wire;
+        let user = &self.users[flight.user as usize];
         match &flight.image {
-            Some(image) => wire.image(image, flight.request_id, &mut self.outgoing),
-            None => {
-                let request = self.users[flight.user as usize].request();
-                wire.page(request, flight.request_id, &mut self.outgoing);
-            }
+            Some(image) => wire.image(image, &user.jar, flight.request_id, &mut self.outgoing),
+            None => wire.page(user.request(), &user.jar, flight.request_id, &mut self.outgoing),
         }
         while flight.sent < self.outgoing.len() {
             match socket.send(&self.outgoing[flight.sent..]) {
@@ -165,14 +163,22 @@ impl Shard {
             flight.socket = None;
         }
         let status = flight.reply.status();
-        let failure = (!(200..300).contains(&status)).then_some(Failure::Status(status));
         if flight.image.is_some() {
-            if let Some(failure) = failure {
-                flight.record.failure.get_or_insert((failure, true));
+            if !(200..300).contains(&status) {
+                flight.record.failure.get_or_insert((Failure::Status(status), true));
             }
             return self.next_image(place);
         }
         flight.record.status = Some(status);
+        let expected = &self.common.script.workload.states[usize::from(flight.record.state)].expect;
+        let right = match expected.status.as_slice() {
+            [] => (200..300).contains(&status),
+            some => some.contains(&status),
+        };
+        if self.sent_on(place) {
+            return self.end(place);
+        }
+        let failure = (!right).then_some(Failure::Status(status));
         if failure.is_some() && self.opens_again(place) {
             return Ok(());
         }

@@ -31,6 +31,8 @@ pub enum Failure {
     Status(u16),
     /// The page says that it failed.
     Page,
+    /// The page does not say what it has to.
+    TextMissing,
     /// The trial ended first.
     Cut,
 }
@@ -54,6 +56,7 @@ impl Failure {
             Self::Reply(ReplyError::TooLarge) => "too_large",
             Self::Status(status) => return format!("status_{status}").into(),
             Self::Page => "page",
+            Self::TextMissing => "text_missing",
             Self::Cut => "cut",
         })
     }
@@ -63,6 +66,7 @@ impl Failure {
         !matches!(
             self,
             Self::Page
+                | Self::TextMissing
                 | Self::Cut
                 | Self::ConnectTimeout
                 | Self::RequestTimeout

@@ -51,19 +51,52 @@ impl Shard {
         true
     }
 
+    /// Keeps the cookies of a reply, and has the user go where it sends them, if it does. That is a
+    /// request of its own, without a think time before it.
+    pub(crate) fn sent_on(&mut self, place: usize) -> bool {
+        let flight = &mut self.flights[place];
+        if !self.common.script.workload.rules.browser {
+            return false;
+        }
+        let user = &mut self.users[flight.user as usize];
+        let told = flight.reply.told();
+        for cookie in &told.cookies {
+            user.jar.take(cookie);
+        }
+        let Some(location) = told.location.as_deref() else { return false };
+        if !matches!(flight.reply.status(), 301 | 302 | 303 | 307 | 308) {
+            return false;
+        }
+        let host = self.destinations.of(self.share.number(flight.user)).host.as_str();
+        let sent = user.sent_on(location, host);
+        if sent {
+            flight.thinks = false;
+            flight.record.failure = None;
+        }
+        sent
+    }
+
     /// The user sees the page, or that it failed, and decides what to do next; images come first.
     pub(crate) fn see_page(&mut self, place: usize, failure: Option<Failure>) -> Result<()> {
         let flight = &mut self.flights[place];
         let user = &mut self.users[flight.user as usize];
         let page = Page(flight.reply.body());
-        let says_failed = self.common.script.workload.rules.failed_if.as_deref();
-        let failure = match says_failed {
-            Some(text) if failure.is_none() && page.says(text) => Some(Failure::Page),
-            _ => failure,
-        };
+        let workload = &self.common.script.workload;
+        let state = &workload.states[usize::from(flight.record.state)];
+        let failure = failure.or_else(|| {
+            let says_failed = workload.rules.failed_if.as_deref();
+            let lacks = |text| !page.says(text);
+            match says_failed.is_some_and(|text| page.says(text)) {
+                true => Some(Failure::Page),
+                false => {
+                    state.expect.text.as_deref().is_some_and(lacks).then_some(Failure::TextMissing)
+                }
+            }
+        });
         if self.common.plan.images && failure.is_none() {
             let at = user.request().target();
             let images = page.images().filter_map(|image| resolve(image, at));
+            flight.images.extend(state.resources.iter().map(|path| path.as_bytes().into()));
             flight.images.extend(images.take(MOST_IMAGES));
             flight.images.reverse();
         }
@@ -84,13 +117,14 @@ impl Shard {
     }
 
     /// Records the interaction, and lets its user think.
-    fn end(&mut self, place: usize) -> Result<()> {
+    pub(crate) fn end(&mut self, place: usize) -> Result<()> {
         let now = monotonic_ns();
         self.put_down(place, now);
         let flight = &mut self.flights[place];
         let number = flight.user;
         let user = &mut self.users[number as usize];
         let thinks = flight.thinks;
+        let state = flight.record.state;
         let same_session = user.session() == flight.record.session;
         if flight.socket.is_some() && same_session {
             flight.stage = Stage::Idle;
@@ -100,7 +134,12 @@ impl Shard {
         match self.common.plan.pace {
             Pace::Open { .. } => self.idle.push_back(number),
             Pace::Closed { think_ns, think_cap_ns } => {
-                let cap = think_cap_ns.unwrap_or(think_ns.saturating_mul(10));
+                let state = &self.common.script.workload.states[usize::from(state)];
+                // The cap is the plan's mean's.
+                let (think_ns, cap) = match state.think_ns {
+                    Some(own_ns) => (own_ns, own_ns.saturating_mul(10)),
+                    None => (think_ns, think_cap_ns.unwrap_or(think_ns.saturating_mul(10))),
+                };
                 let user = &mut self.users[number as usize];
                 let think =
                     if thinks { user.think_ns(&self.common.script, think_ns, cap) } else { 0 };

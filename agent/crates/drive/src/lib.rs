@@ -4,7 +4,8 @@
 //!
 //! - `workload` and `rules` are what users do, as data; `check` whether it makes sense; `script`
 //!   the same, ready to be played;
-//! - `session`, `render`, `page`, `random`: one user, without sockets and clocks;
+//! - `session`, `render`, `page`, `links`, `extract`, `cookies`, `random`: one user, without sockets
+//!   and clocks;
 //! - `wire`, `destination`, `reply`, `reply_head`: HTTP as bytes, and to which server; `socket`, `poll`, `sources`, `scheduling`: the
 //!   system's calls;
 //! - `share`, `arrivals`, `curve`: what each thread has of the users, and of the open loop's arrivals,
@@ -20,18 +21,21 @@
 
 mod arrivals;
 mod check;
+mod cookies;
 mod course;
 mod curve;
 mod deadlines;
 mod destination;
 mod driver;
 mod exchange;
+mod extract;
 mod failure;
 mod flight;
 mod halt;
 mod interaction;
 mod journal;
 mod judgement;
+mod links;
 mod overdue;
 mod page;
 pub mod plan;

@@ -23,10 +23,15 @@ impl<'a> Page<'a> {
 
     /// The links that have a query, in the page's order.
     pub fn links(self) -> impl Iterator<Item = Link<'a>> {
-        self.values("a", "href").filter_map(|href| {
+        self.hrefs().filter_map(|href| {
             let at = memchr(b'?', href)?;
             Some(Link { path: &href[..at], query: &href[at + 1..] })
         })
+    }
+
+    /// Where its links lead, as they stand in the page.
+    pub fn hrefs(self) -> impl Iterator<Item = &'a [u8]> {
+        self.values("a", "href")
     }
 
     /// The value of the first form field called `name`.

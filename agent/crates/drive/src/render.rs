@@ -1,9 +1,11 @@
 //! The next request of a user, rendered from its state and the page that it sees.
 
+use crate::extract::unescape;
+use crate::links;
 use crate::page::{Link, Page, parameter};
 use crate::script::Script;
 use crate::session::User;
-use crate::workload::{Draw, DrawFrom, Method, Pick, Source, State, Target};
+use crate::workload::{Draw, DrawFrom, Method, Pick, Rows, Source, State, Target};
 
 /// A request, kept while its user thinks.
 #[derive(Default)]
@@ -12,37 +14,72 @@ pub struct Request {
     pub state: u8,
     /// How the parameters travel.
     pub method: Method,
-    /// Path and query, then the body.
+    /// Path and query, then the headers of its own, then the body.
     text: Box<[u8]>,
+    /// Where the headers begin.
+    headers_at: u32,
     /// Where the body begins.
     body_at: u32,
 }
 
 impl Request {
+    /// What a reply of `state` sends its user to.
+    pub fn to(state: u8, target: &[u8]) -> Self {
+        let end = target.len() as u32;
+        let text = target.into();
+        Self { state, method: Method::Get, text, headers_at: end, body_at: end }
+    }
+
     /// Path and query.
     pub fn target(&self) -> &[u8] {
-        &self.text[..self.body_at as usize]
+        &self.text[..self.headers_at as usize]
+    }
+
+    /// Its own headers, each with its line end.
+    pub fn headers(&self) -> &[u8] {
+        &self.text[self.headers_at as usize..self.body_at as usize]
+    }
+
+    /// Whether its headers say what it accepts.
+    pub fn accepts(&self) -> bool {
+        self.headers()
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.get(..7).is_some_and(|name| name.eq_ignore_ascii_case(b"accept:")))
     }
 
     /// Whether sending it twice does what sending it once does (RFC 9110 section 9.2.2).
     pub fn is_idempotent(&self) -> bool {
-        self.method == Method::Get
+        matches!(self.method, Method::Get | Method::Put | Method::Delete)
     }
 
-    /// The body of a POST request.
+    /// Whether it says how long its body is.
+    pub fn has_body(&self) -> bool {
+        !matches!(self.method, Method::Get | Method::Delete) || !self.body().is_empty()
+    }
+
+    /// The body.
     pub fn body(&self) -> &[u8] {
         &self.text[self.body_at as usize..]
     }
 }
 
-/// Renders the request of `state`; `None` when the page lacks something that it needs.
+/// Renders the request of `state`; `None` when the page lacks something that it needs. `from` is the
+/// target of the page.
 pub fn request(
     script: &Script,
     user: &mut User,
     state: u8,
     page: Option<Page<'_>>,
+    from: &[u8],
 ) -> Option<Request> {
     let form = &script.workload.states[usize::from(state)];
+    if let Some(follow) = &form.follow {
+        let target = links::followed(follow, page?, from, &mut user.random)?;
+        let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+        let of = follow.states.iter().find(|(pattern, _)| links::matches(pattern, path));
+        let of = of.and_then(|(_, name)| script.workload.state(name)).unwrap_or(state);
+        return Some(Request::to(of, &target));
+    }
     let link = match &form.pick {
         Some(pick) => Some(followed(script, user, pick, page)?),
         None => None,
@@ -54,30 +91,120 @@ pub fn request(
         let at = script.row(state, user.random.unit());
         (rows, at)
     });
+    let mut told = Rendering { script, user, form, link: link.as_deref(), row, page };
     let mut text = Vec::with_capacity(96);
     text.extend_from_slice(form.path.as_bytes());
-    let mut body_at = text.len();
-    for (at, wanted) in form.parameters.iter().enumerate() {
-        match (at, form.method) {
-            (0, Method::Get) => text.push(b'?'),
-            (0, Method::Post) => {}
-            _ => text.push(b'&'),
-        }
-        encode(wanted.name.as_bytes(), &mut text);
-        text.push(b'=');
-        match &wanted.from {
-            Source::Row(column) => {
-                let (rows, at) = row?;
-                let column = rows.columns.iter().position(|name| name == column)?;
-                encode(rows.rows[at][column].as_bytes(), &mut text);
+    for part in &form.rest {
+        told.part(part, percent, carry, &mut text)?;
+    }
+    let in_body = form.method == Method::Post && form.body.is_none();
+    if !in_body && !form.parameters.is_empty() {
+        text.push(b'?');
+        told.parameters(&mut text)?;
+    }
+    let headers_at = text.len();
+    told.headers(in_body, &mut text)?;
+    let body_at = text.len();
+    if in_body {
+        told.parameters(&mut text)?;
+    }
+    for part in form.body.iter().flat_map(|body| &body.parts) {
+        told.part(part, json, as_is, &mut text)?;
+    }
+    Some(Request {
+        state,
+        method: form.method,
+        text: text.into(),
+        headers_at: headers_at as u32,
+        body_at: body_at as u32,
+    })
+}
+
+/// How a value is written where it stands.
+type Encode = fn(&[u8], &mut Vec<u8>);
+
+/// What the values of a request are rendered from.
+struct Rendering<'a> {
+    script: &'a Script,
+    user: &'a mut User,
+    form: &'a State,
+    link: Option<&'a [u8]>,
+    row: Option<(&'a Rows, usize)>,
+    page: Option<Page<'a>>,
+}
+
+impl Rendering<'_> {
+    /// The parameters, as a query or a form has them.
+    fn parameters(&mut self, text: &mut Vec<u8>) -> Option<()> {
+        for (at, wanted) in self.form.parameters.iter().enumerate() {
+            if at > 0 {
+                text.push(b'&');
             }
-            source => value(script, user, form, source, link.as_deref(), page, &mut text)?,
+            encode(wanted.name.as_bytes(), text);
+            text.push(b'=');
+            match &wanted.from {
+                Source::Row(column) => {
+                    let (rows, at) = self.row?;
+                    let column = rows.columns.iter().position(|name| name == column)?;
+                    encode(rows.rows[at][column].as_bytes(), text);
+                }
+                source => {
+                    value(self.script, self.user, self.form, source, self.link, self.page, text)?
+                }
+            }
         }
+        Some(())
     }
-    if form.method == Method::Get {
-        body_at = text.len();
+
+    /// The headers of its own.
+    fn headers(&mut self, in_body: bool, text: &mut Vec<u8>) -> Option<()> {
+        let content_type = match &self.form.body {
+            Some(body) => Some(body.content_type.as_str()),
+            None => in_body.then_some("application/x-www-form-urlencoded"),
+        };
+        if let Some(content_type) = content_type {
+            text.extend_from_slice(b"Content-Type: ");
+            line(content_type.as_bytes(), text);
+            text.extend_from_slice(b"\r\n");
+        }
+        for header in &self.form.headers {
+            text.extend_from_slice(header.name.as_bytes());
+            text.extend_from_slice(b": ");
+            self.part(&header.from, line, line, text)?;
+            text.extend_from_slice(b"\r\n");
+        }
+        Some(())
     }
-    Some(Request { state, method: form.method, text: text.into(), body_at: body_at as u32 })
+
+    /// A part of a target, a header or a body: a text of the file's own by `constant`, a value by
+    /// `encode`.
+    fn part(
+        &mut self,
+        part: &Source,
+        encode: Encode,
+        constant: Encode,
+        text: &mut Vec<u8>,
+    ) -> Option<()> {
+        match part {
+            Source::Constant(value) => constant(value.as_bytes(), text),
+            Source::Secret(value) => encode(value.as_bytes(), text),
+            Source::Remembered(name) => encode(self.user.remembered(self.script, name)?, text),
+            Source::Cookie(name) => encode(self.user.jar.value(name.as_bytes())?, text),
+            Source::Choice(values) => {
+                let drawn = self.user.random.below(values.len() as u32) as usize;
+                encode(values[drawn].as_bytes(), text);
+            }
+            Source::Row(column) => {
+                let (rows, at) = self.row?;
+                let column = rows.columns.iter().position(|name| name == column)?;
+                constant(rows.rows[at][column].as_bytes(), text);
+            }
+            Source::Field(name) => encode(&unescape(self.page?.field(name)?), text),
+            // Others are values of a query; `check` refuses them here.
+            _ => return None,
+        }
+        Some(())
+    }
 }
 
 /// The query of the link that the user follows.
@@ -132,7 +259,9 @@ fn value(
     text: &mut Vec<u8>,
 ) -> Option<()> {
     match source {
-        Source::Constant(value) => encode(value.as_bytes(), text),
+        Source::Constant(value) | Source::Secret(value) => encode(value.as_bytes(), text),
+        Source::Remembered(name) => encode(user.remembered(script, name)?, text),
+        Source::Cookie(name) => encode(user.jar.value(name.as_bytes())?, text),
         Source::Link(name) => carry(parameter(link?, name)?, text),
         Source::LinkOr(name, absent) => match parameter(link?, name) {
             Some(value) => carry(value, text),
@@ -144,7 +273,7 @@ fn value(
                 None => encode(absent.as_bytes(), text),
             }
         }
-        Source::Field(name) => encode(page?.field(name)?, text),
+        Source::Field(name) => encode(&unescape(page?.field(name)?), text),
         Source::AnyOption => {
             let count = page?.options().count() as u32;
             let drawn = user.random.below(count) as usize;
@@ -217,6 +346,36 @@ pub fn carry(value: &[u8], text: &mut Vec<u8>) {
             text.push(*byte);
         } else {
             escape(*byte, text);
+        }
+    }
+}
+
+fn as_is(value: &[u8], text: &mut Vec<u8>) {
+    text.extend_from_slice(value);
+}
+
+/// What a header may say: what could end its line is left out (RFC 9110 section 5.5).
+fn line(value: &[u8], text: &mut Vec<u8>) {
+    text.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));
+}
+
+/// Within a string of JSON's (RFC 8259 section 7).
+fn json(value: &[u8], text: &mut Vec<u8>) {
+    for byte in value {
+        match byte {
+            b'"' | b'\\' => text.extend_from_slice(&[b'\\', *byte]),
+            0..0x20 => text.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => text.push(*byte),
+        }
+    }
+}
+
+/// Percent-encodes all but unreserved characters (RFC 3986 section 2.3), wherever in a target.
+fn percent(value: &[u8], text: &mut Vec<u8>) {
+    for byte in value {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(*byte),
+            _ => escape(*byte, text),
         }
     }
 }

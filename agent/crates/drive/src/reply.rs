@@ -1,6 +1,6 @@
 //! An HTTP/1.1 reply, assembled from the bytes as they come (RFC 9112). No socket here.
 
-use crate::reply_head::{Framing, Head};
+use crate::reply_head::{Framing, Head, Told};
 use httparse::Status;
 
 /// Replies larger than this are not believed.
@@ -47,6 +47,7 @@ pub struct Reply {
     keep_body: bool,
     status: u16,
     persistent: bool,
+    told: Told,
     /// Bytes on the wire, the head included.
     received: u64,
     body_length: usize,
@@ -82,6 +83,11 @@ impl Reply {
     /// The body so far.
     pub fn body(&self) -> &[u8] {
         &self.body
+    }
+
+    /// What its head tells a browser to do.
+    pub fn told(&self) -> &Told {
+        &self.told
     }
 
     /// Gives the buffer back.
@@ -176,6 +182,7 @@ impl Reply {
             return Ok(Some(length));
         }
         (self.status, self.persistent) = (head.status, head.persistent);
+        self.told = head.told;
         self.stage = match head.framing.ok_or(ReplyError::Malformed)? {
             Framing::Length(0) => Stage::Done,
             Framing::Length(length) if length > LARGEST_BODY => return Err(ReplyError::TooLarge),

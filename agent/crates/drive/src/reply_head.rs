@@ -11,6 +11,17 @@ pub struct Head {
     pub persistent: bool,
     /// How the body ends; None where what the head says of it makes no sense.
     pub framing: Option<Framing>,
+    /// What is for a browser.
+    pub told: Told,
+}
+
+/// What a head tells a browser to do.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// `Location`.
+    pub location: Option<Box<[u8]>>,
+    /// Each `Set-Cookie`.
+    pub cookies: Vec<Box<[u8]>>,
 }
 
 /// How a body ends.
@@ -35,7 +46,7 @@ impl Head {
         };
         let status = reply.code.unwrap_or(0);
         let persistent = reply.version == Some(1);
-        let mut head = Self { status, persistent, framing: None };
+        let mut head = Self { status, persistent, framing: None, told: Told::default() };
         if !head.is_interim() {
             head.framing = head.understand(reply.headers);
         }
@@ -60,6 +71,10 @@ impl Head {
                 } else if says(header, "keep-alive") {
                     self.persistent = true;
                 }
+            } else if header.name.eq_ignore_ascii_case("location") {
+                self.told.location = Some(header.value.into());
+            } else if header.name.eq_ignore_ascii_case("set-cookie") {
+                self.told.cookies.push(header.value.into());
             }
         }
         Some(match content_length {

@@ -24,6 +24,9 @@ pub struct Rules {
     pub failed_if: Option<String>,
     /// Keep the states to go back to when a session returns to the home page or ends.
     pub keep_history: bool,
+    /// Keep cookies for a session, and go at once where a reply sends the user to, as a request of
+    /// the same state: as browsers do.
+    pub browser: bool,
 }
 
 impl Default for Rules {
@@ -38,6 +41,7 @@ impl Default for Rules {
             back_if: None,
             failed_if: None,
             keep_history: false,
+            browser: false,
         }
     }
 }

@@ -11,9 +11,9 @@ pub const END: u8 = 255;
 pub struct Script {
     /// The workload itself.
     pub workload: Workload,
-    /// The home state.
-    pub home: u8,
-    /// The names under which links are remembered.
+    /// By session kind: the home state.
+    homes: Vec<u8>,
+    /// The names under which links and what is extracted are remembered.
     pub memories: Vec<String>,
     /// By session kind and state: the next states with their probabilities.
     transitions: Vec<Vec<Vec<(u8, f64)>>>,
@@ -39,24 +39,33 @@ impl Script {
             workload.states.iter().map(|state| column(&state.name)).collect()
         });
         let transitions = transitions.collect();
-        let mut memories: Vec<String> = workload
-            .states
-            .iter()
-            .filter_map(|state| state.pick.as_ref()?.remember.clone())
-            .collect();
+        let picked =
+            workload.states.iter().filter_map(|state| state.pick.as_ref()?.remember.clone());
+        let extracted =
+            workload.states.iter().flat_map(|state| &state.extract).map(|it| it.name.clone());
+        let mut memories: Vec<String> = picked.chain(extracted).collect();
         memories.sort();
         memories.dedup();
         let weights = |state: &crate::workload::State| {
             cumulative(state.row.iter().flat_map(|rows| rows.weights.iter().copied()))
         };
         Self {
-            home: number(&workload.home),
+            homes: workload
+                .sessions
+                .iter()
+                .map(|kind| number(kind.home.as_ref().unwrap_or(&workload.home)))
+                .collect(),
             row_weights: workload.states.iter().map(weights).collect(),
             shares: cumulative(workload.sessions.iter().map(|kind| kind.share)),
             transitions,
             memories,
             workload,
         }
+    }
+
+    /// The state in which sessions of a kind start.
+    pub fn home(&self, kind: u8) -> u8 {
+        self.homes[usize::from(kind)]
     }
 
     /// The session kind of the user `number`: each kind's users are spread evenly, so that any

@@ -1,5 +1,8 @@
 //! One user: what it does next, given the page it sees. No socket and no clock here.
 
+use crate::cookies::Jar;
+use crate::extract::extract;
+use crate::links;
 use crate::page::{Link, Page};
 use crate::random::Stream;
 use crate::render::{self, Request};
@@ -26,8 +29,14 @@ pub struct User {
     sent: u32,
     history: Vec<u8>,
     remembered: Box<[Option<Box<[u8]>>]>,
+    pub(crate) jar: Jar,
+    /// How often the present request was sent elsewhere.
+    hops: u8,
     next: Request,
 }
+
+/// A request that is sent elsewhere more often than this goes round in circles.
+const MOST_HOPS: u8 = 8;
 
 /// What became of an interaction's page.
 pub enum Outcome<'a> {
@@ -40,11 +49,12 @@ pub enum Outcome<'a> {
 impl User {
     /// The user `number` of `users`, at the beginning of its first session.
     pub fn new(script: &Script, seed: u64, number: u32) -> Self {
+        let kind = script.kind_of(number);
         let mut user = Self {
             random: Stream::new(seed, u64::from(number)),
-            kind: script.kind_of(number),
-            state: script.home,
-            last: script.home,
+            kind,
+            state: script.home(kind),
+            last: script.home(kind),
             number: 0,
             drawn: 0,
             left: 0,
@@ -53,6 +63,8 @@ impl User {
             sent: 0,
             history: Vec::new(),
             remembered: vec![None; script.memories.len()].into(),
+            jar: Jar::default(),
+            hops: 0,
             next: Request::default(),
         };
         user.begin_session(script);
@@ -92,6 +104,7 @@ impl User {
         let rules = &script.workload.rules;
         self.left = self.left.saturating_sub(1);
         self.last = self.next.state;
+        self.hops = 0;
         match outcome {
             Outcome::Failed => {
                 self.go_home(script);
@@ -102,11 +115,41 @@ impl User {
                 rules.think_after_failure
             }
             Outcome::Page(page) => {
+                self.remember(script, page);
                 let seen = if self.step(script) { Some(page) } else { None };
                 self.prepare(script, seen);
                 true
             }
         }
+    }
+
+    /// Goes where a reply sends it, at once; false where that is not on its site, or leads round in
+    /// circles.
+    pub fn sent_on(&mut self, location: &[u8], host: &str) -> bool {
+        let hosts = [host.to_owned()];
+        let Some(target) = links::target(location, self.next.target(), &hosts) else {
+            return false;
+        };
+        self.hops += 1;
+        self.next = Request::to(self.next.state, &target);
+        self.hops <= MOST_HOPS
+    }
+
+    /// Remembers what its state wants to know of the reply.
+    fn remember(&mut self, script: &Script, page: Page<'_>) {
+        for wanted in &script.workload.states[usize::from(self.state)].extract {
+            let found = extract(wanted, page, &mut self.random);
+            let memory = script.memories.iter().position(|name| *name == wanted.name);
+            if let (Some(found), Some(memory)) = (found, memory) {
+                self.remembered[memory] = Some(found);
+            }
+        }
+    }
+
+    /// What was last remembered under a name.
+    pub(crate) fn remembered<'a>(&'a self, script: &Script, name: &str) -> Option<&'a [u8]> {
+        let memory = script.memories.iter().position(|memory| memory == name)?;
+        self.remembered[memory].as_deref()
     }
 
     /// Draws a think time.
@@ -145,11 +188,15 @@ impl User {
         self.left = script.workload.rules.session_limit;
         self.sessions += 1;
         self.at_start = true;
+        if script.workload.rules.browser {
+            self.jar.clear();
+            self.remembered.fill(None);
+        }
         self.go_home(script);
     }
 
     fn go_home(&mut self, script: &Script) {
-        self.state = script.home;
+        self.state = script.home(self.kind);
         if !script.workload.rules.keep_history {
             self.history.clear();
         }
@@ -158,7 +205,7 @@ impl User {
     fn go_back(&mut self, script: &Script) {
         match self.history.pop() {
             Some(state) => self.state = state,
-            None => self.state = script.home,
+            None => self.state = script.home(self.kind),
         }
     }
 
@@ -169,9 +216,12 @@ impl User {
         if nothing_there.is_some_and(|text| page.is_some_and(|page| page.says(text))) {
             self.go_back(script);
         }
+        let shown = std::mem::take(&mut self.next);
         loop {
             let state = &script.workload.states[usize::from(self.state)];
-            if let Some(request) = render::request(script, self, self.state, page) {
+            if let Some(request) = render::request(script, self, self.state, page, shown.target()) {
+                // A link that was followed leads to a page of another state.
+                self.state = request.state;
                 self.next = request;
                 return;
             }

@@ -171,7 +171,7 @@ impl Tally {
         self.requests.push(RequestRow {
             user: number as i32,
             session: i64::from(number) * 1_000_000 + i64::from(record.session),
-            interaction: &script.workload.states[usize::from(record.state)].name,
+            interaction: script.workload.states[usize::from(record.state)].shown(),
             request_id: self.ids.then_some(id.as_str()),
             intended_ns: record.intended_ns,
             start_ns: record.start_ns,

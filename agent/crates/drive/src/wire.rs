@@ -1,9 +1,11 @@
 //! HTTP/1.1 requests as bytes.
 
+use crate::cookies::Jar;
 use crate::plan::{Plan, Target};
 use crate::render::Request;
-use crate::workload::Method;
 use std::io::Write;
+
+const ACCEPT: &[u8] = b"Accept: */*\r\n";
 
 /// Writes requests, the fixed part of their heads made once.
 pub struct Wire {
@@ -19,40 +21,39 @@ impl Wire {
             crate::plan::Connection::KeepAlive => "keep-alive",
         };
         let fixed = format!(
-            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tierlab\r\nAccept: */*\r\nConnection: {connection}\r\n",
+            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tierlab\r\nConnection: {connection}\r\n",
             target.host()
         );
         Self { fixed: fixed.into_bytes(), ids: plan.request_ids }
     }
 
     /// Writes the request of a page into `text`, which it empties first.
-    pub fn page(&self, request: &Request, id: u64, text: &mut Vec<u8>) {
-        let method: &[u8] = match request.method {
-            Method::Get => b"GET ",
-            Method::Post => b"POST ",
-        };
-        self.head(method, request.target(), id, text);
-        if request.method == Method::Post {
-            let body = request.body();
-            let _ = write!(
-                text,
-                "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n",
-                body.len()
-            );
+    pub fn page(&self, request: &Request, cookies: &Jar, id: u64, text: &mut Vec<u8>) {
+        self.head(request.method.name(), request.target(), id, text);
+        if !request.accepts() {
+            text.extend_from_slice(ACCEPT);
+        }
+        cookies.write(request.target(), text);
+        text.extend_from_slice(request.headers());
+        if request.has_body() {
+            let _ = write!(text, "Content-Length: {}\r\n", request.body().len());
         }
         text.extend_from_slice(b"\r\n");
         text.extend_from_slice(request.body());
     }
 
     /// Writes the request of an image.
-    pub fn image(&self, target: &[u8], id: u64, text: &mut Vec<u8>) {
-        self.head(b"GET ", target, id, text);
+    pub fn image(&self, target: &[u8], cookies: &Jar, id: u64, text: &mut Vec<u8>) {
+        self.head("GET", target, id, text);
+        text.extend_from_slice(ACCEPT);
+        cookies.write(target, text);
         text.extend_from_slice(b"\r\n");
     }
 
-    fn head(&self, method: &[u8], target: &[u8], id: u64, text: &mut Vec<u8>) {
+    fn head(&self, method: &str, target: &[u8], id: u64, text: &mut Vec<u8>) {
         text.clear();
-        text.extend_from_slice(method);
+        text.extend_from_slice(method.as_bytes());
+        text.push(b' ');
         text.extend_from_slice(target);
         text.extend_from_slice(&self.fixed);
         if self.ids {

@@ -61,13 +61,25 @@ pub struct Workload {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// Its name, which is the interaction's name in `requests`.
+    /// Its name, which is the interaction's name in `requests` unless `interaction` is.
     pub name: String,
+    /// What its interaction is called, where several states ask for one kind of page.
+    pub interaction: Option<String>,
     /// How parameters travel.
     #[serde(default)]
     pub method: Method,
-    /// The absolute path, without parameters.
+    /// The absolute path, without parameters; how it begins where `rest` goes on.
     pub path: String,
+    /// What follows in the target, texts as they stand and values percent-encoded.
+    #[serde(default)]
+    pub rest: Vec<Source>,
+    /// Headers of its own.
+    #[serde(default)]
+    pub headers: Vec<Parameter>,
+    /// A body that is no form's; parameters then are the query's.
+    pub body: Option<Body>,
+    /// Any link of the site on the last page, instead of `path`, is followed.
+    pub follow: Option<Follow>,
     /// Which link of the last page is followed.
     pub pick: Option<Pick>,
     /// A number or word drawn for this request.
@@ -80,6 +92,84 @@ pub struct State {
     /// What the user does when the last page lacks what this request needs.
     #[serde(default)]
     pub missing: Missing,
+    /// What is remembered of the reply.
+    #[serde(default)]
+    pub extract: Vec<Extract>,
+    /// What the reply has to be.
+    #[serde(default)]
+    pub expect: Expect,
+    /// Paths of what belongs to the page, besides its images.
+    #[serde(default)]
+    pub resources: Vec<String>,
+    /// The mean think time after it; the plan's where there is none.
+    pub think_ns: Option<i64>,
+}
+
+/// A body that is no form's, such as JSON.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// Its `Content-Type`.
+    pub content_type: String,
+    /// What it consists of: texts as they stand, values as they stand within a string of JSON's.
+    pub parts: Vec<Source>,
+}
+
+/// A link of the site, drawn uniformly among those of the last page.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Follow {
+    /// Names of the site's host, for links that have one.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// Links whose target has one of these texts are not followed.
+    #[serde(default)]
+    pub except: Vec<String>,
+    /// Which state a page is of: the first whose pattern its path matches, `*` being any text; this
+    /// one where none does.
+    #[serde(default)]
+    pub states: Vec<(String, String)>,
+}
+
+/// What is remembered of a reply: a form field's value, or what stands between two texts.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extract {
+    /// Under which name.
+    pub name: String,
+    /// The value of the form field of this name.
+    pub field: Option<String>,
+    /// What stands before it, where it is no field's.
+    #[serde(default)]
+    pub after: String,
+    /// The characters at any of which it ends.
+    #[serde(default)]
+    pub until: String,
+    /// Which one, where there are several.
+    #[serde(default)]
+    pub which: Which,
+}
+
+/// Which of several occurrences.
+#[derive(Debug, Clone, Copy, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    /// The first.
+    #[default]
+    First,
+    /// Any, drawn uniformly.
+    Any,
+}
+
+/// What a reply has to be; any with a status of success where nothing is said.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// The statuses that are right.
+    #[serde(default)]
+    pub status: Vec<u16>,
+    /// What the page has to say.
+    pub text: Option<String>,
 }
 
 /// How a request's parameters travel.
@@ -89,9 +179,31 @@ pub enum Method {
     #[default]
     #[serde(rename = "GET")]
     Get,
-    /// In the body, as `application/x-www-form-urlencoded`.
+    /// In the body, as `application/x-www-form-urlencoded`, unless that is another.
     #[serde(rename = "POST")]
     Post,
+    /// In the URL's query.
+    #[serde(rename = "PUT")]
+    Put,
+    /// In the URL's query.
+    #[serde(rename = "PATCH")]
+    Patch,
+    /// In the URL's query.
+    #[serde(rename = "DELETE")]
+    Delete,
+}
+
+impl Method {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
 }
 
 /// What to do when the last page lacks what a request needs.
@@ -183,6 +295,12 @@ pub struct Parameter {
 pub enum Source {
     /// This text.
     Constant(String),
+    /// This text, which nobody is to read who reads what the driver did.
+    Secret(String),
+    /// What was last remembered under this name.
+    Remembered(String),
+    /// The value of the cookie of this name.
+    Cookie(String),
     /// This parameter of the picked link.
     Link(String),
     /// This parameter of the picked link, or the given value when the link lacks it.
@@ -221,6 +339,9 @@ pub struct SessionKind {
     pub name: String,
     /// The share of the users that run it.
     pub share: f64,
+    /// The state in which its sessions start, and to which its failed ones return; the workload's
+    /// where there is none.
+    pub home: Option<String>,
     /// Whom the sessions belong to.
     pub identity: Identity,
     /// For each state the next ones with their probabilities, in the order in which one uniform
@@ -237,6 +358,13 @@ pub struct Identity {
     pub numbers: (u32, u32),
     /// Values by name, `{n}` being the number.
     pub values: BTreeMap<String, String>,
+}
+
+impl State {
+    /// What its interactions are called.
+    pub fn shown(&self) -> &str {
+        self.interaction.as_deref().unwrap_or(&self.name)
+    }
 }
 
 impl Workload {

@@ -1,0 +1,115 @@
+//! What a user remembers of a reply: values that stand between two texts of it.
+
+use crate::page::Page;
+use crate::random::Stream;
+use crate::workload::{Extract, Which};
+use memchr::memmem;
+
+/// A longer value is none.
+const LONGEST: usize = 4096;
+/// More occurrences than that are not counted.
+const MOST: usize = 1024;
+
+/// The value on a page, entities of HTML's decoded; `None` where there is none.
+pub fn extract(wanted: &Extract, page: Page<'_>, random: &mut Stream) -> Option<Box<[u8]>> {
+    if let Some(name) = &wanted.field {
+        return page.field(name).map(unescape);
+    }
+    let body = page.0;
+    let mut found = memmem::find_iter(body, wanted.after.as_bytes())
+        .filter_map(|at| value(&body[at + wanted.after.len()..], wanted.until.as_bytes()));
+    let value = match wanted.which {
+        Which::First => found.next()?,
+        Which::Any => {
+            let all: Vec<&[u8]> = found.take(MOST).collect();
+            if all.is_empty() {
+                return None;
+            }
+            all[random.below(all.len() as u32) as usize]
+        }
+    };
+    Some(unescape(value))
+}
+
+fn value<'a>(rest: &'a [u8], until: &[u8]) -> Option<&'a [u8]> {
+    let near = &rest[..rest.len().min(LONGEST)];
+    let end = near.iter().position(|byte| until.contains(byte));
+    match end {
+        Some(0) => None,
+        Some(end) => Some(&near[..end]),
+        // What ends with the reply ends.
+        None => (!near.is_empty() && near.len() == rest.len()).then_some(near),
+    }
+}
+
+/// Decodes the entities that stand in attributes.
+pub fn unescape(text: &[u8]) -> Box<[u8]> {
+    const ENTITIES: [(&[u8], u8); 6] = [
+        (b"&amp;", b'&'),
+        (b"&quot;", b'"'),
+        (b"&#039;", b'\''),
+        (b"&#39;", b'\''),
+        (b"&lt;", b'<'),
+        (b"&gt;", b'>'),
+    ];
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(&first) = rest.first() {
+        match ENTITIES.iter().find(|(entity, _)| first == b'&' && rest.starts_with(entity)) {
+            Some((entity, byte)) => {
+                plain.push(*byte);
+                rest = &rest[entity.len()..];
+            }
+            None => {
+                plain.push(first);
+                rest = &rest[1..];
+            }
+        }
+    }
+    plain.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(after: &str, until: &str, which: Which) -> Extract {
+        Extract { name: "x".into(), field: None, after: after.into(), until: until.into(), which }
+    }
+
+    fn found(body: &str, wanted: &Extract) -> Option<String> {
+        let found = extract(wanted, Page(body.as_bytes()), &mut Stream::new(1, 1))?;
+        Some(String::from_utf8_lossy(&found).into_owned())
+    }
+
+    #[test]
+    fn a_value_stands_between_its_texts() {
+        let body = r#"<input name="t" value="a&amp;b&quot;"> {"id":42,"next":7}"#;
+        let first = |after, until| found(body, &wanted(after, until, Which::First));
+        assert_eq!(first("value=\"", "\"").as_deref(), Some("a&b\""));
+        assert_eq!(first("\"id\":", ",}").as_deref(), Some("42"));
+        assert_eq!(first("absent", "\""), None);
+        assert_eq!(first("next\":", "\"").as_deref(), Some("7}"), "up to the end");
+    }
+
+    #[test]
+    fn any_is_each_of_them_at_times() {
+        let wanted = wanted("/item/", "\"", Which::Any);
+        let body = br#"<a href="/item/1"><a href="/item/2"><a href="/item/3"><a href="/item/">"#;
+        let mut random = Stream::new(7, 7);
+        let mut seen: Vec<Vec<u8>> = (0..100)
+            .filter_map(|_| extract(&wanted, Page(body), &mut random))
+            .map(|value| value.into_vec())
+            .collect();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen, [b"1", b"2", b"3"]);
+    }
+
+    #[test]
+    fn what_never_ends_is_no_value() {
+        let body = format!("token={}", "x".repeat(LONGEST + 1));
+        assert_eq!(found(&body, &wanted("token=", "\"", Which::First)), None);
+        assert_eq!(found("token=", &wanted("token=", "\"", Which::First)), None);
+    }
+}

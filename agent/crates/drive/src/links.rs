@@ -1,0 +1,189 @@
+//! The links of a site's own on a page, as targets of requests.
+
+use crate::extract::unescape;
+use crate::page::Page;
+use crate::random::Stream;
+use crate::workload::Follow;
+
+/// More links of one page are not counted.
+const MOST: usize = 1024;
+
+/// The target of a link that is followed from the page at `from`; `None` where there is none.
+pub fn followed(
+    follow: &Follow,
+    page: Page<'_>,
+    from: &[u8],
+    random: &mut Stream,
+) -> Option<Box<[u8]>> {
+    let targets: Vec<Box<[u8]>> = page
+        .hrefs()
+        .filter_map(|href| target(&unescape(href), from, &follow.hosts))
+        .filter(|target| !follow.except.iter().any(|text| has(target, text)))
+        .take(MOST)
+        .collect();
+    if targets.is_empty() {
+        return None;
+    }
+    let drawn = random.below(targets.len() as u32) as usize;
+    targets.into_iter().nth(drawn)
+}
+
+fn has(target: &[u8], text: &str) -> bool {
+    memchr::memmem::find(target, text.as_bytes()).is_some()
+}
+
+/// Where a reference leads (RFC 3986 section 5.2), as the target of a request; `None` when that is
+/// not on this site, or is the page itself.
+pub fn target(reference: &[u8], from: &[u8], hosts: &[String]) -> Option<Box<[u8]>> {
+    let reference = reference.split(|byte| *byte == b'#').next()?.trim_ascii();
+    let reference = local(reference, hosts)?;
+    let path = from.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let mut whole = Vec::with_capacity(path.len() + reference.len());
+    match reference {
+        [] => return None,
+        [b'/', ..] => {}
+        [b'?', ..] => whole.extend_from_slice(path),
+        _ => {
+            let folder = memchr::memrchr(b'/', path).map_or(0, |at| at + 1);
+            whole.extend_from_slice(&path[..folder]);
+        }
+    }
+    crate::render::carry(reference, &mut whole);
+    Some(without_dots(&whole).into())
+}
+
+/// The reference without this site's own scheme and host; `None` where it has others.
+fn local<'a>(reference: &'a [u8], hosts: &[String]) -> Option<&'a [u8]> {
+    let lower = reference[..reference.len().min(8)].to_ascii_lowercase();
+    let rest = if lower.starts_with(b"http://") {
+        &reference[7..]
+    } else if reference.starts_with(b"//") {
+        &reference[2..]
+    } else {
+        let head = reference.split(|byte| b"/?".contains(byte)).next().unwrap_or_default();
+        return (!head.contains(&b':')).then_some(reference);
+    };
+    let end = rest.iter().position(|byte| b"/?".contains(byte)).unwrap_or(rest.len());
+    let own = hosts.iter().any(|host| host.as_bytes().eq_ignore_ascii_case(&rest[..end]));
+    let after = &rest[end..];
+    own.then_some(if after.is_empty() { b"/" } else { after })
+}
+
+/// RFC 3986 section 5.2.4, of the path.
+fn without_dots(target: &[u8]) -> Vec<u8> {
+    let query_at = memchr::memchr(b'?', target).unwrap_or(target.len());
+    let (path, query) = target.split_at(query_at);
+    let mut kept: Vec<&[u8]> = Vec::new();
+    let mut segments = path.split(|byte| *byte == b'/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            b"." | b".." => {
+                if segment == b".." {
+                    kept.pop();
+                }
+                if last {
+                    kept.push(b"");
+                }
+            }
+            _ => kept.push(segment),
+        }
+    }
+    let mut plain = Vec::with_capacity(target.len());
+    for segment in kept {
+        plain.push(b'/');
+        plain.extend_from_slice(segment);
+    }
+    if plain.is_empty() {
+        plain.push(b'/');
+    }
+    plain.extend_from_slice(query);
+    plain
+}
+
+/// Whether a path matches a pattern, in which `*` is any text.
+pub fn matches(pattern: &str, path: &[u8]) -> bool {
+    let mut parts = pattern.split('*').map(str::as_bytes);
+    let Some(mut rest) = parts.next().and_then(|first| path.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match memchr::memmem::find(rest, part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_resolved_against_the_page() {
+        let hosts = ["shop.example:8080".to_owned()];
+        let to = |reference: &str| {
+            target(reference.as_bytes(), b"/a/b/c?x=/1", &hosts)
+                .map(|target| String::from_utf8_lossy(&target).into_owned())
+        };
+        for (reference, wanted) in [
+            ("/x", "/x"),
+            ("d", "/a/b/d"),
+            ("../d?y=1#z", "/a/d?y=1"),
+            ("./", "/a/b/"),
+            ("../../../..", "/"),
+            ("?y=2", "/a/b/c?y=2"),
+            ("http://shop.example:8080", "/"),
+            ("HTTP://SHOP.example:8080/x?y", "/x?y"),
+            ("//shop.example:8080/x", "/x"),
+            ("x?u=http://y", "/a/b/x?u=http://y"),
+            ("a b", "/a/b/a%20b"),
+        ] {
+            assert_eq!(to(reference).as_deref(), Some(wanted), "{reference}");
+        }
+        let none = ["", "#top", "mailto:a@b", "javascript:x()", "http://elsewhere/", "//other/"];
+        for reference in none.into_iter().chain(["https://shop.example:8080/"]) {
+            assert_eq!(to(reference), None, "{reference}");
+        }
+    }
+
+    #[test]
+    fn patterns_match_whole_paths() {
+        for (pattern, path, wanted) in [
+            ("/", "/", true),
+            ("/", "/x", false),
+            ("/item/*", "/item/7", true),
+            ("/item/*", "/items", false),
+            ("*/edit", "/a/b/edit", true),
+            ("/a*c*e", "/abcde", true),
+            ("/a*c*e", "/abde", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(matches(pattern, path.as_bytes()), wanted, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn whatever_a_page_refers_to_is_resolved_without_a_fault() {
+        const PIECES: [&[u8]; 12] =
+            [b"/", b"..", b".", b"?", b"#", b":", b"http://", b"h", b"//", b" ", b"\xff", b"%2f"];
+        let mut random = Stream::new(3, 3);
+        for _ in 0..20_000 {
+            let reference: Vec<u8> = (0..random.below(8))
+                .flat_map(|_| PIECES[random.below(PIECES.len() as u32) as usize])
+                .copied()
+                .collect();
+            if let Some(target) = target(&reference, b"/p/q", &["h".to_owned()]) {
+                assert!(target.starts_with(b"/") && target.iter().all(u8::is_ascii_graphic));
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Formats of other people's tools, one file each: read into plain values."""

@@ -1,0 +1,173 @@
+"""A server of the user's own that a command starts: Tierlab knows of it what the file says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from tierlab.machine.programs import locate
+from tierlab.servers.base import Options, Server
+from tierlab.servers.greetings import http_answers
+from tierlab.servers.own_options import ADDRESS, OwnOptions
+from tierlab.servers.placeholders import filled, from_environment
+from tierlab.values.texts import Existing, Line, Lines, LineTable
+
+SHELL = re.compile(r"[|&;<>()$`*?~#]")
+"""What a command has that only a shell understands."""
+BUILT_IN = ("exec", "cd")
+FILES = "files"
+"""In a server's folder: the copy of the user's own."""
+HOME = "home"
+LOGS = "logs"
+
+
+class CommandOptions(OwnOptions):
+    """How a server of the user's own is started."""
+
+    command: Annotated[str, Line("a command")] = Field(examples=["node server.js"])
+    """The command that runs it in the foreground. `{port}`, `{address}` and `{folder}` stand for
+    its own; `{db}`, `{db.address}`, `{db.port}`, and of a database that Tierlab fills `{db.user}`,
+    `{db.password}` and `{db.database}` for those of the server `db`."""
+
+    folder: Annotated[str | None, Existing("folder")] = Field(default=None, examples=["shop"])
+    """Its working folder, from the file's own. Each server works on a copy, which goes with it:
+    what it writes there is in nobody's way, and every trial begins with the same."""
+
+    environment: Annotated[dict[str, str], LineTable("a table of variables")] = Field(
+        default_factory=dict, examples=[{"DATABASE": "postgresql://{db}/shop"}]
+    )
+    """Variables that it needs, with the same that stands for others' addresses; `"$NAME"` is the
+    variable of that name where Tierlab runs. PORT and HOST are there unless said otherwise."""
+
+    address: Annotated[str | None, ADDRESS] = Field(default=None, examples=["127.0.0.1"])
+    """The address that it listens on, where it cannot be told its own: in the trial's network,
+    which no other program of this host is in."""
+
+    logs: Annotated[tuple[str, ...] | None, Lines("paths in its folder")] = Field(
+        default=None, examples=[["log/production.log"]]
+    )
+    """Its log files, in its folder; they are kept with the run. What it prints is kept anyway."""
+
+
+class Command(Server):
+    """One program of the user's own."""
+
+    kind = "command"
+    programs: ClassVar[Mapping[str, str]] = {}
+    soft_resources: ClassVar = {}
+    own_options = CommandOptions
+    stop_seconds = 10.0
+    disk = (FILES,)
+
+    options: CommandOptions
+
+    @classmethod
+    def spoken(cls, options: Options) -> Mapping[str, int]:
+        """What the file says."""
+        assert isinstance(options, CommandOptions)
+        return {options.speaks(): options.port}
+
+    @classmethod
+    def listens_on(cls, options: Options) -> str | None:
+        """Where the file says so."""
+        assert isinstance(options, CommandOptions)
+        return options.address
+
+    @classmethod
+    def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
+        """It calls whom it calls."""
+        return next(iter(spoken))
+
+    @property
+    def start_within(self) -> float:
+        """As the file says."""
+        return self.options.within_ns / 1e9
+
+    @property
+    def _files(self) -> Path:
+        return self.site.folder / (HOME if self.options.folder is None else FILES)
+
+    def _filled(self, text: str) -> str:
+        endpoint = self.site.endpoint
+        own = {
+            "address": endpoint.address,
+            "port": str(endpoint.port),
+            "folder": str(self._files),
+        }
+        return filled(text, own, self.site.tiers, self.content.credentials)
+
+    def render(self) -> dict[str, str]:
+        """It has its own configuration."""
+        return {}
+
+    def prepare(self) -> None:
+        """A copy of its folder."""
+        domain = self.site.domain
+        domain.make_folder(LOGS)
+        domain.make_folder(HOME)
+        if self.options.folder is not None:
+            domain.put(Path(self.options.folder), FILES)
+
+    def command(self) -> list[str]:
+        """In its folder, by a shell only where it has words of a shell's."""
+        folder, command = str(self._files), self._filled(self.options.command)
+        if SHELL.search(command):
+            words = f"exec {command}" if not re.search(r"[|&;]", command) else command
+            return ["sh", "-c", f'cd "$1" && {words}', "sh", folder]
+        return ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", folder, *shlex.split(command)]
+
+    def variables(self) -> dict[str, str]:
+        """Its own, and what many look for."""
+        endpoint, key = self.site.endpoint, f"system.{self.site.subject.rpartition('.')[0]}"
+        given = {
+            name: self._filled(from_environment(name, value, f"{key}.environment"))
+            for name, value in self.options.environment.items()
+        }
+        return {
+            "HOME": str(self.site.folder / HOME),
+            "HOST": endpoint.address,
+            "PORT": str(endpoint.port),
+        } | given
+
+    def last_words(self) -> dict[str, str]:
+        """Its own log files."""
+        found = {}
+        for name in self.options.logs or ():
+            text = self.site.domain.text(f"{FILES}/{name}")
+            if text is not None:
+                found[f"{LOGS}/{name.replace('/', '_')}"] = text
+        return found
+
+    def greet(self) -> None:
+        """A page if the file names one; else a connection."""
+        if self.options.ready is not None:
+            http_answers(self.site.connect, str(self.site.endpoint), self.options.ready)
+        else:
+            self.site.connect().close()
+
+
+def command_fault(options: CommandOptions) -> str | None:
+    """Why a command cannot be run on this machine, as far as that is known before; None if it can.
+
+    What a shell is asked for besides is the shell's.
+    """
+    try:
+        words = shlex.split(options.command)
+    except ValueError as error:
+        return f"cannot be read ({error})"
+    program = words[0] if words else ""
+    if SHELL.search(options.command) or "=" in program or program in BUILT_IN:
+        return None
+    if "/" in program:
+        path = Path(options.folder or "/", program)
+        return None if os.access(path, os.X_OK) else f"names {path}, which is no program"
+    if locate(program) is None:
+        return f'names "{program}", a program that is not on this machine; install it'
+
+    return None

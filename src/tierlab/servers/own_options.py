@@ -1,0 +1,51 @@
+"""What a file says of a server of the user's own, whoever starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from tierlab.servers.base import Options
+from tierlab.values.kinds import Duration, Text, Whole
+from tierlab.values.quantities import SECOND
+from tierlab.values.word import Word
+
+PROTOCOLS = ("http", "fcgi", "ajp", "mysql", "postgresql", "redis", "memcached", "tcp")
+USUAL_PORTS: Mapping[int, str] = {
+    3306: "mysql",
+    5432: "postgresql",
+    6379: "redis",
+    8009: "ajp",
+    9000: "fcgi",
+    11211: "memcached",
+}
+"""Ports that a protocol is known by."""
+
+ADDRESS = Text(
+    "an IPv4 address, such as 127.0.0.1", r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}"
+)
+PATH = Text('a path that begins with "/"', r"/[\x21-\x7e]{0,1000}")
+
+
+class OwnOptions(Options):
+    """Where a server of the user's own listens, and how it is known to work."""
+
+    port: Annotated[int, Whole(1, 65_535)] = Field(examples=[8080])
+    """The TCP port that it listens on."""
+
+    protocol: Annotated[str | None, Word(PROTOCOLS)] = Field(default=None, examples=["http"])
+    """What it speaks; without it, what is usual on that port, or http. Of tcp, and of what Tierlab
+    does not read, it sees who waits for whom and how long, and no more."""
+
+    ready: Annotated[str | None, PATH] = Field(default=None, examples=["/health"])
+    """A page with which it answers, with a status of success, once it can work; without it, it is
+    ready when it takes connections."""
+
+    within_ns: Annotated[int, Duration("1s", "1h")] = Field(default=60 * SECOND, alias="within")
+    """How long it may take until it is ready."""
+
+    def speaks(self) -> str:
+        """The protocol, said or usual."""
+        return self.protocol or USUAL_PORTS.get(self.port, "http")

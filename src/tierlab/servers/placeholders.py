@@ -1,0 +1,73 @@
+"""What a text of a user's own may leave open until servers have their addresses: ``{db.port}``."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping
+
+from tierlab.errors import UserError
+from tierlab.servers.base import Endpoint
+from tierlab.servers.database import Credentials
+
+OF_SERVERS = ("address", "port", "user", "password", "database")
+_PLACE = re.compile(r"\{([a-z][a-z0-9]*)(?:\.([a-z]+))?\}")
+
+
+def named(text: str, tiers: Collection[str]) -> list[str]:
+    """The tiers that a text speaks of, in its order."""
+    return list(dict.fromkeys(each[1] for each in _PLACE.finditer(text) if each[1] in tiers))
+
+
+def unknown(text: str, tiers: Collection[str]) -> str | None:
+    """The first that speaks of a tier's something that there is not."""
+    for each in _PLACE.finditer(text):
+        if each[1] in tiers and each[2] is not None and each[2] not in OF_SERVERS:
+            return each[0]
+    return None
+
+
+def filled(
+    text: str,
+    own: Mapping[str, str],
+    tiers: Mapping[str, Endpoint],
+    login: Credentials,
+) -> str:
+    """The text with what is known by now: `own` by name, and of each tier's first server
+    ``{TIER}`` (address and port), ``{TIER.address}`` and so on. Other braces stay as they are.
+    """
+
+    def value(place: re.Match[str]) -> str:
+        name, what = place[1], place[2]
+        if what is None and name in own:
+            return own[name]
+        if name not in tiers:
+            return place[0]
+        endpoint = tiers[name]
+        of = {
+            None: str(endpoint),
+            "address": endpoint.address,
+            "port": str(endpoint.port),
+            "user": login.user,
+            "password": login.password,
+            "database": login.database,
+        }
+        return of.get(what, place[0])
+
+    return _PLACE.sub(value, text)
+
+
+def from_environment(name: str, value: str, key: str) -> str:
+    """A variable's value; ``$NAME`` is that of the variable of this name where Tierlab runs, so
+    that no file has to hold what is secret.
+
+    `key` names it in the sentence of the `UserError` where there is none.
+    """
+    if not re.fullmatch(r"\$[A-Za-z_][A-Za-z0-9_]*", value):
+        return value
+    found = os.environ.get(value[1:])
+    if found is None:
+        raise UserError(
+            f"{key}.{name}: the variable {value} is not set where Tierlab runs; export it first."
+        )
+    return found

@@ -1,0 +1,1 @@
+"""The user's own application: servers and users as an experiment file describes them."""

@@ -1,0 +1,144 @@
+"""Users as an access log tells of them, in the driver's form: fitted, not replayed.
+
+A visitor (address, user and browser) who asks for nothing for half an hour begins another session
+(the usual cut: Catledge and Pitkow, "Characterizing browsing strategies in the World-Wide Web",
+1995). Only what was asked for by GET and answered well can be asked for again: a log has no forms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tierlab.errors import UserError
+from tierlab.exchange.access_log import Line, read_access_log
+from tierlab.workloads.own.checks import rules, with_expected
+from tierlab.workloads.own.origins import is_number, is_token
+from tierlab.workloads.own.pages import drawn
+from tierlab.workloads.own.secrets import is_sensitive
+from tierlab.workloads.own.slots import target_slots
+from tierlab.workloads.own.steps import RESOURCE_ENDS
+
+SESSION_GAP_S = 1800
+LONGEST_THINK_S = 600
+MOST_KINDS = 100
+"""Kinds of page; the seldom ones beyond are left out."""
+MOST_TARGETS = 1000
+"""Of one kind of page, the most frequent."""
+FIRST = "first page"
+
+
+def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[str, Any]:
+    """The description of users fitted to a log: kinds of page, how likely each is after each, and
+    the mean think time after each; `UserError` where the log has no such page.
+    """
+    visits, left_out = _visits(file, file.stat().st_mtime_ns)
+    firsts = Counter(visit[0].target for visit in visits)
+    kinds = Counter(kind(line.target) for visit in visits for line in visit)
+    kept = [name for name, _ in kinds.most_common(MOST_KINDS)]
+    targets: dict[str, Counter[str]] = defaultdict(Counter)
+    for visit in visits:
+        for line in visit:
+            targets[kind(line.target)][line.target] += 1
+    thinks = _thinks(visits)
+    states = [_drawn(FIRST, firsts)] + [_drawn(name, targets[name]) for name in kept]
+    for state in states:
+        if own_think and state["name"] in thinks:
+            state["think_ns"] = thinks[state["name"]]
+    return {
+        "name": f"own log ({left_out} other lines left out)",
+        "home": FIRST,
+        "states": [with_expected(state, state["name"], expect) for state in states],
+        "sessions": [
+            {
+                "name": "visitor",
+                "share": 1.0,
+                "identity": {"numbers": [1, 1], "values": {}},
+                "transitions": _transitions(visits, kept),
+            }
+        ],
+        "rules": rules(),
+    }
+
+
+def kind(target: str) -> str:
+    """The path without what changes in it."""
+    path = target.partition("?")[0]
+    segments = path.split("/")
+    return "/".join("{id}" if is_number(s) else "{token}" if is_token(s) else s for s in segments)
+
+
+def _drawn(name: str, counted: Counter[str]) -> dict[str, Any]:
+    pairs = counted.most_common(MOST_TARGETS)
+    return drawn(name, [target for target, _ in pairs], [float(count) for _, count in pairs])
+
+
+@lru_cache(maxsize=8)
+def _visits(file: Path, _changed_ns: int) -> tuple[tuple[tuple[Line, ...], ...], int]:
+    """The sessions of a log, and how many lines are in none."""
+    lines = read_access_log(file)
+    by_client: dict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        if _can_be_asked(line):
+            by_client[line.client].append(line)
+    found: list[tuple[Line, ...]] = []
+    for asked in by_client.values():
+        visit = [asked[0]]
+        for before, line in pairwise(asked):
+            if line.time_s - before.time_s > SESSION_GAP_S:
+                found.append(tuple(visit))
+                visit = []
+            visit.append(line)
+        found.append(tuple(visit))
+    if not found:
+        raise UserError(
+            f"{file}: has no page that was asked for by GET and answered well; give a log of pages."
+        )
+    return tuple(found), len(lines) - sum(map(len, found))
+
+
+def _can_be_asked(line: Line) -> bool:
+    path = line.target.partition("?")[0].lower()
+    good = line.method == "GET" and 200 <= line.status < 400 and line.target.startswith("/")
+    plain = all("!" <= character <= "~" for character in line.target)
+    return good and plain and not path.endswith(RESOURCE_ENDS) and not _tells_secret(line.target)
+
+
+def _tells_secret(target: str) -> bool:
+    return any(
+        slot.name and slot.place == "query" and is_sensitive(slot.name, slot.value)
+        for slot in target_slots(target)
+    )
+
+
+def _thinks(visits: Sequence[Sequence[Line]]) -> dict[str, int]:
+    """By kind of page, the mean time to the next one, in nanoseconds."""
+    gaps: dict[str, list[int]] = defaultdict(list)
+    for visit in visits:
+        for number, (line, after) in enumerate(pairwise(visit)):
+            gap = min(after.time_s - line.time_s, LONGEST_THINK_S)
+            gaps[FIRST if number == 0 else kind(line.target)].append(gap)
+    return {name: round(sum(found) / len(found) * 1e9) for name, found in gaps.items()}
+
+
+def _transitions(
+    visits: Sequence[Sequence[Line]], kept: Sequence[str]
+) -> dict[str, list[tuple[str, float]]]:
+    counts: dict[str, Counter[str]] = {name: Counter() for name in (FIRST, *kept)}
+    for visit in visits:
+        path = [FIRST, *(each for each in map(_kind_of, visit[1:]) if each in counts), "End"]
+        for before, after in pairwise(path):
+            counts[before][after] += 1
+    return {
+        name: [(to, count / sum(counted.values())) for to, count in counted.items()]
+        or [("End", 1.0)]
+        for name, counted in counts.items()
+    }
+
+
+def _kind_of(line: Line) -> str:
+    return kind(line.target)

@@ -1,0 +1,134 @@
+"""Where a value of a recorded request comes from: a reply that the browser had got before.
+
+What is drawn or handed out anew at each visit (ids, tokens against forged requests) cannot be sent
+as it was recorded. It is taken from the same place of the same reply when users get theirs.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tierlab.workloads.own.slots import Slot
+
+ENDS = "\"'&?#/<> ,}])\n"
+"""Characters at which a value in a page or in JSON ends."""
+LONGEST_LEAD = 60
+_NUMBER = re.compile(r"\d{1,19}")
+_MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-+/=.~:]{8,}")
+_LONG = re.compile(r"[A-Za-z0-9_\-+/=.~]{24,}")
+_INPUT = re.compile(r"<input\b[^>]*>", re.I)
+_ATTRIBUTE = re.compile(r"""\b(name|value)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
+
+Extract = dict[str, str]
+
+
+def is_number(value: str) -> bool:
+    """Whether it is a whole number, as ids are."""
+    return _NUMBER.fullmatch(value) is not None
+
+
+def is_token(value: str) -> bool:
+    """Whether it looks as if it was made by chance: long, and no word."""
+    return (_MIXED.fullmatch(value) or _LONG.fullmatch(value)) is not None
+
+
+@dataclass
+class Origins:
+    """The replies of a visit so far, and what is taken from them; `texts` are theirs, in order."""
+
+    texts: Sequence[str]
+    extracts: dict[int, list[Extract]] = field(default_factory=dict)
+    """By the number of the reply."""
+    _known: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Names under which a value is remembered, by the value's name and itself."""
+
+    def remembered(self, before: int, slot: Slot) -> str | None:
+        """The name under which the value of a request is remembered, from a reply that came before
+        the request number `before`; None where it is in none.
+        """
+        token = is_token(slot.value)
+        if not token and not is_number(slot.value):
+            return None
+        key = ("", slot.value) if token else (slot.name, slot.value)
+        if key in self._known:
+            return self._known[key]
+        for number in reversed(range(before)):
+            for extract in _places(self.texts[number], slot, token=token):
+                if _gives(extract, self.texts[number], slot.value):
+                    self._known[key] = self._add(number, extract)
+                    return self._known[key]
+        return None
+
+    def _add(self, number: int, extract: Extract) -> str:
+        listed = self.extracts.setdefault(number, [])
+        same = (each for each in listed if {**each, "name": ""} == {**extract, "name": ""})
+        if (there := next(same, None)) is not None:
+            return there["name"]
+        name = f"v{sum(map(len, self.extracts.values())) + 1}"
+        listed.append(extract | {"name": name})
+        return name
+
+
+def _places(text: str, slot: Slot, *, token: bool) -> Iterator[Extract]:
+    """Where in a reply the value may be taken from, the surest first."""
+    if slot.value not in text and html.escape(slot.value) not in text:
+        return
+    if slot.place in ("form", "body") and slot.name in _fields(text, slot.value):
+        yield {"field": slot.name}
+    value = re.escape(slot.value)
+    if slot.place == "path" and not is_number(slot.name) and not is_token(slot.name):
+        lead = "/" if slot.name == "path" else f"/{slot.name}/"
+        if re.search(rf"{re.escape(lead)}{value}(?![\w%-])", text):
+            yield {"after": lead, "until": ENDS, "which": "any"}
+    if slot.place in ("query", "form"):
+        for found in re.finditer(
+            rf"([^\"'\s<>]*[?&;]){re.escape(slot.name)}={value}(?![\w%-])", text
+        ):
+            lead = found[1][found[1].rfind("/") + 1 if found[1].endswith("?") else -1 :]
+            yield {"after": f"{lead}{slot.name}=", "until": ENDS, "which": "any"}
+            break
+    keys = rf"\"(?:{re.escape(slot.name)}|id)\"" if not token else r"\"[\w.-]+\""
+    for found in re.finditer(rf"({keys}\s*:\s*\"?){value}(?![\w-])", text):
+        for which in ("first", "any"):
+            yield {"after": found[1], "until": '",}] \n', "which": which}
+        break
+    if token:
+        yield from _leads(text, slot.value)
+
+
+def _leads(text: str, value: str) -> Iterator[Extract]:
+    """What stands before a token that is handed out: the tag that it is in, else its line."""
+    for shown in dict.fromkeys((value, html.escape(value))):
+        for found in re.finditer(re.escape(shown), text):
+            before = text[max(0, found.start() - LONGEST_LEAD) : found.start()]
+            begin = max(before.rfind("<"), before.rfind("\n") + 1, 0)
+            after = text[found.end() : found.end() + 1]
+            if before[begin:] and after and not after.isalnum():
+                yield {"after": before[begin:], "until": after, "which": "first"}
+
+
+def _fields(text: str, value: str) -> list[str]:
+    """The names of the page's fields that have this value."""
+    found = []
+    for tag in _INPUT.findall(text):
+        said = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(tag)}
+        if html.unescape(said.get("value", "")) == value:
+            found.append(html.unescape(said.get("name", "")))
+    return found
+
+
+def _gives(extract: Extract, text: str, value: str) -> bool:
+    """Whether a user who got this reply would take this value from it, as the driver takes it."""
+    if "field" in extract:
+        return extract["field"] in _fields(text, value)
+    found = list(_taken(extract, text))
+    return value in found[:1] if extract["which"] == "first" else value in found
+
+
+def _taken(extract: Extract, text: str) -> Iterator[str]:
+    ends = re.escape(extract["until"])
+    for match in re.finditer(rf"{re.escape(extract['after'])}([^{ends}]+)", text):
+        yield html.unescape(match[1])

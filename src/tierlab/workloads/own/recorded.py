@@ -1,0 +1,216 @@
+"""Users who do what a browser's recording shows, in the driver's form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tierlab.errors import UserError
+from tierlab.exchange.har import Exchange, read_har
+from tierlab.workloads.own.checks import rules, with_expected
+from tierlab.workloads.own.origins import Origins, is_number, is_token
+from tierlab.workloads.own.secrets import is_sensitive
+from tierlab.workloads.own.slots import (
+    Slot,
+    body_slots,
+    form_slots,
+    header_slots,
+    is_form,
+    target_slots,
+)
+from tierlab.workloads.own.steps import Step, steps
+from tierlab.workloads.sessions.description import State
+
+MOST_STEPS = 240
+"""The driver tells 250 states apart."""
+SEARCHED = re.compile(r"q|query|search|s|term|terms|keyword|keywords|text|name", re.I)
+"""What a field is called in which users search; what was searched for is drawn again."""
+
+Source = dict[str, Any]
+
+
+def recorded(
+    files: Sequence[Path], expect: Mapping[str, str], *, own_think: bool
+) -> dict[str, Any]:
+    """The description of users each of whom repeats one of the visits, every one as many.
+
+    `own_think`: each step's think time, in the mean, is the recorded one. `UserError` that names
+    the file where it is no recording.
+    """
+    states: list[State] = []
+    sessions = []
+    for number, file in enumerate(files, start=1):
+        lead = f"{number}." if len(files) > 1 else ""
+        visit = _visit(_steps(file, file.stat().st_mtime_ns), lead, expect, own_think=own_think)
+        names = [state["name"] for state in visit]
+        onward = [*names[1:], "End"]
+        sessions.append(
+            {
+                "name": file.stem,
+                "share": 1.0 / len(files),
+                "home": names[0],
+                "identity": {"numbers": [1, 1], "values": {}},
+                "transitions": {name: [(to, 1.0)] for name, to in zip(names, onward, strict=True)},
+            }
+        )
+        states += visit
+    if len(states) > MOST_STEPS:
+        raise UserError(
+            f"{files[0]}: has {len(states)} steps, with the other recordings; at most {MOST_STEPS}"
+            " are played: record a shorter visit."
+        )
+    return {
+        "name": "own recording",
+        "home": states[0]["name"],
+        "states": states,
+        "sessions": sessions,
+        "rules": rules(),
+    }
+
+
+@lru_cache(maxsize=8)
+def _steps(file: Path, _changed_ns: int) -> tuple[Step, ...]:
+    return tuple(steps(read_har(file), str(file)))
+
+
+def _visit(
+    visit: Sequence[Step], lead: str, expect: Mapping[str, str], *, own_think: bool
+) -> list[State]:
+    rendering = _Rendering(visit)
+    states = [rendering.state(number) for number in range(len(visit))]
+    for number, (step, state) in enumerate(zip(visit, states, strict=True)):
+        kind = state["interaction"].partition(" ")[2]
+        state["name"] = f"{lead}{number + 1} {state['interaction']}"
+        state["extract"] = rendering.origins.extracts.get(number, [])
+        if own_think or step.think_ns == 0:
+            state["think_ns"] = step.think_ns
+        states[number] = with_expected(state, kind, expect)
+    return states
+
+
+class _Rendering:
+    """The states of a visit, from the first request on."""
+
+    def __init__(self, visit: Sequence[Step]) -> None:
+        self._visit = visit
+        self.origins = Origins([step.text for step in visit])
+        self._values = _values(visit)
+
+    def state(self, number: int) -> State:
+        """The state of a step, without its name."""
+        step = self._visit[number]
+        exchange = step.exchange
+        target = list(target_slots(exchange.target))
+        rest = _joined(self._source(number, slot) for slot in target)
+        if "constant" not in rest[0]:
+            rest = [{"constant": "/"}, *rest]
+        state: State = {
+            "interaction": f"{exchange.method} {_kind(target)}",
+            "method": exchange.method,
+            "path": "/",
+            "rest": _without_first_slash(rest),
+            "headers": [
+                {"name": slot.name, "from": self._source(number, slot)}
+                for slot in header_slots(exchange)
+            ],
+            "resources": [each for each in step.resources if not _tells_secret(each)],
+        }
+        if not (200 <= step.status < 300 or step.status == 304):
+            state["expect"] = {"status": [step.status]}
+        return state | self._body(number, exchange)
+
+    def _body(self, number: int, exchange: Exchange) -> State:
+        if is_form(exchange):
+            return {
+                "parameters": [
+                    {"name": slot.name, "from": self._source(number, slot)}
+                    for slot in form_slots(exchange)
+                ]
+            }
+        if not exchange.body:
+            return {}
+        parts = _joined(self._source(number, slot) for slot in body_slots(exchange))
+        return {"body": {"content_type": _content_type(exchange), "parts": parts}}
+
+    def _source(self, number: int, slot: Slot) -> Source:
+        if not slot.name:
+            return {"constant": slot.raw}
+        for name, value in self._visit[number].exchange.cookies:
+            # Sent as a cookie and beside it: a token against forged requests.
+            if value == slot.value and is_token(value):
+                return {"cookie": name}
+        if (known := self.origins.remembered(number, slot)) is not None:
+            return {"remembered": known}
+        drawn = self._values.get(_place(self._visit[number].exchange, slot), [])
+        if len(drawn) > 1 and (all(map(is_number, drawn)) or SEARCHED.fullmatch(slot.name)):
+            return {"choice": drawn}
+        if is_sensitive(slot.name, slot.value):
+            return {"secret": slot.value}
+        return {"constant": slot.value if slot.place == "form" else slot.raw}
+
+
+def _values(visit: Sequence[Step]) -> dict[tuple[str, ...], list[str]]:
+    """What stands in each place of a kind of request, over all of the visit: different values."""
+    found: dict[tuple[str, ...], dict[str, None]] = {}
+    for step in visit:
+        exchange = step.exchange
+        more = form_slots(exchange) if is_form(exchange) else body_slots(exchange)
+        for slot in (*target_slots(exchange.target), *more):
+            if slot.name:
+                found.setdefault(_place(exchange, slot), {})[slot.value] = None
+    return {place: list(values) for place, values in found.items()}
+
+
+def _place(exchange: Exchange, slot: Slot) -> tuple[str, ...]:
+    return (exchange.method, _kind(list(target_slots(exchange.target))), slot.place, slot.name)
+
+
+def _kind(slots: Sequence[Slot]) -> str:
+    """The path without what changes in it: ``/item/{id}``."""
+    return "".join(_shown(slot) for slot in slots if slot.place == "path")
+
+
+def _shown(slot: Slot) -> str:
+    if not slot.name:
+        return slot.raw
+    if is_number(slot.value):
+        return "{id}"
+    return (
+        "{token}" if is_token(slot.value) and not re.search(r"\.\w{2,5}$", slot.value) else slot.raw
+    )
+
+
+def _joined(sources: Iterator[Source]) -> list[Source]:
+    """The sources, constants that follow each other as one."""
+    found: list[Source] = []
+    for source in sources:
+        if source == {"constant": ""}:
+            continue
+        if found and "constant" in source and "constant" in found[-1]:
+            found[-1] = {"constant": found[-1]["constant"] + source["constant"]}
+        else:
+            found.append(source)
+    return found
+
+
+def _without_first_slash(rest: list[Source]) -> list[Source]:
+    """A state's path is its first slash; what follows goes on from there."""
+    first = rest[0]["constant"].removeprefix("/")
+    return [*([{"constant": first}] if first else []), *rest[1:]]
+
+
+def _content_type(exchange: Exchange) -> str:
+    return next(
+        (value for name, value in exchange.headers if name.lower() == "content-type"),
+        exchange.body_type,
+    )
+
+
+def _tells_secret(target: str) -> bool:
+    return any(
+        slot.name and is_sensitive(slot.name, slot.value) and slot.place == "query"
+        for slot in target_slots(target)
+    )

@@ -1,0 +1,106 @@
+"""`[system.sessions]`: what the users of one's own application do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from tierlab.errors import UserError
+from tierlab.values.kinds import Whole
+from tierlab.values.problem import problem, raise_all
+from tierlab.values.section import Section
+from tierlab.values.texts import Existing, ExistingFiles, Lines, LineTable
+from tierlab.workloads.own.logged import logged
+from tierlab.workloads.own.recorded import recorded
+
+WAYS = ("start", "har", "log")
+"""The keys of which a table has one."""
+OF_PAGES = ("pages", "avoid", "length")
+OF_RECORDS = ("think",)
+"""Keys that go with one of them."""
+
+
+class Sessions(Section):
+    """What users do: they follow links from pages on, do what was recorded, or what a log tells."""
+
+    start: Annotated[tuple[str, ...] | None, Lines("paths")] = Field(default=None, examples=[["/"]])
+    """Pages that sessions begin with; from there users follow links of the site, each as likely as
+    the others of its page. Give this, `har` or `log`."""
+
+    har: Annotated[tuple[str, ...] | None, ExistingFiles()] = Field(
+        default=None, examples=[["visit.har"]]
+    )
+    """Recordings of a browser's (HAR), each a kind of session: its pages in order, with the think
+    times between them. What changes from visit to visit (ids, tokens) is taken from the replies."""
+
+    log: Annotated[str | None, Existing("file")] = Field(default=None, examples=["access.log"])
+    """An access log of a web server's, common or combined: the pages that were asked for without a
+    form, how likely each is after each, and the think times between."""
+
+    pages: Annotated[tuple[str, ...] | None, Lines("patterns of paths")] = Field(
+        default=None, examples=[["/item/*", "/search"]]
+    )
+    """With `start`: kinds of page, `*` being any text, each of which the report tells by itself."""
+
+    avoid: Annotated[tuple[str, ...] | None, Lines("texts")] = Field(
+        default=None, examples=[["logout"]]
+    )
+    """With `start`: links with one of these texts in their target are not followed."""
+
+    length: Annotated[int, Whole(1, 1000)] = 20
+    """With `start`: pages of a session, in the mean."""
+
+    think: Literal["recorded", "load"] = "recorded"
+    """With `har` or `log`: think times as they were, each in the mean; or as `load.think` says."""
+
+    expect: Annotated[dict[str, str], LineTable("a table of paths")] = Field(
+        default_factory=dict, examples=[{"/cart": "Your cart"}]
+    )
+    """By the path of a page, `*` being any text: what the page has to say; a page that does not has
+    failed. Of a recording, a status other than the recorded one is a failure too."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        raise_all(self._problems())
+        return self
+
+    def _unused(self) -> tuple[str, ...]:
+        """The keys that mean nothing for such sessions."""
+        return OF_PAGES if self.start is None else OF_RECORDS
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        unused = self._unused()
+        return {key: value for key, value in write(self).items() if key not in unused}
+
+    def _problems(self) -> Iterator[PydanticCustomError]:
+        given = [way for way in WAYS if getattr(self, way)]
+        if len(given) != 1:
+            yield problem("needs one of start (pages), har (a recording) and log (an access log)")
+            return
+        for key in self._unused():
+            if key in self.model_fields_set:
+                other = "har or log" if key in OF_RECORDS else "start"
+                yield problem(f"goes with {other}; remove it", key)
+        for path in self.start or ():
+            if not path.startswith("/") or any(c <= " " for c in path):
+                yield problem('must begin with "/" and have no blanks, as "/shop?lang=en"', "start")
+        for pattern in self.pages or ():
+            if not pattern.startswith(("/", "*")):
+                yield problem('must begin with "/" or "*", as "/item/*"', "pages")
+        try:
+            for file in self.har or ():
+                recorded([Path(file)], {}, own_think=True)
+            if self.log is not None:
+                logged(Path(self.log), {}, own_think=True)
+        except UserError as error:
+            yield problem(str(error).rstrip("."), given[0])

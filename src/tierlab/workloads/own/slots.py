@@ -1,0 +1,109 @@
+"""The values of a recorded request, each where it stands: in its path, query, headers or body."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import unquote, unquote_plus
+
+from tierlab.exchange.har import Exchange
+
+FORM = "application/x-www-form-urlencoded"
+CARRIED = re.compile(r"authorization|accept|content-language|x-(?!request-id|forwarded).*", re.I)
+"""Headers that a program may need as they were; the driver has its own for the others."""
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+"""A string or a number of JSON's."""
+PART = re.compile(r'(name="([^"]*)"[^\r\n]*(?:\r\n[^\r\n]+)*\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
+"""A field of multipart/form-data (RFC 7578)."""
+
+Place = Literal["path", "query", "header", "form", "body"]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A value, or a text between values; `name` is empty where it is none that could change."""
+
+    place: Place
+    name: str
+    value: str
+    """As it is meant: not encoded."""
+    raw: str
+    """As it stands; where values are encoded by the driver, without that."""
+
+
+def target_slots(target: str) -> Iterator[Slot]:
+    """What a target consists of: each segment of its path, each value of its query."""
+    path, mark, query = target.partition("?")
+    before = ""
+    for segment in path.split("/")[1:]:
+        yield Slot("path", "", "/", "/")
+        yield Slot("path", before or "path", unquote(segment), segment)
+        before = segment
+    if not mark:
+        return
+    for number, pair in enumerate(query.split("&")):
+        name, equals, value = pair.partition("=")
+        lead = f"{'&' if number else '?'}{name}{equals}"
+        yield Slot("query", "", lead, lead)
+        if value:
+            yield Slot("query", unquote_plus(name), unquote_plus(value), value)
+
+
+def header_slots(exchange: Exchange) -> Iterator[Slot]:
+    """The headers that a program may need."""
+    for name, value in exchange.headers:
+        if CARRIED.fullmatch(name) and not (name.lower() == "accept" and "text/html" in value):
+            yield Slot("header", name, value, value)
+
+
+def is_form(exchange: Exchange) -> bool:
+    """Whether its body is a form's, which the driver encodes."""
+    return exchange.method == "POST" and exchange.body_type in (FORM, "")
+
+
+def form_slots(exchange: Exchange) -> Iterator[Slot]:
+    """The fields of a form."""
+    for pair in (exchange.body or "").split("&"):
+        name, _, value = pair.partition("=")
+        if name:
+            yield Slot("form", unquote_plus(name), unquote_plus(value), value)
+
+
+def body_slots(exchange: Exchange) -> Iterator[Slot]:
+    """What another body consists of."""
+    body = exchange.body or ""
+    if exchange.body_type == "multipart/form-data":
+        yield from _cut(body, ((m.start(3), m.end(3), m[2], m[3]) for m in PART.finditer(body)))
+    elif "json" in exchange.body_type:
+        yield from _cut(body, _json_values(body))
+    elif body:
+        yield Slot("body", "", body, body)
+
+
+def _json_values(body: str) -> Iterator[tuple[int, int, str, str]]:
+    """Where each string and number stands, which is no key, under which key, and what it is."""
+    key = ""
+    for token in TOKEN.finditer(body):
+        text = token[0]
+        if text.startswith('"') and body[token.end() :].lstrip().startswith(":"):
+            key = text[1:-1]
+        elif text.startswith('"'):
+            try:
+                meant = json.loads(text)
+            except ValueError:
+                continue
+            yield token.start() + 1, token.end() - 1, key, meant
+        else:
+            yield token.start(), token.end(), key, text
+
+
+def _cut(body: str, values: Iterator[tuple[int, int, str, str]]) -> Iterator[Slot]:
+    at = 0
+    for start, end, name, meant in values:
+        yield Slot("body", "", body[at:start], body[at:start])
+        yield Slot("body", name or "value", meant, body[start:end])
+        at = end
+    yield Slot("body", "", body[at:], body[at:])

@@ -1,0 +1,110 @@
+"""What a recorded visit consists of: the requests of its pages in order, each with what belongs to
+it, and how long its user thought after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from tierlab.errors import UserError
+from tierlab.exchange.har import Exchange
+
+RESOURCES = frozenset({"stylesheet", "script", "image", "font", "media", "manifest"})
+"""Chromium's words for what belongs to a page."""
+RESOURCE_TYPES = ("image/", "font/", "text/css", "audio/", "video/")
+RESOURCE_ENDS = (
+    *(".css", ".js", ".mjs", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp"),
+    *(".woff", ".woff2", ".ttf", ".map"),
+)
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+SOONEST_NS = 200_000_000
+"""A request that comes sooner after the one before is the page's own doing: nobody thought."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A request that users send as a whole: a page, or what a page's program asks for."""
+
+    exchange: Exchange
+    replies: tuple[Exchange, ...]
+    """Its reply, last of those that sent the browser on."""
+    resources: tuple[str, ...]
+    """Targets of what belongs to the page."""
+    think_ns: int
+
+    @property
+    def status(self) -> int:
+        """Of the last reply."""
+        return self.replies[-1].status
+
+    @property
+    def text(self) -> str:
+        """Of the last reply."""
+        return self.replies[-1].reply
+
+
+def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
+    """The steps of a recording on the host of its first page; `UserError` where there are none."""
+    host = _host(exchanges, source)
+    kept = [each for each in exchanges if each.host == host and _counts(each)]
+    found: list[tuple[Exchange, list[Exchange], list[str]]] = []
+    sent_to = ""
+    for each in kept:
+        if sent_to and _leads_to(sent_to, each):
+            found[-1][1].append(each)
+        elif _is_resource(each):
+            if found and each.target not in found[-1][2]:
+                found[-1][2].append(each.target)
+            continue
+        else:
+            found.append((each, [each], []))
+        sent_to = urljoin(_url(each), each.location) if 300 <= each.status < 400 else ""
+    if not found:
+        raise UserError(f"{source}: has no page of {host}; record a visit to your application.")
+    nexts = [each.start_ns for each, _, _ in found[1:]]
+    ends = [max(part.end_ns for part in replies) for _, replies, _ in found]
+    thinks = [after - end for after, end in zip(nexts, ends, strict=False)]
+    thinks.append(round(sum(thinks) / len(thinks)) if thinks else 0)
+    return [
+        Step(each, tuple(replies), tuple(resources), think if think >= SOONEST_NS else 0)
+        for (each, replies, resources), think in zip(found, thinks, strict=True)
+    ]
+
+
+def _host(exchanges: Sequence[Exchange], source: str) -> str:
+    pages = [each for each in exchanges if _counts(each) and not _is_resource(each)]
+    if not pages:
+        raise UserError(f"{source}: has no page; record a visit to your application.")
+    return pages[0].host
+
+
+def _counts(exchange: Exchange) -> bool:
+    """Whether it is a request over HTTP that got a reply."""
+    wanted = exchange.scheme in ("http", "https") and exchange.method in METHODS
+    return wanted and exchange.status > 0 and exchange.resource not in ("websocket", "eventsource")
+
+
+def _is_resource(exchange: Exchange) -> bool:
+    if exchange.method != "GET" or exchange.resource in ("document", "xhr", "fetch"):
+        return False
+    path = urlsplit(exchange.target).path.lower()
+    return (
+        exchange.resource in RESOURCES
+        or exchange.reply_type.startswith(RESOURCE_TYPES)
+        or path.endswith(RESOURCE_ENDS)
+    )
+
+
+def _url(exchange: Exchange) -> str:
+    return f"{exchange.scheme}://{exchange.host}{exchange.target}"
+
+
+def _leads_to(location: str, exchange: Exchange) -> bool:
+    wanted = urlsplit(location)
+    found = urlsplit(_url(exchange))
+    return exchange.method == "GET" and (wanted.path or "/", wanted.query) == (
+        found.path,
+        found.query,
+    )

@@ -1,0 +1,181 @@
+"""`[system.NAME]` of a user's own application: what a table says of a server, and whom it calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, create_model, model_validator
+from pydantic_core import PydanticCustomError
+
+from tierlab.servers.base import Server
+from tierlab.servers.command import Command, CommandOptions, command_fault
+from tierlab.servers.mariadb import MariaDB
+from tierlab.servers.memcached import Memcached
+from tierlab.servers.placeholders import named, unknown
+from tierlab.servers.postgresql import PostgreSQL
+from tierlab.servers.redis import Redis
+from tierlab.values.kinds import Text
+from tierlab.values.problem import problem, raise_all
+from tierlab.values.section import Section
+from tierlab.values.texts import Chosen, ExistingFiles, Line
+from tierlab.workloads.workload import TierDeclaration
+
+NAME = r"[a-z][a-z0-9]{0,11}"
+NAME_WORDS = "up to 12 lower-case letters and digits, the first a letter"
+MOST_SERVERS = 8
+INSTANCES = "Instances; each is told its own address."
+
+FORMS: Mapping[str, type[Server]] = {"command": Command}
+"""By the key that only one of them has: who starts a server, or that nobody does."""
+DATABASES: tuple[type[Server], ...] = (PostgreSQL, MariaDB)
+"""Software that Tierlab configures, and fills for whoever brings the statements."""
+CACHES: tuple[type[Server], ...] = (Redis, Memcached)
+"""The same, with nothing in it at first."""
+SOFTWARE = (*FORMS.values(), *DATABASES, *CACHES)
+
+IDENTIFIER = Text("a name of letters, digits and _", r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+
+
+class Called(Section):
+    """Whom a server calls."""
+
+    name: ClassVar[str] = "web"
+    """Its table's."""
+    names: ClassVar[tuple[str, ...]] = ()
+    """All servers'."""
+
+    calls: Annotated[tuple[str, ...] | None, Chosen(())] = Field(default=None, examples=[["db"]])
+    """The servers that it calls, by the names of their tables; without it, those that its command
+    and variables speak of."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if not re.fullmatch(NAME, self.name):
+            raise problem(f"has a name that is not {NAME_WORDS}; give it another")
+        if isinstance(self, CommandOptions):
+            raise_all(_command_problems(self, self.names))
+        return self
+
+
+class Filled(Section):
+    """What a database has in it, and who may log in."""
+
+    sql: Annotated[tuple[str, ...] | None, ExistingFiles()] = Field(
+        default=None, examples=[["shop.sql"]]
+    )
+    """Files of statements that make its tables and fill them, one after the other, as a dump with
+    inserts is (`pg_dump --inserts --no-owner`, `mysqldump`). They are run once and kept."""
+
+    user: Annotated[str, IDENTIFIER] = "own"
+    """Who may log in, and owns the database."""
+
+    password: Annotated[str | None, Line("a password")] = Field(
+        default=None, examples=["$DB_PASSWORD"]
+    )
+    """Its password; without it, one is drawn for each trial, and told by `{NAME.password}`.
+    `"$NAME"` is the variable of that name where Tierlab runs."""
+
+    database: Annotated[str, IDENTIFIER] = "own"
+    """The database's name."""
+
+
+class Described(Called, Filled):
+    """All that a file says of one server or another of its own."""
+
+
+def _command_problems(
+    options: CommandOptions, names: Sequence[str]
+) -> Iterator[PydanticCustomError]:
+    if (why := command_fault(options)) is not None:
+        yield problem(why, "command")
+    texts = {"command": options.command}
+    texts |= {f"environment.{name}": each for name, each in options.environment.items()}
+    for key, text in texts.items():
+        if (place := unknown(text, names)) is not None:
+            yield problem(
+                f"speaks of {place}: of a server there are address, port, and of a database user,"
+                " password and database",
+                *key.split(".", 1),
+            )
+
+
+ANY_TIER = TierDeclaration(
+    'A server of your own, of workload "own": one table each, in a request\'s order; users call the'
+    " first.",
+    SOFTWARE,
+    most=MOST_SERVERS,
+    instances=INSTANCES,
+    own=Described,
+)
+
+
+def declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, TierDeclaration]:
+    """The tiers that the tables of a file describe, in the file's order, which is a request's."""
+    names = tuple(tables)
+    return {
+        name: TierDeclaration(
+            f'The server "{name}" of your own.',
+            _software(table),
+            calls=_calls(name, tables),
+            most=MOST_SERVERS,
+            instances=INSTANCES,
+            own=_own(names, name, table),
+        )
+        for name, table in tables.items()
+    }
+
+
+def _software(table: Mapping[str, Any]) -> tuple[type[Server], ...]:
+    """The one that the table's keys speak of first."""
+    meant = next((form for key, form in FORMS.items() if key in table), Command)
+    return (meant, *(each for each in SOFTWARE if each is not meant))
+
+
+def _own(names: tuple[str, ...], name: str, table: Mapping[str, Any]) -> type[Section]:
+    others = tuple(each for each in names if each != name)
+    is_database = table.get("server") in {each.kind for each in DATABASES}
+    bases: Any = (Called, Filled) if is_database else (Called,)
+    field = Called.model_fields["calls"]
+    model: type[Called] = create_model(
+        "Called",
+        __base__=bases,
+        calls=(
+            Annotated[tuple[str, ...] | None, Chosen(others)],
+            Field(default=None, examples=field.examples, description=CALLS),
+        ),
+    )
+    model.name, model.names = name, names
+    return model
+
+
+CALLS = "The servers that it calls, by the names of their tables."
+
+
+def _calls(name: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Whom a server calls: as its table says, or speaks of; of no table, the first calls all."""
+    table = tables[name]
+    said = table.get("calls")
+    if isinstance(said, list):
+        return tuple(each for each in said if each in tables and each != name)
+    if not calls_are_said(tables):
+        first, *others = tables
+        return tuple(others) if name == first else ()
+    return spoken_of(name, table, tables)
+
+
+def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[str, ...]:
+    """The servers that a table's command and variables speak of."""
+    variables = table.get("environment")
+    texts = [table.get("command"), *(variables.values() if isinstance(variables, dict) else ())]
+    found = (each for text in texts if isinstance(text, str) for each in named(text, names))
+    return tuple(dict.fromkeys(each for each in found if each != name))
+
+
+def calls_are_said(tables: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether any table says whom its server calls."""
+    return any(
+        isinstance(table.get("calls"), list) or spoken_of(name, table, tables)
+        for name, table in tables.items()
+    )

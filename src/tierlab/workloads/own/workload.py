@@ -1,0 +1,78 @@
+"""A user's own application, as the tables of an experiment file describe it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tierlab.environments.environment import Environment
+from tierlab.servers.application import Pages
+from tierlab.servers.content import Content, Fidelity
+from tierlab.servers.database import Credentials
+from tierlab.servers.placeholders import from_environment
+from tierlab.values.section import Section
+from tierlab.workloads.own.load import StatementLoader
+from tierlab.workloads.own.logged import logged
+from tierlab.workloads.own.pages import following
+from tierlab.workloads.own.recorded import recorded
+from tierlab.workloads.own.sessions import Sessions
+from tierlab.workloads.own.tiers import ANY_TIER, DATABASES, Filled, declared
+from tierlab.workloads.workload import DataKey, TierDeclaration, Workload
+
+SESSIONS = "sessions"
+
+
+class Own(Workload):
+    """Servers and users that a file describes; without a file, of which there is nothing."""
+
+    name = "own"
+    tables: ClassVar[Mapping[str, type[Section]]] = {SESSIONS: Sessions}
+    tiers: ClassVar[Mapping[str, TierDeclaration]] = {}
+    any_tier: ClassVar[TierDeclaration | None] = ANY_TIER
+
+    def __init__(self, tables: Mapping[str, Any] | None = None) -> None:
+        self._tables = dict(tables or {})
+
+    def described(self, tables: Mapping[str, Any]) -> Own:
+        """The application that these tables describe: of a class of its own, as each has."""
+        servers = {name: each for name, each in tables.items() if name != SESSIONS}
+        kind: type[Own] = type("Own", (Own,), {"tiers": declared(servers)})
+        return kind(tables)
+
+    def check(self) -> None:
+        """Nothing is built; what the file names was looked for as it was read."""
+
+    def content(self, environment: Environment, data: DataKey, fidelity: Fidelity) -> Content:  # noqa: ARG002
+        """What is in its database, if Tierlab fills one."""
+        pages = Pages(environment.work, "/")
+        kinds = {each.kind for each in DATABASES}
+        for name, table in self._tables.items():
+            if name != SESSIONS and table.get("server") in kinds:
+                keys = {key: table[key] for key in Filled.model_fields if key in table}
+                filled = Filled.model_validate(keys)
+                return Content(pages, _loader(filled), _login(filled, name), fidelity)
+        return Content(pages, None, Credentials.drawn(self.name), fidelity)
+
+    def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:  # noqa: ARG002
+        """As the table of sessions says."""
+        asked = Sessions.model_validate(self._tables[SESSIONS])
+        own_think = asked.think == "recorded"
+        if asked.har:
+            return recorded([Path(file) for file in asked.har], asked.expect, own_think=own_think)
+        if asked.log is not None:
+            return logged(Path(asked.log), asked.expect, own_think=own_think)
+        pages, avoid = asked.pages or (), asked.avoid or ()
+        return following(asked.start or (), pages, avoid, asked.length, asked.expect)
+
+
+def _loader(filled: Filled) -> StatementLoader:
+    return StatementLoader([Path(file) for file in filled.sql or ()], filled.user, filled.database)
+
+
+def _login(filled: Filled, name: str) -> Credentials:
+    drawn = Credentials.drawn(filled.user)
+    password = drawn.password
+    if filled.password is not None:
+        password = from_environment("password", filled.password, f"system.{name}")
+    return Credentials(filled.user, password, filled.database)
