@@ -3,7 +3,8 @@
     pytest tests/capture/test_messages.py --basetemp=FOLDER
     python tests/capture/small_captures.py FOLDER/tracer0/load.pcap FOLDER_OF_THE_CAPTURES
 
-One for each protocol that is spoken in it: PostgreSQL and FastCGI are in their own tests.
+One for each protocol that is spoken in it: PostgreSQL, FastCGI and HTTP/2 are in their own tests,
+HTTP/2 with little content (SIZE of its client).
 
 The agent's own tests hold its dissectors against those in `agent/crates/capture/tests/wireshark`.
 """
@@ -20,10 +21,11 @@ PROTOCOLS = {
     "mysql": (3306, "mysql", ["mysql.command"]),
     "postgresql": (5432, "pgsql", ["pgsql.type"]),
     "fastcgi": (9000, "fcgi", ["fcgi.type"]),
+    "http2": (8000, "http2", ["http2.type"]),
 }
 """Port, Wireshark's name for the protocol, and its fields of which each message has one."""
 
-MOST_BYTES = 6_000
+MOST_BYTES = 12_000
 """Of one connection's beginning."""
 
 CONNECTIONS = 2

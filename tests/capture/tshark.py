@@ -101,7 +101,7 @@ def without_some(capture: Path, share: float, seed: int, out: Path) -> Path:
     command = ["capinfos", "-c", "-M", "-T", "-r", str(capture)]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     count = int(said.stdout.split("\t")[1])
-    chosen = random.Random(seed).sample(range(1, count + 1), round(share * count))
+    chosen = random.Random(seed).sample(range(1, count + 1), max(1, round(share * count)))
     previous = capture
     # editcap takes up to 512 selections at once; the last frames go first.
     ordered = sorted(chosen, reverse=True)

@@ -115,6 +115,13 @@ fn fastcgi_records_end_where_wireshark_sees_them_end() {
     assert_eq!(ends(&agent("fastcgi", &[("127.0.7.1", 9000)])), ends(&oracle));
 }
 
+#[test]
+fn http2_frames_end_where_wireshark_sees_them_end() {
+    let oracle = named(wireshark("http2", 8000));
+    assert!(oracle.values().map(Vec::len).sum::<usize>() >= 30);
+    assert_eq!(ends(&agent("http2", &[("127.0.8.1", 8000)])), ends(&oracle));
+}
+
 /// Wireshark names commands, but not the packets of a reply: its last one is the last of the server's
 /// before the next command.
 #[test]

@@ -6,8 +6,8 @@ use crate::exchange::Exchange;
 use crate::memory::of_vec;
 
 /// More requests than this are not under way on one connection; a stream that says so is not what
-/// it seems. (Peers allow a hundred or so.)
-const MOST: usize = 256;
+/// it seems. (Peers allow a hundred or so, and some of HTTP/2's as many as there are.)
+const MOST: usize = 1024;
 
 /// The exchanges of a connection that are not over, the oldest first.
 pub(crate) struct KeyedExchanges<T>(Vec<(u32, Exchange<T>)>);
@@ -39,6 +39,11 @@ impl<T> KeyedExchanges<T> {
         self.0.iter().map(|it| &it.1)
     }
 
+    /// The same, to change them.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Exchange<T>> {
+        self.0.iter_mut().map(|it| &mut it.1)
+    }
+
     /// What is remembered of them, beside what their details point to.
     pub(crate) fn held_bytes(&self) -> usize {
         of_vec(&self.0)
@@ -50,6 +55,17 @@ impl<T> KeyedExchanges<T> {
         if let Some(at) = self.0.iter().position(|it| it.0 == key) {
             let (_, exchange) = self.0.remove(at);
             cx.visit(&exchange, departure_ns);
+        }
+    }
+
+    /// No replies to those of the exchanges will be seen for which `is_over` is true.
+    pub(crate) fn abandon_those(
+        &mut self,
+        is_over: impl Fn(u32, &Exchange<T>) -> bool,
+        cx: &mut Context<'_>,
+    ) {
+        for (_, exchange) in self.0.extract_if(.., |(key, it)| is_over(*key, it)) {
+            cx.visit(&exchange, None);
         }
     }
 

@@ -28,6 +28,7 @@ mod flow;
 mod frame;
 mod framed;
 mod http1;
+mod http2;
 mod key;
 mod keyed;
 mod label;
@@ -50,6 +51,7 @@ mod server;
 mod sink;
 mod sql;
 mod tcp;
+mod trace_context;
 mod turns;
 
 pub use clock::Clock;

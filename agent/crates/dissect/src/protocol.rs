@@ -4,6 +4,7 @@ use crate::ajp13::{self, Ajp13};
 use crate::fastcgi::{self, Fastcgi};
 use crate::filter::Bulk;
 use crate::http1::{self, Http1};
+use crate::http2::Http2;
 use crate::memcached::{self, Memcached};
 use crate::mysql::{self, Mysql};
 use crate::parser::Parser;
@@ -43,6 +44,8 @@ macro_rules! protocols {
 protocols! {
     /// HTTP/1.0 and HTTP/1.1 (RFC 9112).
     Http1 = "http1": About::read_by::<Http1>().cut(http1::BULK);
+    /// HTTP/2 without TLS, by prior knowledge (RFC 9113).
+    Http2 = "http2": About::read_by::<Http2>();
     /// Apache JServ Protocol 1.3.
     Ajp13 = "ajp13": About::read_by::<Ajp13>().cut(ajp13::BULK);
     /// The MySQL and MariaDB client/server protocol.

@@ -40,7 +40,8 @@ pub struct Visit<'a> {
     pub departure_ns: Option<i64>,
     /// A path template or an SQL digest.
     pub label: &'a str,
-    /// HTTP's status; for MySQL 0 or the error's code; none if it was not seen.
+    /// HTTP's status, or the one that stands for gRPC's; for MySQL 0 or the error's code; none if it
+    /// was not seen.
     pub status: Option<i32>,
     /// The request.
     pub bytes_in: i64,

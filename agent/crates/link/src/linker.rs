@@ -13,8 +13,8 @@ const TICK_NS: i64 = 250_000_000;
 /// How sure a borrowed id is: pauses tell two requests apart nearly always.
 const BORROWED: f64 = 0.95;
 
-/// How the visits of one tier find their parents in the tier above, unless they name the connection
-/// that they continue.
+/// How the visits of one tier find their parents in the tiers that call it, unless they name the
+/// connection that they continue.
 pub enum Way {
     /// By the request ids that they carry.
     ByIds,
@@ -22,7 +22,7 @@ pub enum Way {
     Inferred(Box<Inference>),
 }
 
-/// One tier and the tier above it.
+/// One tier and those that call it.
 struct Pair {
     by_id: Keyed,
     by_connection: Keyed,
@@ -35,7 +35,7 @@ struct Pair {
 /// Links visits to their parents.
 pub struct Linker {
     topology: Topology,
-    /// At `depth - 1`: the visits at `depth` and their callers.
+    /// As in the topology.
     pairs: Vec<Pair>,
     now_ns: i64,
     tick_ns: i64,
@@ -43,8 +43,8 @@ pub struct Linker {
 }
 
 impl Linker {
-    /// A linker for the tiers of `topology`, with one way for every tier but the top one; a visit
-    /// waits up to `window_ns` for its parent.
+    /// A linker for the pairs of `topology`, with one way for each; a visit waits up to `window_ns`
+    /// for its parent.
     pub fn new(topology: Topology, ways: Vec<Way>, window_ns: i64) -> Self {
         let pair = |way| Pair {
             by_id: Keyed::new(window_ns),
@@ -65,11 +65,10 @@ impl Linker {
         if visit.span.departure_ns != i64::MAX {
             self.now_ns = self.now_ns.max(visit.span.departure_ns);
         }
-        let depth = self.topology.depth(visit.server);
-        if let Some(below) = depth.and_then(|depth| self.pairs.get_mut(depth)) {
-            below.parent(&visit, self.now_ns, &self.topology, &mut self.out);
+        for &below in self.topology.pairs_below(visit.server) {
+            self.pairs[below].parent(&visit, self.now_ns, &self.topology, &mut self.out);
         }
-        let above = depth.and_then(|depth| depth.checked_sub(1));
+        let above = self.topology.pair_above(visit.server);
         match above.and_then(|above| self.pairs.get_mut(above)) {
             Some(pair) => pair.child(visit, self.now_ns, &self.topology, &mut self.out),
             None => self.out.push((visit, None)),

@@ -11,13 +11,13 @@ pub struct Summary {
     pub visits: u64,
     /// Visits at servers that the plan does not name.
     pub strangers: u64,
-    /// One for every tier but the top one.
+    /// One for every tier that others call.
     pub pairs: Vec<PairSummary>,
     /// CPU time that linking took.
     pub cpu_ns: i64,
 }
 
-/// How the visits of one tier were linked to the tier above.
+/// How the visits of one tier were linked to those that call it.
 #[derive(Debug, Serialize)]
 pub struct PairSummary {
     /// The two tiers, as in `app-lb`.
@@ -74,8 +74,8 @@ impl SelfCheck {
 impl Summary {
     /// Nothing seen yet.
     pub fn new(topology: &Topology) -> Self {
-        let pair = |depth| PairSummary {
-            pair: format!("{}-{}", topology.tier(depth - 1), topology.tier(depth)),
+        let pair = |name: &String| PairSummary {
+            pair: name.clone(),
             visits: 0,
             by_id: 0,
             inferred: 0,
@@ -84,18 +84,19 @@ impl Summary {
             self_check: None,
             confidence: 0.0,
         };
-        let pairs = (1..topology.tiers()).map(pair).collect();
+        let pairs = topology.pairs().iter().map(pair).collect();
         Self { visits: 0, strangers: 0, pairs, cpu_ns: 0 }
     }
 
     /// Counts one visit.
     pub fn count(&mut self, (visit, link): &Linked, topology: &Topology) {
         self.visits += 1;
-        let Some(depth) = topology.depth(visit.server) else {
+        if !topology.knows(visit.server) {
             self.strangers += 1;
             return;
-        };
-        let Some(pair) = depth.checked_sub(1).map(|above| &mut self.pairs[above]) else { return };
+        }
+        let Some(above) = topology.pair_above(visit.server) else { return };
+        let pair = &mut self.pairs[above];
         pair.visits += 1;
         let Some(link) = link else {
             pair.unlinked += 1;

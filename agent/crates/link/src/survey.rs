@@ -27,30 +27,30 @@ enum Mark {
 }
 
 impl Survey {
-    /// How each tier but the top one finds its parents. Ids do not count when they are hidden.
+    /// How the visits of each pair find their parents. Ids do not count when they are hidden.
     pub fn ways(&self, topology: &Topology, hide_ids: bool) -> Vec<Way> {
-        let way = |depth| match self.mark(depth, topology) {
+        let way = |pair| match self.mark(pair, topology) {
             Mark::Connection => Way::ByIds,
             Mark::Id if !hide_ids => Way::ByIds,
-            _ => self.inferred(depth, topology),
+            _ => self.inferred(pair, topology),
         };
-        (1..topology.tiers()).map(way).collect()
+        (0..topology.pairs().len()).map(way).collect()
     }
 
-    /// Compares inference with the ids, by tier; none where there are no ids to compare with.
+    /// Compares inference with the ids, by pair; none where there are no ids to compare with.
     pub fn check(&self, topology: &Topology, window_ns: i64) -> Vec<Option<SelfCheck>> {
         let stretch = if self.middle.is_empty() { &self.beginning } else { &self.middle };
         let marks: Vec<Mark> =
-            (1..topology.tiers()).map(|depth| self.mark(depth, topology)).collect();
+            (0..topology.pairs().len()).map(|pair| self.mark(pair, topology)).collect();
         if !marks.contains(&Mark::Id) {
             return vec![None; marks.len()];
         }
         let by_ids = marks.iter().map(|_| Way::ByIds).collect();
-        let truth = parents(stretch, topology, by_ids, window_ns);
-        let guess = parents(stretch, topology, self.ways(topology, true), window_ns);
+        let truth = parents_of(stretch, topology, by_ids, window_ns);
+        let guess = parents_of(stretch, topology, self.ways(topology, true), window_ns);
         let mut checks = vec![SelfCheck::default(); marks.len()];
         for visit in stretch {
-            let above = topology.depth(visit.server).and_then(|depth| depth.checked_sub(1));
+            let above = topology.pair_above(visit.server);
             if let (Some(above), Some(Some(truth))) = (above, truth.get(&visit.visit)) {
                 checks[above].count(*truth, guess.get(&visit.visit).copied().flatten());
             }
@@ -65,26 +65,44 @@ impl Survey {
         self.beginning.iter().chain(&self.middle)
     }
 
-    fn at(&self, depth: usize, topology: &Topology) -> Vec<&Visit> {
-        self.visits().filter(|visit| topology.depth(visit.server) == Some(depth)).collect()
+    /// A pair's visits at the tier that is called.
+    fn children(&self, pair: usize, topology: &Topology) -> Vec<&Visit> {
+        self.visits().filter(|visit| topology.pair_above(visit.server) == Some(pair)).collect()
     }
 
-    fn mark(&self, depth: usize, topology: &Topology) -> Mark {
-        let visits = self.at(depth, topology);
+    /// A pair's visits at those that call.
+    fn parents(&self, pair: usize, topology: &Topology) -> Vec<&Visit> {
+        let calls = |visit: &&Visit| topology.pairs_below(visit.server).contains(&pair);
+        self.visits().filter(calls).collect()
+    }
+
+    fn mark(&self, pair: usize, topology: &Topology) -> Mark {
+        let visits = self.children(pair, topology);
         let share = |has: fn(&Visit) -> bool| {
             2 * visits.iter().filter(|visit| has(visit)).count() >= visits.len().max(1)
         };
         if share(|visit| visit.upstream.is_some()) {
             Mark::Connection
-        } else if share(|visit| visit.id.is_some()) || lends_ids(&visits) {
+        } else if (share(|visit| visit.id.is_some()) || lends_ids(&visits))
+            && self.callers_know(pair, &visits, topology)
+        {
             Mark::Id
         } else {
             Mark::None
         }
     }
 
-    fn inferred(&self, depth: usize, topology: &Topology) -> Way {
-        let (parents, children) = (self.at(depth - 1, topology), self.at(depth, topology));
+    /// False if hardly one of the ids is a caller's: they come from elsewhere, as from an application
+    /// that begins a trace of its own.
+    fn callers_know(&self, pair: usize, visits: &[&Visit], topology: &Topology) -> bool {
+        let known: FxHashSet<u64> =
+            self.parents(pair, topology).iter().filter_map(|it| it.id).collect();
+        let ids: FxHashSet<u64> = visits.iter().filter_map(|it| it.id).collect();
+        10 * ids.intersection(&known).count() >= ids.len()
+    }
+
+    fn inferred(&self, pair: usize, topology: &Topology) -> Way {
+        let (parents, children) = (self.parents(pair, topology), self.children(pair, topology));
         Way::Inferred(Box::new(Inference::learn(&parents, &children, topology)))
     }
 }
@@ -100,7 +118,7 @@ fn lends_ids(visits: &[&Visit]) -> bool {
 }
 
 /// Links a stretch by itself.
-fn parents(
+fn parents_of(
     stretch: &[Visit],
     topology: &Topology,
     ways: Vec<Way>,

@@ -17,11 +17,18 @@ pub enum TopologyError {
 }
 
 /// The servers, by number, and the calls between them.
+///
+/// The servers of one name but for their numbers are a tier. A tier that is called, with those that
+/// call it, is a pair: what tells its visits their parents is the same for all of them.
 #[derive(Clone, Debug)]
 pub struct Topology {
     names: Vec<String>,
-    depths: Vec<usize>,
     callers: Vec<Vec<Server>>,
+    /// The pairs' names, those above first.
+    pairs: Vec<String>,
+    /// By server: the pair in which it is called, and those in which it calls.
+    above: Vec<Option<usize>>,
+    below: Vec<Vec<usize>>,
 }
 
 impl Topology {
@@ -44,7 +51,44 @@ impl Topology {
             }
         }
         let depths = depths(&names, &callers)?;
-        Ok(Self { names, depths, callers })
+        let mut called: Vec<(usize, &str)> = (0..names.len())
+            .filter(|&server| !callers[server].is_empty())
+            .map(|server| (depths[server], tier_of(&names[server])))
+            .collect();
+        called.sort_unstable();
+        called.reverse();
+        // Of a tier with servers at several depths the deepest counts.
+        let mut tiers: Vec<&str> = Vec::new();
+        for (_, tier) in called {
+            if !tiers.contains(&tier) {
+                tiers.push(tier);
+            }
+        }
+        tiers.reverse();
+        let above = (0..names.len())
+            .map(|server| {
+                let pair = tiers.iter().position(|&tier| tier == tier_of(&names[server]));
+                pair.filter(|_| !callers[server].is_empty())
+            })
+            .collect();
+        let mut it = Self { pairs: Vec::new(), above, below: vec![], names: vec![], callers };
+        it.below = (0..names.len()).map(|server| it.called_by(server as Server)).collect();
+        it.pairs = (tiers.iter().enumerate())
+            .map(|(pair, tier)| format!("{}-{tier}", callers_of(pair, &it.below, &names)))
+            .collect();
+        it.names = names;
+        Ok(it)
+    }
+
+    /// The pairs in which a server calls.
+    fn called_by(&self, upper: Server) -> Vec<usize> {
+        let mut pairs: Vec<usize> = (self.callers.iter().zip(&self.above))
+            .filter(|(callers, _)| callers.contains(&upper))
+            .filter_map(|(_, &pair)| pair)
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
     }
 
     /// The servers' names, in the order of their numbers.
@@ -52,31 +96,44 @@ impl Topology {
         &self.names
     }
 
-    /// How many servers a request passes before this one, at most; none for a server beyond the
-    /// topology.
-    pub fn depth(&self, server: Server) -> Option<usize> {
-        self.depths.get(server as usize).copied()
+    /// False for a server beyond the topology.
+    pub fn knows(&self, server: Server) -> bool {
+        usize::from(server) < self.names.len()
     }
 
-    /// How many tiers there are.
-    pub fn tiers(&self) -> usize {
-        self.depths.iter().max().map_or(0, |deepest| deepest + 1)
+    /// The pairs' names, as in `app-lb`, those above first.
+    pub fn pairs(&self) -> &[String] {
+        &self.pairs
+    }
+
+    /// The pair in which a server is called.
+    pub fn pair_above(&self, server: Server) -> Option<usize> {
+        self.above.get(usize::from(server)).copied().flatten()
+    }
+
+    /// The pairs in which a server calls others.
+    pub fn pairs_below(&self, server: Server) -> &[usize] {
+        self.below.get(usize::from(server)).map_or(&[], Vec::as_slice)
     }
 
     /// True when `upper` calls `lower`.
     pub fn calls(&self, upper: Server, lower: Server) -> bool {
         self.callers[lower as usize].contains(&upper)
     }
+}
 
-    /// The name of a tier: its servers' names without their numbers.
-    pub fn tier(&self, depth: usize) -> String {
-        let mut names: Vec<&str> = (self.names.iter().zip(&self.depths))
-            .filter(|&(_, &at)| at == depth)
-            .map(|(name, _)| name.rsplit_once('.').map_or(name.as_str(), |(tier, _)| tier))
-            .collect();
-        names.dedup();
-        names.join("+")
-    }
+/// A server's name without its number.
+fn tier_of(server: &str) -> &str {
+    server.rsplit_once('.').map_or(server, |(tier, _)| tier)
+}
+
+/// The tiers that call in a pair.
+fn callers_of(pair: usize, below: &[Vec<usize>], names: &[String]) -> String {
+    let calls = |&(called, _): &(&Vec<usize>, &String)| called.contains(&pair);
+    let mut tiers: Vec<&str> =
+        below.iter().zip(names).filter(calls).map(|(_, name)| tier_of(name)).collect();
+    tiers.dedup();
+    tiers.join("+")
 }
 
 fn position(names: &[String], name: &str) -> usize {
@@ -126,12 +183,28 @@ mod tests {
         ])
         .unwrap();
         let number = |name| it.names().iter().position(|known| known == name).unwrap() as Server;
-        assert_eq!(it.tiers(), 4);
-        assert_eq!(it.depth(number("db.2")), Some(3));
-        assert_eq!(it.tier(1), "app");
+        assert_eq!(it.pairs(), ["web-app", "app-lb", "lb-db"]);
+        assert_eq!(it.pair_above(number("db.2")), Some(2));
+        assert_eq!(it.pairs_below(number("app.2")), [1]);
         assert!(it.calls(number("app.2"), number("lb.1")));
         assert!(!it.calls(number("app.2"), number("db.1")));
-        assert_eq!(it.depth(99), None);
+        assert!(it.knows(number("web.1")) && it.pair_above(number("web.1")).is_none());
+        assert!(!it.knows(99) && it.pair_above(99).is_none() && it.pairs_below(99).is_empty());
+    }
+
+    #[test]
+    fn each_tier_that_is_called_is_a_pair() {
+        let it = topology(&[
+            ("web.1", &["app.1", "files.1"]),
+            ("app.1", &["cache.1", "lb.1", "files.1"]),
+            ("lb.1", &["db.1"]),
+        ])
+        .unwrap();
+        let number = |name| it.names().iter().position(|known| known == name).unwrap() as Server;
+        assert_eq!(it.pairs(), ["web-app", "app-cache", "app+web-files", "app-lb", "lb-db"]);
+        assert_eq!(it.pairs_below(number("app.1")), [1, 2, 3]);
+        assert_eq!(it.pairs_below(number("web.1")), [0, 2]);
+        assert_eq!(it.pair_above(number("cache.1")), Some(1));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Frame;
 use crate::context::Context;
 use crate::exchange::Exchange;
+use crate::trace_context::request_id;
 use crate::{path, query};
 
 /// Method codes, from 1.
@@ -53,7 +54,8 @@ struct Forward<'a> {
     method: &'a [u8],
     uri: &'a [u8],
     query: &'a [u8],
-    id: &'a [u8],
+    request_id: &'a [u8],
+    traceparent: &'a [u8],
     is_form: bool,
 }
 
@@ -73,7 +75,7 @@ pub(super) fn exchange(packet: &Frame<'_>, cx: &mut Context<'_>) -> (Exchange<()
     let label = shared.labels.number(&shared.text);
     let mut exchange = Exchange::new(packet.start_ns, packet.end_ns, packet.size(), label, ());
     query::values(forward.query, &shared.salt, &mut shared.scratch, &mut exchange.literals);
-    exchange.id_hash = cx.id_hash(forward.id);
+    exchange.id_hash = cx.id_hash(request_id(forward.traceparent, forward.request_id));
     (exchange, forward.is_form)
 }
 
@@ -114,7 +116,9 @@ impl<'a> Forward<'a> {
         let name = fields.string()?;
         let value = fields.string()?;
         if name.eq_ignore_ascii_case(b"x-request-id") {
-            self.id = value;
+            self.request_id = value;
+        } else if name.eq_ignore_ascii_case(b"traceparent") {
+            self.traceparent = value;
         }
         self.is_form |= name.eq_ignore_ascii_case(b"content-type") && is_form(value);
         Some(())

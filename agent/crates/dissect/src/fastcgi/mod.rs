@@ -13,6 +13,7 @@ use crate::keyed::KeyedExchanges;
 use crate::memory::{of_box, of_vec};
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
+use crate::trace_context;
 use crate::{path, query};
 pub(crate) use bulk::BULK;
 use header::Header;
@@ -228,7 +229,7 @@ fn asked(exchange: &mut Exchange<Asked>, cx: &mut Context<'_>) -> Vec<u8> {
     }
     query::values(params.query, &shared.salt, &mut shared.scratch, &mut exchange.literals);
     exchange.detail.form = params.is_form.then(Vec::new);
-    exchange.id_hash = cx.id_hash(params.id);
+    exchange.id_hash = cx.id_hash(trace_context::request_id(params.traceparent, params.request_id));
     bytes.clear();
     bytes
 }

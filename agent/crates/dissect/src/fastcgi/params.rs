@@ -7,7 +7,8 @@ pub(super) struct Params<'a> {
     /// REQUEST_URI or, without one, the script's name.
     pub target: &'a [u8],
     pub query: &'a [u8],
-    pub id: &'a [u8],
+    pub request_id: &'a [u8],
+    pub traceparent: &'a [u8],
     pub is_form: bool,
 }
 
@@ -21,7 +22,8 @@ pub(super) fn read(bytes: &[u8]) -> Params<'_> {
             b"REQUEST_URI" => params.target = value,
             b"SCRIPT_NAME" => script = value,
             b"QUERY_STRING" => params.query = value,
-            b"HTTP_X_REQUEST_ID" => params.id = value,
+            b"HTTP_X_REQUEST_ID" => params.request_id = value,
+            b"HTTP_TRACEPARENT" => params.traceparent = value,
             b"CONTENT_TYPE" => {
                 params.is_form = value.starts_with(b"application/x-www-form-urlencoded");
             }

@@ -1,6 +1,7 @@
 //! A message's head: start line and header fields.
 
 use super::body::{Body, Chunk};
+use crate::trace_context::request_id;
 use httparse::{EMPTY_HEADER, Header, ParserConfig, Request, Response, Status};
 use std::mem::MaybeUninit;
 
@@ -11,7 +12,7 @@ const MOST_FIELDS: usize = 128;
 pub(super) struct RequestHead<'a> {
     pub method: &'a str,
     pub target: &'a [u8],
-    pub id: Option<&'a [u8]>,
+    pub id: &'a [u8],
     pub is_form: bool,
     pub body: Body,
 }
@@ -64,10 +65,11 @@ pub(super) fn request(head: &[u8]) -> Option<RequestHead<'_>> {
     let Status::Complete(_) = parsed else { return None };
     let is_form = field(request.headers, "content-type")
         .is_some_and(|it| it.starts_with(b"application/x-www-form-urlencoded"));
+    let brought = |name| field(request.headers, name).unwrap_or_default();
     Some(RequestHead {
         method: request.method?,
         target: request.path?.as_bytes(),
-        id: field(request.headers, "x-request-id"),
+        id: request_id(brought("traceparent"), brought("x-request-id")),
         is_form,
         body: stated_body(request.headers).unwrap_or(Body::Length(0)),
     })

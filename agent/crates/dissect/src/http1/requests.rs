@@ -136,6 +136,6 @@ fn exchange(head: &RequestHead<'_>, cx: &mut Context<'_>) -> Exchange<Method> {
     let mut exchange = Exchange::new(0, 0, 0, label, method);
     let values = path::query_of(head.target);
     query::values(values, &shared.salt, &mut shared.scratch, &mut exchange.literals);
-    exchange.id_hash = head.id.and_then(|id| cx.id_hash(id));
+    exchange.id_hash = cx.id_hash(head.id);
     exchange
 }

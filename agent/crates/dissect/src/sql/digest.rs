@@ -4,6 +4,7 @@ use super::Dialect;
 use super::tokens::{Escapes, Token, Tokens};
 use crate::Salt;
 use crate::literal::Literals;
+use crate::trace_context::trace_id;
 
 /// A digest is not made longer than this many bytes.
 const LONGEST: usize = 1_000;
@@ -14,7 +15,7 @@ const LIST: &str = "(?+)";
 /// What a statement carried beside its digest.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Digest {
-    /// The salted hash of the id in a comment `rid=...`.
+    /// The salted hash of the id in a comment `rid=...`, or of the trace in one of sqlcommenter's.
     pub id_hash: Option<u64>,
     /// Strings (unquoted and unescaped) and numbers.
     pub literals: Literals,
@@ -63,6 +64,9 @@ pub(crate) fn digest(
             Token::Sign(sign) => writer.sign(sign),
         }
         if writer.label.len() > LONGEST && found.literals.is_full() {
+            // What follows is in no digest, but for a comment at the very end.
+            found.id_hash =
+                found.id_hash.or_else(|| Some(salt.hash(request_id(last_comment(sql)?)?)));
             break;
         }
     }
@@ -73,8 +77,23 @@ pub(crate) fn digest(
 }
 
 fn request_id(comment: &[u8]) -> Option<&[u8]> {
-    let id = comment.trim_ascii().strip_prefix(b"rid=")?.trim_ascii();
-    (!id.is_empty()).then_some(id)
+    match comment.trim_ascii().strip_prefix(b"rid=") {
+        Some(id) => Some(id.trim_ascii()).filter(|id| !id.is_empty()),
+        None => traceparent(comment).and_then(trace_id),
+    }
+}
+
+/// What sqlcommenter writes, `key='value'` with commas between them, may have the trace.
+fn traceparent(comment: &[u8]) -> Option<&[u8]> {
+    const KEY: &[u8] = b"traceparent='";
+    let value = &comment[memchr::memmem::find(comment, KEY)? + KEY.len()..];
+    memchr::memchr(b'\'', value).map(|end| &value[..end])
+}
+
+/// The comment with which a statement ends.
+fn last_comment(sql: &[u8]) -> Option<&[u8]> {
+    let before_end = sql.trim_ascii_end().strip_suffix(b"*/")?;
+    memchr::memmem::rfind(before_end, b"/*").map(|start| &before_end[start + 2..])
 }
 
 /// Undoes backslashes and doubled quotes (MariaDB: String Literals; PostgreSQL section 4.1.2).
@@ -231,6 +250,20 @@ mod tests {
         let expected: Vec<u64> =
             ["it's", "a\nb", "42", "ab"].iter().map(|value| salt.hash(value.as_bytes())).collect();
         assert_eq!(found.literals.hashes(), expected);
+    }
+
+    #[test]
+    fn the_trace_of_a_statement_is_found() {
+        let salt = Salt::new([9; 16]);
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let comment = format!("/*action='list',traceparent='00-{trace}-00f067aa0ba902b7-01'*/");
+        let values = ["1"; 900].join(",");
+        for sql in ["SELECT 1 ".to_owned(), format!("SELECT {values} {}", "a, ".repeat(900))] {
+            let (_, found) = of(&format!("{sql}{comment}"));
+            assert_eq!(found.id_hash, Some(salt.hash(trace.as_bytes())), "{sql:.40}");
+        }
+        assert_eq!(of("SELECT 1 /*traceparent='00-12-34-01'*/").1.id_hash, None);
+        assert_eq!(of("SELECT 1 /*traceparent='*/").1.id_hash, None);
     }
 
     #[test]

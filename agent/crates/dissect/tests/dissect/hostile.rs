@@ -1,7 +1,7 @@
 //! Any bytes are legal input: conversations that are damaged at random, and noise.
 
 use crate::support::{Conversation, Frame, Results, dissect, server};
-use crate::{ajp13, fastcgi, memcached, mysql, postgresql, redis};
+use crate::{ajp13, fastcgi, http2, memcached, mysql, postgresql, redis};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 use tierlab_dissect::{Protocol, Server};
 
@@ -44,8 +44,9 @@ fn servers() -> Vec<Server> {
     let web = server("web.1", Protocol::Http1, 1, false);
     let lb = server("lb.1", Protocol::Mysql, 3, true);
     let other = server("other.1", Protocol::Tcp, 5, false);
-    let (cache, store) = (memcached::cache(), redis::store());
-    vec![web, ajp13::app(), lb, mysql::db(), other, postgresql::db(), fastcgi::php(), cache, store]
+    let (cache, store, service) = (memcached::cache(), redis::store(), http2::service());
+    let (db, postgresql, php) = (mysql::db(), postgresql::db(), fastcgi::php());
+    vec![web, ajp13::app(), lb, db, other, postgresql, php, cache, store, service]
 }
 
 /// Whatever came in, what comes out must make sense.
@@ -101,6 +102,7 @@ fn damaged_conversations_make_sense_as_far_as_they_go() {
         memcached::example(),
         memcached::binary_example(),
         redis::example(),
+        http2::example(),
     ];
     for round in 0..16_000 {
         let mut frames = examples[round % examples.len()].clone();
@@ -138,7 +140,7 @@ fn noise_is_read_without_harm() {
 #[test]
 fn noise_behind_good_beginnings_is_read_without_harm() {
     let mut random = Random(0xd1b5_4a32_d192_ed03);
-    let beginnings: [(usize, &[u8], &[u8]); 11] = [
+    let beginnings: [(usize, &[u8], &[u8]); 12] = [
         (0, b"GET / HTTP/1.1\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
         (1, b"\x12\x34\0\x40\x02\x02\0\x01a\0", b"AB\0\x08\x04\0\xc8"),
         (3, b"\x20\0\0\0\x17\x07\0\0\0", b"\x01\0\0\x01\x02"),
@@ -158,6 +160,7 @@ fn noise_behind_good_beginnings_is_read_without_harm() {
         ),
         (8, b"*2\r\n$3\r\nGET\r\n$40\r\n", b"*3\r\n$40\r\n"),
         (8, b"SUBSCRIBE a\r\n", b">3\r\n$9\r\nsubscribe\r\n$30\r\n"),
+        (9, b"\0\0\x40\x01\x04\0\0\0\x01\x82\x44", b"\0\0\x20\x01\x04\0\0\0\x01\x88"),
     ];
     for round in 0..5_500 {
         let (server, request, reply) = beginnings[round % beginnings.len()];

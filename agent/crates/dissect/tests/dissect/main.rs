@@ -5,6 +5,7 @@ mod extended;
 mod fastcgi;
 mod hostile;
 mod http1;
+mod http2;
 mod memcached;
 mod mysql;
 mod mysql_bytes;

@@ -81,6 +81,7 @@ pub fn plan(fates: &'static [(u32, Fate)]) -> impl Strategy<Value = Plan> {
         Protocol::Fastcgi,
         Protocol::Memcached,
         Protocol::Redis,
+        Protocol::Http2,
     ]);
     let fate = prop::sample::select(
         fates.iter().flat_map(|&(share, fate)| vec![fate; share as usize]).collect::<Vec<_>>(),
@@ -130,7 +131,7 @@ pub fn play(plan: &Plan) -> Played {
         played.frames.append(&mut it.frames);
         for (turn_number, turn) in spoken.turns.iter().enumerate() {
             let name = format!("c{number}t{turn_number}x");
-            let (request, reply) = messages(plan.protocol, turn, &name);
+            let (request, reply) = messages(plan.protocol, turn_number, turn, &name);
             // Where no handshake was captured, the first packet tells where the stream begins.
             let kept = if turn_number == 0 && !spoken.opens { usize::MAX } else { 0 };
             let mut fates_asked = std::iter::repeat_n(Fate::Captured, kept).chain(fates.by_ref());

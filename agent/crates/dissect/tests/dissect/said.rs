@@ -5,7 +5,7 @@ use crate::mysql_bytes::{
 };
 use crate::played::Turn;
 use crate::support::{Conversation, Seen, salt};
-use crate::{fastcgi, postgresql_bytes, redis};
+use crate::{fastcgi, http2, postgresql_bytes, redis};
 use tierlab_dissect::Protocol;
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 
@@ -20,6 +20,7 @@ pub fn log_in(protocol: Protocol, it: &mut Conversation) {
             it.say(Client, &postgresql_bytes::login());
             it.say(ServerSide, &postgresql_bytes::logged_in(b"keys"));
         }
+        Protocol::Http2 => http2::begin(it),
         _ => {}
     }
 }
@@ -43,7 +44,8 @@ pub fn mark_of(protocol: Protocol, visit: &Seen) -> String {
     }
 }
 
-pub fn messages(protocol: Protocol, turn: &Turn, name: &str) -> (Vec<u8>, Vec<u8>) {
+/// The turn of this number, of a conversation from its beginning.
+pub fn messages(protocol: Protocol, number: usize, turn: &Turn, name: &str) -> (Vec<u8>, Vec<u8>) {
     match protocol {
         Protocol::Http1 => {
             let filling = "f".repeat(turn.request);
@@ -70,6 +72,11 @@ pub fn messages(protocol: Protocol, turn: &Turn, name: &str) -> (Vec<u8>, Vec<u8
         Protocol::Fastcgi => {
             let filling = "f".repeat(turn.request);
             (fastcgi::get(1, &format!("/{name}"), &filling), fastcgi::reply(1, turn.reply))
+        }
+        Protocol::Http2 => {
+            let (stream, filling) = (2 * number as u32 + 1, "f".repeat(turn.request));
+            let request = http2::get(stream, &format!("/{name}"), &filling);
+            (request, http2::reply(stream, turn.reply))
         }
         Protocol::Postgresql => {
             let (filling, rows) = ("f".repeat(turn.request), turn.reply / 50);

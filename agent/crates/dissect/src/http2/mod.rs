@@ -1,0 +1,195 @@
+//! HTTP/2 without TLS (RFC 9113), by prior knowledge, as services speak it with each other. Many
+//! requests are under way side by side: each frame says whose it is. The fields of requests and replies
+//! refer to what was said before (HPACK, RFC 7541): after a loss some of them are not known.
+//!
+//! Pushed replies are read over. `Upgrade: h2c`, which RFC 9113 took out, is not read.
+
+mod block;
+mod field;
+mod frame;
+mod head;
+mod hpack;
+mod primitive;
+mod streams;
+mod table;
+
+use crate::context::Context;
+use crate::framed::{self, Frames};
+use crate::memory::of_box;
+use crate::parser::{Gap, Parser};
+use crate::sink::Side;
+use block::Blocks;
+use frame::*;
+use streams::Streams;
+
+type Frame<'a> = framed::Frame<'a, HEADER>;
+
+/// Header blocks, and forms, are read up to this length.
+const LONGEST: usize = 64 << 10;
+
+/// The type of a TLS record that carries a ClientHello (RFC 8446 section 5.1).
+const TLS_HANDSHAKE: u8 = 22;
+
+/// One side of a connection.
+struct Direction {
+    frames: Frames<HEADER>,
+    blocks: Blocks,
+}
+
+impl Direction {
+    fn new(from_start: bool) -> Self {
+        let frames = Frames::new(measure, LONGEST, from_start);
+        Self { frames, blocks: Blocks::new() }
+    }
+
+    /// Takes up a lost stream where a packet begins with a frame.
+    fn resume(&mut self, bytes: &[u8]) {
+        if self.frames.is_lost() && looks_like_frames(bytes) {
+            self.frames.resume();
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.frames.held_bytes() + self.blocks.held_bytes()
+    }
+}
+
+/// A connection that speaks HTTP/2.
+pub(crate) struct Http2 {
+    requests: Direction,
+    replies: Direction,
+    streams: Streams,
+    /// How much of the client's preface is still to come.
+    preface: &'static [u8],
+    other: Option<&'static str>,
+}
+
+impl Parser for Http2 {
+    fn new(from_start: bool) -> Self {
+        Self {
+            requests: Direction::new(from_start),
+            replies: Direction::new(from_start),
+            streams: Streams::default(),
+            preface: if from_start { PREFACE } else { &[] },
+            other: None,
+        }
+    }
+
+    fn bytes(&mut self, from: Side, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        match from {
+            Side::Client => {
+                if !self.preface.is_empty() && !self.take_preface(&mut bytes) {
+                    return;
+                }
+                self.requests.resume(bytes);
+                let Direction { frames, blocks } = &mut self.requests;
+                while let Some(frame) = frames.next(at_ns, &mut bytes) {
+                    request(&frame, blocks, &mut self.streams, cx);
+                }
+            }
+            Side::Server => {
+                self.replies.resume(bytes);
+                let Direction { frames, blocks } = &mut self.replies;
+                while let Some(frame) = frames.next(at_ns, &mut bytes) {
+                    reply(&frame, blocks, &mut self.streams, cx);
+                }
+            }
+        }
+    }
+
+    fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
+        let (direction, goes_on) = match from {
+            Side::Client => {
+                let goes_on = self.preface.is_empty();
+                self.preface = &[];
+                let it = &mut self.requests;
+                let at_ns = it.frames.skip_of_request(gap).filter(|_| goes_on);
+                (it, at_ns)
+            }
+            Side::Server => {
+                let it = &mut self.replies;
+                let at_ns = it.frames.skip_of_reply(gap);
+                if it.frames.is_lost() {
+                    self.streams.doubt(gap.at_ns.unwrap_or(it.frames.last_ns));
+                }
+                (it, at_ns)
+            }
+        };
+        match goes_on {
+            Some(at_ns) => self.bytes(from, at_ns, &[], cx),
+            None if direction.frames.is_lost() => direction.blocks.lost(),
+            None => {}
+        }
+    }
+
+    fn ended(&mut self, _from: Side, _last_ns: i64, _cx: &mut Context<'_>) {}
+
+    fn finish(&mut self, cx: &mut Context<'_>) {
+        self.streams.abandon(cx);
+    }
+
+    fn other(&self) -> Option<&'static str> {
+        self.other
+    }
+
+    fn held_bytes(&self) -> usize {
+        let directions = self.requests.held_bytes() + self.replies.held_bytes();
+        of_box::<Self>() + directions + self.streams.held_bytes()
+    }
+}
+
+impl Http2 {
+    /// Takes what of the preface there is; false if these bytes are none.
+    fn take_preface(&mut self, bytes: &mut &[u8]) -> bool {
+        let taken = self.preface.len().min(bytes.len());
+        let (expected, to_come) = self.preface.split_at(taken);
+        if bytes[..taken] != *expected {
+            self.other = Some(match bytes {
+                [TLS_HANDSHAKE, 3, ..] => "tls",
+                _ => "unknown",
+            });
+            return false;
+        }
+        self.preface = to_come;
+        *bytes = &bytes[taken..];
+        true
+    }
+}
+
+/// A frame of the client's.
+fn request(frame: &Frame<'_>, blocks: &mut Blocks, streams: &mut Streams, cx: &mut Context<'_>) {
+    let kind = frame.header[3];
+    let name = if frame.whole { name(kind) } else { "cut" };
+    cx.message(Side::Client, (frame.start_ns, frame.end_ns), frame.size(), name);
+    match kind {
+        HEADERS | CONTINUATION => {
+            if let Some(block) = blocks.take(frame) {
+                streams.asked(&block, &blocks.head, cx);
+            }
+        }
+        DATA => streams.carried(frame, cx),
+        RST_STREAM => streams.reset(stream(frame.header), None, cx),
+        _ => {}
+    }
+}
+
+/// A frame of the server's.
+fn reply(frame: &Frame<'_>, blocks: &mut Blocks, streams: &mut Streams, cx: &mut Context<'_>) {
+    let kind = frame.header[3];
+    cx.message(Side::Server, (frame.start_ns, frame.end_ns), frame.size(), name(kind));
+    match kind {
+        HEADERS | PUSH_PROMISE | CONTINUATION => {
+            if let Some(block) = blocks.take(frame) {
+                streams.answered(&block, &blocks.head, cx);
+            }
+        }
+        DATA => streams.returned(frame, cx),
+        RST_STREAM => streams.reset(stream(frame.header), Some(frame.end_ns), cx),
+        GOAWAY => {
+            if let Some(last) = last_stream(frame) {
+                streams.refused_beyond(last, cx);
+            }
+        }
+        _ => {}
+    }
+}
