@@ -22,23 +22,29 @@ SECONDS = 20
 
 
 def run_folder(
-    folder: Path, response_ns: int, seconds: int = SECONDS, status: int = 200, **changes: object
+    folder: Path,
+    response_ns: int,
+    seconds: int = SECONDS,
+    status: int = 200,
+    start_s: int = 0,
+    **changes: object,
 ) -> Path:
     """A trial in which 50 requests a second take about so long each."""
     folder.mkdir(parents=True)
+    start_ns = start_s * SECOND_NS
     requests = [
         {
             "user": index % 7,
             "session": 0,
             "interaction": "home",
             "request_id": str(index),
-            "intended_ns": index * SECOND_NS // 50,
-            "end_ns": index * SECOND_NS // 50 + response_ns + index * 7919 % 1_000_000,
+            "intended_ns": start_ns + index * SECOND_NS // 50,
+            "end_ns": start_ns + index * SECOND_NS // 50 + response_ns + index * 7919 % 1_000_000,
             "status": status,
         }
         for index in range(50 * seconds)
     ]
-    phase = {"name": "runtime", "start_ns": 0, "end_ns": seconds * SECOND_NS}
+    phase = {"name": "runtime", "start_ns": start_ns, "end_ns": start_ns + seconds * SECOND_NS}
     made_run.write_tables(folder, {"requests": requests})
     made_run.manifest(**{"phases": [phase], "servers": {}, **changes}).write(folder)
     return folder
@@ -94,6 +100,23 @@ def test_how_many_repetitions_would_do_is_said(tmp_path: Path) -> None:
     by_page = json.loads(told)["differences"][0]
     assert by_page["freedom"] == 4
     assert 3 < by_page["repetitions"] < 200
+
+
+def test_levels_that_were_run_in_turns_are_compared_as_neighbours(tmp_path: Path) -> None:
+    """A machine that gets slower from block to block, by more than one level is than the other."""
+    for block in range(5):
+        for which in (0, 1):
+            run_folder(
+                tmp_path / f"x/0{block}{which}",
+                round(4_000_000 * 1.2**block * 1.1**which) + 10_000 * (block * 3 % 5),
+                start_s=(2 * block + which) * 40,
+                factors={"system.app.soft.threads": 50 - which},
+            )
+
+    result = RUNNER.invoke(app, ["compare", str(tmp_path / "x")])
+
+    assert "made in turns: 5 pairs of neighbours in time are compared" in result.stdout
+    assert "response time, by page is worse by" in result.stdout
 
 
 def test_an_experiment_s_levels_are_compared_with_the_first(tmp_path: Path) -> None:

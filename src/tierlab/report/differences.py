@@ -32,6 +32,8 @@ def show(
     and the ``notes`` that the reader is to see beside it.
     """
     title = "\n".join(f"{which}: {printable(n)}" for which, n in zip(ORDER, names, strict=True))
+    if pairs := {each.pairs for each in found if each.pairs is not None}:
+        title += f"\nmade in turns: {max(pairs)} pairs of neighbours in time are compared"
     table = Table(
         title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim"
     )

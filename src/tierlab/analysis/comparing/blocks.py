@@ -44,6 +44,8 @@ class Blocks:
     """The same of major page faults."""
     driver_s: Floats | None
     """CPU time of the driver; None where its records do not cover the trial."""
+    start_ns: int | None = None
+    """When the first of them began (UTC); None where that is not known."""
 
     @property
     def seconds_in_all(self) -> float:
@@ -61,6 +63,7 @@ class Blocks:
             cpu_s={name: _summed(each) for name, each in self.cpu_s.items()},
             major_faults={name: _summed(each) for name, each in self.major_faults.items()},
             driver_s=None if self.driver_s is None else _summed(self.driver_s),
+            start_ns=self.start_ns,
         )
 
 
@@ -120,6 +123,7 @@ def blocks(db: Connection, span: Span, most: int | None = MOST_BLOCKS) -> Blocks
         cpu_s=_by_server(db, cut, width_ns, "cpu_ns / 1e9"),
         major_faults=_by_server(db, cut, width_ns, "major_faults"),
         driver_s=cpu_by_block(db, cut, count),
+        start_ns=cut.start_ns,
     )
 
 

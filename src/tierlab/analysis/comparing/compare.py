@@ -6,6 +6,7 @@ groups are compared by a ratio; of the figures where those may be 0). What alike
 (how the JVM compiled, where memory lies, who else was on the machine) is seen in trials of this
 machine only: the repetitions in both groups, and those of other alike trials beside them. Their
 variances are pooled, and the means compared by Student's t. Without any, nothing can be said.
+Groups that were made in turns are compared neighbour by neighbour.
 
 Two stretches of one trial have all that in common. How they vary is found by drawing each again.
 """
@@ -21,18 +22,24 @@ import numpy as np
 from tierlab.analysis.comparing.blocks import Blocks
 from tierlab.analysis.comparing.bootstrap import Resampled, as_measured, resampled, stretches
 from tierlab.analysis.comparing.compare_measures import Measure, Verdict, measures
+from tierlab.analysis.comparing.repeated import (
+    INTERVAL,
+    Paired,
+    Repeated,
+    differences,
+    independent,
+    paired,
+)
+from tierlab.analysis.comparing.turns import alike_pairs, in_turns
 from tierlab.analysis.query import Floats
 from tierlab.analysis.result import Result
 from tierlab.analysis.statistics.holm import holm
-from tierlab.analysis.statistics.variance import EstimatedVariance, of_draws, of_trials
+from tierlab.analysis.statistics.variance import EstimatedVariance, of_draws
 
 LEAST = 0.05
 SURE = 0.05
 """Chance of even one false claim among all measures of all pairs of groups."""
-INTERVAL = 0.05
-"""Chance that the truth is in no interval."""
 FEWEST_BLOCKS = 5
-MOST_REPETITIONS = 1_000
 OPPOSITE: Mapping[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 Pair = tuple[Sequence[Blocks], Sequence[Blocks]]
 Words = Literal["not known", "within noise", "better", "worse"]
@@ -44,7 +51,9 @@ class Difference(Result):
     too little was seen for one, and then nothing is known. ``freedom`` is how many degrees of it
     are behind the interval. ``p`` is adjusted for the number of measures and pairs of groups.
     ``repetitions`` is how many trials a group would have an interval that reaches no further than
-    the smallest difference that is claimed, if they vary as these do.
+    the smallest difference that is claimed, if they vary as these do. ``pairs`` is how many pairs
+    of neighbours in time were compared, with the figures of these; None where the groups' trials
+    count as independent.
     """
 
     measure: str
@@ -57,33 +66,9 @@ class Difference(Result):
     absolute: bool
     freedom: float | None
     repetitions: int | None
+    pairs: int | None
     p: float
     verdict: Words
-
-
-@dataclass(frozen=True)
-class _Repeated:
-    """How a single trial's figure varies (None: not known), and how many are in each group."""
-
-    of_one: EstimatedVariance | None
-    first: int
-    second: int
-
-    @property
-    def of_difference(self) -> EstimatedVariance | None:
-        return self.of_one and self.of_one * (1 / self.first + 1 / self.second)
-
-    def enough(self, reach: float) -> int | None:
-        """How many trials a group tell the difference that far; each adds a degree of freedom."""
-        if self.of_one is None:
-            return None
-        for trials in range(1, MOST_REPETITIONS + 1):
-            added = 2 * trials - self.first - self.second
-            freedom = max(1.0, self.of_one.freedom + added)
-            known = EstimatedVariance(self.of_one.variance * 2 / trials, freedom)
-            if known.reach(INTERVAL) <= reach:
-                return trials
-        return None
 
 
 @dataclass(frozen=True)
@@ -96,11 +81,12 @@ class _Seen:
     first: float
     second: float
     shift: float
-    known: EstimatedVariance | _Repeated | None
+    known: EstimatedVariance | Repeated | None
 
     @property
     def variance(self) -> EstimatedVariance | None:
-        return self.known.of_difference if isinstance(self.known, _Repeated) else self.known
+        known = self.known
+        return known if isinstance(known, EstimatedVariance | None) else known.of_difference
 
     @property
     def p(self) -> float:
@@ -146,14 +132,21 @@ def _of_trials(
     beside: Sequence[Sequence[Blocks]],
     seed: int,
 ) -> Iterator[_Seen]:
-    one, other, *others = [as_measured(group) for group in (first, second, *beside)]
+    groups = (first, second, *beside)
+    one, other, *others = [as_measured(group) for group in groups]
+    starts = [[trial.start_ns for trial in group] for group in groups]
+    turns = in_turns(starts[0], starts[1])
+    near = [[] if turns is None else alike_pairs(each, turns.apart_ns) for each in starts[2:]]
     for measure in measures([each.trial for each in (*one, *other)]):
-        mine, its = _scaled(measure, one), _scaled(measure, other)
+        mine, its = _scaled(measure, one)[:, 0], _scaled(measure, other)[:, 0]
         alike = [_figures(measure, group) for group in others]
-        of_one = of_trials([mine[:, 0], its[:, 0], *alike])
-        if of_one is not None and measure.least is not None:
-            of_one = of_one.at_least(_within(measure, first, second, seed))
-        yield _seen(measure, mine, its, _Repeated(of_one, len(first), len(second)))
+        within = 0.0 if measure.least is None else _within(measure, first, second, seed)
+        neighbours = None if turns is None else turns.of(mine, its)
+        known = neighbours and paired(*neighbours, differences(alike, near), within)
+        if neighbours is not None and known is not None:
+            yield _seen(measure, *neighbours, known)
+        else:
+            yield _seen(measure, mine, its, independent(mine, its, alike, within))
 
 
 def _within(
@@ -183,24 +176,24 @@ def _of_stretches(first: Blocks, second: Blocks, seed: int) -> Iterator[_Seen]:
             of_draws(each[0, 1:], cut.count) for each, cut in zip((one, other), cuts, strict=True)
         ]
         both = variances[0] + variances[1] if variances[0] and variances[1] else None
-        yield _seen(measure, one, other, both)
+        yield _seen(measure, one[:, 0], other[:, 0], both)
 
 
 def _seen(
-    measure: Measure, first: Floats, second: Floats, known: EstimatedVariance | _Repeated | None
+    measure: Measure, first: Floats, second: Floats, known: EstimatedVariance | Repeated | None
 ) -> _Seen:
-    middle, other_middle = (float(each[:, 0].mean()) for each in (first, second))
+    middle, other_middle = float(first.mean()), float(second.mean())
     plain = (middle, other_middle) if measure.least is not None else np.exp([middle, other_middle])
     return _Seen(measure, float(plain[0]), float(plain[1]), other_middle - middle, known)
 
 
 def _figures(measure: Measure, group: Sequence[Resampled]) -> Floats:
-    """A measure of trials beside; none where one of them did not measure it."""
+    """A measure of trials beside; NaN where one of them did not measure it."""
     try:
         found: Floats = _scaled(measure, group)[:, 0]
     except KeyError:  # a page or server that the compared ones have
-        return np.zeros(0)
-    return found[np.isfinite(found)]
+        return np.full(len(group), np.nan)
+    return found
 
 
 def _scaled(measure: Measure, group: Sequence[Resampled]) -> Floats:
@@ -228,6 +221,7 @@ def _worded(seen: _Seen, p: float, least: float) -> Difference:
         absolute=seen.measure.least is not None,
         freedom=None if seen.variance is None else seen.variance.freedom,
         repetitions=_enough(seen, smallest),
+        pairs=seen.known.pairs if isinstance(seen.known, Paired) else None,
         p=p,
         verdict=_verdict(seen, p, smallest),
     )
@@ -243,6 +237,6 @@ def _verdict(seen: _Seen, p: float, smallest: float) -> Words:
 
 
 def _enough(seen: _Seen, smallest: float) -> int | None:
-    if not isinstance(seen.known, _Repeated) or smallest <= 0:
+    if seen.known is None or isinstance(seen.known, EstimatedVariance) or smallest <= 0:
         return None
     return seen.known.enough(smallest if seen.measure.least is not None else np.log1p(smallest))

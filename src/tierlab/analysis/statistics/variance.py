@@ -73,3 +73,14 @@ def of_trials(groups: Sequence[Floats]) -> EstimatedVariance | None:
         return None
     squares = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups if each.size)
     return EstimatedVariance(squares / freedom, freedom)
+
+
+def of_pairs(differences: Floats, alike: Floats) -> EstimatedVariance | None:
+    """How the difference within a pair of trials varies: seen in pairs that have one mean, and in
+    pairs of ``alike`` trials, which have 0. None where nothing is seen of it.
+    """
+    freedom = differences.size - 1 + alike.size
+    if not freedom:
+        return None
+    squares = float(np.sum((differences - differences.mean()) ** 2) + np.sum(alike**2))
+    return EstimatedVariance(squares / freedom, freedom)
