@@ -11,7 +11,9 @@ GOOD: dict[str, Any] = {
     "load": {"users": 10},
 }
 TABLES = "experiment, system, load, observe, factors, objective, disturb, change"
-LOAD = "users, rate, arrivals, mix, think, start, connection, images, timeouts, phases, shape"
+LOAD = (
+    "users, rate, arrivals, mix, think, cycle, start, connection, images, timeouts, phases, shape"
+)
 TOMCAT = "threads, accept_count, max_connections, pool, pool_timeout"
 MIXES = (
     '"browse-only", "browse-only-no-search", "user", "user-no-search", "author", "read-write", '

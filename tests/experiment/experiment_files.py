@@ -26,13 +26,14 @@ MAPPING = some(
 MEMORY = st.integers(2**24, 2**46).map(format_size)
 EVEN_THREADS = st.integers(1, 64) | st.integers(9, 2500).map(lambda n: 8 * n)
 """What httpd can share out over processes."""
-CLOSED = st.fixed_dictionaries(
+USERS = st.fixed_dictionaries(
     {"users": st.integers(1, 10**6)},
     optional={
-        "think": durations(0, 3600 * S),
         "start": st.sampled_from(["staggered", "at once"]),
     },
 )
+WAITING = some(think=durations(0, 3600 * S)) | some(cycle=durations(10**6, 3600 * S))
+CLOSED = st.tuples(USERS, WAITING).map(lambda parts: parts[0] | parts[1])
 OPEN = st.fixed_dictionaries(
     {"rate": st.floats(0.01, 10**6)},
     optional={"arrivals": st.sampled_from(["poisson", "constant"])},

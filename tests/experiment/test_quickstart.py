@@ -79,7 +79,7 @@ def test_what_is_not_said_has_the_workloads_own_tiers_and_the_seeds_habits(tmp_p
         "lb": ("haproxy", 1),
         "db": ("mariadb", 1),
     }
-    assert plan.load.think_ns == 7_000_000_000
+    assert plan.load.pace(plan.system.application).think_ns == 7_000_000_000
     assert plan.load.connection == "per-request"
     assert plan.observe.interval_ns == 50_000_000
     assert plan.observe.messages

@@ -47,7 +47,7 @@ def test_what_the_file_says_is_what_the_plan_writes(file: dict[str, Any]) -> Non
 
     for name, table in file["system"].get("web", {}).get("soft", {}).items():
         assert written["system"]["web"]["soft"][name] == table
-    for name in ("users", "rate", "images", "mix", "think"):
+    for name in ("users", "rate", "images", "mix", "think", "cycle"):
         if name in file["load"]:
             assert written["load"][name] == file["load"][name]
 

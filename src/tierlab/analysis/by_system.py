@@ -2,14 +2,15 @@
 
 from tierlab.analysis.query import Connection
 from tierlab.analysis.requests.responses import Responses, responses
+from tierlab.analysis.requests.run_rules import RunVerdict, run_verdict
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 from tierlab.tables.manifest import Manifest
 
 
 class SystemFigures(Result):
-    """One of several systems: ``users`` of a closed loop, ``rate`` (requests/s) of an open one, and
-    what they saw of it.
+    """One of several systems: ``users`` of a closed loop, ``rate`` (requests/s) of an open one,
+    what they saw of it, and whether it passed by its benchmark's rules.
     """
 
     name: str
@@ -17,6 +18,7 @@ class SystemFigures(Result):
     users: int | None
     rate: float | None
     responses: Responses | None
+    rules: RunVerdict | None = None
 
 
 def by_system(db: Connection, span: Span, manifest: Manifest) -> list[SystemFigures]:
@@ -28,6 +30,7 @@ def by_system(db: Connection, span: Span, manifest: Manifest) -> list[SystemFigu
             users=part.load.get("users"),
             rate=part.load.get("rate"),
             responses=responses(db, span, name),
+            rules=run_verdict(db, span, part.rules, part.load.get("users"), name),
         )
         for name, part in manifest.systems.items()
     ]

@@ -21,6 +21,7 @@ from tierlab.analysis.queues.visits import Linking, linking, server_visits
 from tierlab.analysis.requests.driver import Driver, driver, recorded_cpu_share
 from tierlab.analysis.requests.histogram import Bucket, histogram
 from tierlab.analysis.requests.responses import Interaction, Responses, interactions, responses
+from tierlab.analysis.requests.run_rules import RunVerdict, run_verdict
 from tierlab.analysis.requests.thinking import thought_share
 from tierlab.analysis.requests.time_shares import TimeShares, time_shares
 from tierlab.analysis.requests.very_long import VeryLong, very_long
@@ -47,6 +48,7 @@ class Summary(Result):
     histogram: list[Bucket]
     very_long: VeryLong | None
     interactions: list[Interaction]
+    rules: RunVerdict | None = None
     time: TimeShares | None
     servers: list[Server]
     linking: Linking | None
@@ -98,6 +100,7 @@ def summarise(observed: Observed) -> Summary:
         histogram=histogram(db, span),
         very_long=very_long(db, span, over),
         interactions=interactions(db, span),
+        rules=run_verdict(db, span, run.manifest.rules, about.users),
         time=shares,
         servers=all_servers,
         linking=linked,

@@ -9,12 +9,12 @@ from tierlab.experiment import Objective
 def shortfalls(objective: Objective, summary: Summary) -> list[str]:
     """Say in one sentence each which bounds the trial did not keep."""
     asked = objective.model_dump(exclude_none=True)
+    missed = _broken(summary) if asked.pop("rules") else []
     if not asked:
-        return []
+        return missed
     responses = summary.responses
     if responses is None:
-        return ["The objective cannot be judged: no request ended in the runtime."]
-    missed = []
+        return [*missed, "The objective cannot be judged: no request ended in the runtime."]
     least = asked.pop("throughput", None)
     if least is not None and responses.throughput < least:
         missed.append(
@@ -35,3 +35,16 @@ def shortfalls(objective: Objective, summary: Summary) -> list[str]:
                 f"{name} is {found * 1e3:.0f} ms, the objective is {bound_ns / 1e6:g} ms."
             )
     return missed
+
+
+def _broken(summary: Summary) -> list[str]:
+    """The rules of the benchmark, or of several systems' benchmarks, that do not hold."""
+    found = {"": summary.rules, **{each.name: each.rules for each in summary.systems}}
+    verdicts = {name: verdict for name, verdict in found.items() if verdict is not None}
+    if not verdicts:
+        return ["The rules cannot be judged: the workload has none, or nothing happened."]
+    return [
+        f"{name}: {sentence}" if name else sentence
+        for name, verdict in verdicts.items()
+        for sentence in verdict.broken
+    ]

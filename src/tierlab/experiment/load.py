@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -25,8 +26,29 @@ from tierlab.workloads.workload import Workload
 MIXES = tuple(dict.fromkeys(mix for each in WORKLOADS.values() for mix in each.mixes))
 
 OPEN_ONLY = frozenset({"arrivals"})
-CLOSED_ONLY = frozenset({"think", "start"})
+CLOSED_ONLY = frozenset({"think", "cycle", "start"})
 """The keys that mean something in one loop only."""
+
+USUAL_THINK_NS = 7 * SECOND
+"""As in TPC-W."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long users wait on average: from a start to the next (cycles), or from an end."""
+
+    mean_ns: int
+    cycles: bool
+
+    @property
+    def think_ns(self) -> int | None:
+        """The mean think time, if they think."""
+        return None if self.cycles else self.mean_ns
+
+    @property
+    def cycle_ns(self) -> int | None:
+        """The mean cycle time, if they keep one."""
+        return self.mean_ns if self.cycles else None
 
 
 class Phases(Section):
@@ -70,8 +92,18 @@ class Load(Section):
     """The workload's mix of interactions; without it, its usual one. RUBBoS' is read-write, which
     is 90 % user and 10 % author sessions."""
 
-    think_ns: Annotated[int, Duration("0s", "1h")] = Field(default=7 * SECOND, alias="think")
-    """Closed loop: mean think time; exponential, cut at ten times the mean as in TPC-W."""
+    think_ns: Annotated[int | None, Duration("0s", "1h")] = Field(
+        default=None, alias="think", examples=["7s"]
+    )
+    """Closed loop: mean think time; exponential, cut at ten times the mean as in TPC-W. Without it
+    and without `cycle`, what is usual with the workload: 7 s, or its cycle time."""
+
+    cycle_ns: Annotated[int | None, Duration("1ms", "1h")] = Field(
+        default=None, alias="cycle", examples=["5s"]
+    )
+    """Closed loop: in place of a think time, the mean time from the start of an interaction to the
+    start of the next; exponential, cut at five times the mean as Faban's. Who waits longer for a
+    reply goes on at once."""
 
     start: Literal["staggered", "at once"] | None = Field(default=None, examples=["at once"])
     """Closed loop: users begin evenly over the ramp-up, or all together; without it, as
@@ -86,6 +118,16 @@ class Load(Section):
     timeouts: Timeouts = Field(default_factory=Timeouts)
     phases: Phases = Field(default_factory=Phases)
     shape: Shape = Field(default_factory=Shape)
+
+    def pace(self, workload: Workload) -> Pace:
+        """What users of the workload wait for in a closed loop."""
+        if self.cycle_ns is not None:
+            return Pace(self.cycle_ns, cycles=True)
+        if self.think_ns is not None:
+            return Pace(self.think_ns, cycles=False)
+        if workload.cycle_ns is not None:
+            return Pace(workload.cycle_ns, cycles=True)
+        return Pace(USUAL_THINK_NS, cycles=False)
 
     @model_validator(mode="after")
     def _one_loop(self) -> Self:
@@ -114,6 +156,8 @@ def two_loops(keys: Collection[str]) -> Iterator[PydanticCustomError]:
     if "users" in keys and "rate" in keys:
         yield problem("has both users (closed loop) and rate (open loop); keep one of them")
     elif "users" in keys or "rate" in keys:
+        if {"think", "cycle"}.issubset(keys):
+            yield problem("goes without think; keep one of them", "cycle")
         needed, given = ("rate", "users") if "users" in keys else ("users", "rate")
         for key in sorted((OPEN_ONLY if given == "users" else CLOSED_ONLY).intersection(keys)):
             yield problem(f"goes with {needed}, not with {given}; remove one of them", key)

@@ -41,3 +41,6 @@ class Objective(Section):
 
     errors: Annotated[float | None, Real(0, 1)] = Field(default=None, examples=[0.001])
     """Largest share of interactions that may fail."""
+
+    rules: bool = False
+    """Whether the run has to pass by the rules of its benchmark."""

@@ -54,7 +54,7 @@ def drive(
         "workload": str(workload.resolve()),
         "users": load.users or 1,
         "seed": plan.seed,
-        "loop": _pace(load),
+        "loop": _pace(asked),
         "shape": _shape(load),
         # Those of no length too: staggered users start over the first, which is the ramp-up.
         "phases": [
@@ -80,10 +80,13 @@ def phases(load: Load) -> dict[str, int]:
     }
 
 
-def _pace(load: Load) -> dict[str, Any]:
+def _pace(asked: SystemPlan) -> dict[str, Any]:
+    load = asked.load
     if load.users is None:
         return {"mode": "open", "rate_per_s": load.rate, "arrivals": load.arrivals or "poisson"}
-    return {"mode": "closed", "think_ns": load.think_ns, "think_cap_ns": 10 * load.think_ns}
+    # Cycle times are in the workload file; their mean says how many threads it takes to drive them.
+    mean_ns = load.pace(asked.system.application).mean_ns
+    return {"mode": "closed", "think_ns": mean_ns, "think_cap_ns": 10 * mean_ns}
 
 
 def _shape(load: Load) -> list[dict[str, Any]]:

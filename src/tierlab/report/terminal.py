@@ -27,7 +27,7 @@ def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
         shown.append(figures)
     shown += [
         _line(f"  {line}")
-        for line in (said.slow, *said.systems, said.time, said.busy, said.queues)
+        for line in (said.slow, *said.rules, *said.systems, said.time, said.busy, said.queues)
         if line
     ]
     end = [_line(f"  {line}", style="dim") for line in (said.quality, where) if line]

@@ -14,6 +14,7 @@ class Answer:
     title: str
     figures: list[tuple[str, str]]
     slow: str
+    rules: list[str]
     systems: list[str]
     time: str
     busy: str
@@ -29,6 +30,7 @@ def answer(summary: Summary) -> Answer:
         title=title(summary),
         figures=figures(summary),
         slow=slow(summary),
+        rules=rules(summary),
         systems=systems(summary),
         time=time_went(summary),
         busy=busy(summary),
@@ -88,6 +90,22 @@ def systems(summary: Summary) -> list[str]:
             f"{each.name} ({each.workload}, {load}): {number(found.throughput)} requests/s, mean"
             f" {seconds(found.time.mean_s)}, p99 {seconds(found.time.p99_s)}, {failed}."
         )
+    return said
+
+
+def rules(summary: Summary) -> list[str]:
+    """Say whether the run passed by the rules of its benchmark, or each system by those of its."""
+    found = [("The run", summary.rules), *((each.name, each.rules) for each in summary.systems)]
+    said = []
+    for who, verdict in found:
+        if verdict is None:
+            continue
+        if verdict.passed:
+            said.append(f"{who} passes by the rules of its benchmark.")
+            continue
+        first, *others = verdict.broken
+        more = f" (and {amount(len(others), '')} more)" if others else ""
+        said.append(f"{who} does not pass by the rules of its benchmark: {first}{more}")
     return said
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tierlab.errors import UserError
 from tierlab.tables.clock import ClockReading
+from tierlab.tables.rules import RunRules
 from tierlab.topology import Call, Topology
 
 NAME = "manifest.json"
@@ -49,10 +50,13 @@ class ServerPart(_Part):
 
 
 class SystemPart(_Part):
-    """One of several systems: its application, and its users as ``Manifest.load`` has them."""
+    """One of several systems: its application, its users as ``Manifest.load`` has them, and the
+    rules by which a run of it passes, if it has some.
+    """
 
     workload: str
     load: dict[str, Any]
+    rules: RunRules | None = None
 
 
 class VeryLong(_Part):
@@ -105,7 +109,8 @@ class Exit(_Part):
 class Manifest(_Part):
     """The whole file.
 
-    ``systems`` has each of several systems; ``load`` is then of all their users together.
+    ``systems`` has each of several systems; ``load`` is then of all their users together, and
+    ``rules``, by which a run of the workload passes, are theirs.
     ``clocks`` has the servers whose domain has a kernel, and so a clock, of its own: how it stood
     to the host's each time it was read; none if it could not be. ``dnu`` has the servers that are
     placed: how unevenly the mapping asked for shares out the PUs of each, if all want to run.
@@ -133,6 +138,7 @@ class Manifest(_Part):
     emulated_pus: int | None = None
     load: dict[str, Any] = Field(default_factory=dict)
     systems: dict[str, SystemPart] = Field(default_factory=dict)
+    rules: RunRules | None = None
     very_long: VeryLong = Field(default_factory=VeryLong)
     plan: dict[str, Any] = Field(default_factory=dict)
     phases: list[Phase] = Field(default_factory=list)

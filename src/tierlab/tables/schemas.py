@@ -36,7 +36,8 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     for name, columns in {
         "requests": """user:i32 session:i64 interaction:text request_id:text? intended_ns:i64
             start_ns:i64 connected_ns:i64? first_byte_ns:i64? end_ns:i64 status:i16? bytes:i64
-            error:text? attempts:i16 system:text?""",
+            error:text? attempts:i16 system:text? delay_ns:i64? steps:text? images_named:i32?
+            images:i32? image_bytes:i64? statics:i32?""",
         "visits": """visit:i64 server:text protocol:text connection:i64 arrival_ns:i64
             request_end_ns:i64 reply_start_ns:i64? departure_ns:i64? label:text status:i32?
             bytes_in:i64 bytes_out:i64 parent:i64? link:text? confidence:f64?""",

@@ -25,6 +25,7 @@ from tierlab.tables.manifest import (
     SystemPart,
     VeryLong,
 )
+from tierlab.tables.rules import RunRules
 from tierlab.trial.versions import programs, versions
 
 
@@ -45,9 +46,12 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         host=fingerprint(tuple(servers.values())),
         load=_load(plan.systems[0]) if not plan.several else _together(plan.several),
         systems={
-            each.name: SystemPart(workload=each.system.workload, load=_load(each))
+            each.name: SystemPart(
+                workload=each.system.workload, load=_load(each), rules=_rules(each)
+            )
             for each in plan.several
         },
+        rules=None if plan.several else _rules(plan.systems[0]),
         very_long=_very_long(plan),
         plan=plan.as_file(),
         owner=Owner(pid=me.pid, start=me.start),
@@ -73,12 +77,14 @@ def _libraries(systems: Sequence[SystemPlan]) -> Path | None:
 
 def _load(asked: SystemPlan) -> dict[str, Any]:
     load, system = asked.load, asked.system
+    pace = load.pace(system.application) if load.users is not None else None
     return {
         "users": load.users,
         "rate": load.rate,
         "mix": load.mix if system.application.mixes else None,
         "shape": None if load.shape.is_constant else _shape(load),
-        "think_ns": load.think_ns if load.users is not None else None,
+        "think_ns": None if pace is None else pace.think_ns,
+        "cycle_ns": None if pace is None else pace.cycle_ns,
         "connection": load.connection,
         "fidelity": system.fidelity,
     }
@@ -94,6 +100,10 @@ def _shape(load: Load) -> dict[str, Any]:
         "kind": load.shape.name,
         "curve": [[at_ns, level * (full or 0)] for at_ns, level in curve],
     }
+
+
+def _rules(asked: SystemPlan) -> RunRules | None:
+    return asked.system.application.rules(asked.load.mix or "")
 
 
 def _together(systems: Sequence[SystemPlan]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tierlab.experiment import SystemPlan, TrialPlan
 from tierlab.observe import plans
 from tierlab.observe.agent import Spawn, Verb
 from tierlab.tables.folder import RunFolder
+from tierlab.workloads.sessions.delay import with_cycle, without_delays
 from tierlab.workloads.sessions.secrets import without_secrets
 from tierlab.workloads.workload import DataKey
 
@@ -51,6 +52,8 @@ class Drivers:
         """What its driver is told; what its users do is written down."""
         load, shape = asked.load, asked.system
         users = shape.application.users(load.mix or "", shape.fidelity, self._data[asked.name])
+        pace = load.pace(shape.application)
+        users = with_cycle(users, pace.mean_ns) if pace.cycles else without_delays(users)
         if load.start is not None:
             users["rules"]["start"] = load.start.replace(" ", "_")
         file = f"{'.'.join(filter(None, ('workload', asked.name)))}.json"

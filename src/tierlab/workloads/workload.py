@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from tierlab.environments.environment import Environment
 from tierlab.servers.base import Server
 from tierlab.servers.content import Content, Fidelity
+from tierlab.tables.rules import RunRules
 from tierlab.values.section import Section
 
 
@@ -65,6 +66,10 @@ class Workload(ABC):
     """A page that reads a POSTed form before it can answer."""
     entry_paths: ClassVar[Sequence[str]] = ()
     """What anybody can ask for who comes anew; the last costs least."""
+    cycle_ns: ClassVar[int | None] = None
+    """Mean time from the start of an interaction to the start of the next; None where users think
+    in between for as long as the experiment says.
+    """
     place: ClassVar[Path | None] = None
     """Where what it consists of lies; None where it is all made when it is wanted."""
     files: ClassVar[Mapping[Path, str]] = {}
@@ -94,6 +99,12 @@ class Workload(ABC):
     def described(self, tables: Mapping[str, Any]) -> Workload:  # noqa: ARG002
         """The workload whose tiers a file's tables describe; itself where it knows its own."""
         return self
+
+    def rules(self, mix: str) -> RunRules | None:  # noqa: ARG002
+        """The rules by which a run passes: what each operation may take, the mix, the delays, and
+        what pages have to hold; None where the benchmark has none.
+        """
+        return None
 
     @abstractmethod
     def check(self) -> None:

@@ -1,7 +1,15 @@
 //! Whether a workload makes sense, said in one sentence that names the key.
 
 use crate::plan::LONGEST_TIME_NS;
-use crate::workload::{DrawFrom, Source, State, Workload};
+use crate::source::{DrawFrom, Several, Source};
+use crate::state::{Encoding, Method, State};
+use crate::workload::{Identity, Workload};
+
+/// Resources of a workload at most, and steps of an operation.
+const MOST_RESOURCES: usize = 60_000;
+const MOST_STEPS: usize = 30;
+/// A generated text is at most so long, in characters.
+const LONGEST_TEXT: u32 = 100_000;
 
 /// `Err` holds what is wrong.
 pub fn workload(workload: &Workload) -> Result<(), String> {
@@ -24,7 +32,31 @@ pub fn workload(workload: &Workload) -> Result<(), String> {
     if !(0..=LONGEST_TIME_NS).contains(&workload.rules.reopen_after_ns) {
         return Err("`rules.reopen_after_ns` must be 0 to ten years".into());
     }
+    if let Some(cache) = &workload.rules.cache {
+        if !(0.0..=1.0).contains(&cache.cached) {
+            return Err("`rules.cache.cached` must be 0 to 1".into());
+        }
+        if !is_visible(&cache.since) {
+            return Err("`rules.cache.since` must be a date as HTTP writes it".into());
+        }
+    }
+    if let Some(what) = workload.delay.as_ref().and_then(|it| it.problem(LONGEST_TIME_NS)) {
+        return Err(what.into());
+    }
+    if workload.states.iter().map(|state| state.resources.len()).sum::<usize>() > MOST_RESOURCES {
+        return Err(format!("`resources` list more than {MOST_RESOURCES} paths in all"));
+    }
+    for file in &workload.files {
+        if !is_visible(&file.name) || file.name.contains('"') || !is_visible(&file.media_type) {
+            return Err(format!("file {:?}: `name` and `type` must be plain ASCII", file.name));
+        }
+    }
     check_sessions(workload)
+}
+
+/// Whether a text can stand in a head.
+fn is_visible(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
 }
 
 fn check_home(workload: &Workload, name: &str) -> Result<(), String> {
@@ -67,6 +99,9 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
         Some(DrawFrom::Dictionary) if workload.dictionary.is_empty() => {
             return wrong("draws from `dictionary`, which is empty".into());
         }
+        Some(DrawFrom::Unused { every: 0, .. }) => {
+            return wrong("`unused` needs an `every` of at least 1".into());
+        }
         _ => {}
     }
     if let Some(rows) = &state.row {
@@ -78,10 +113,8 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
             return wrong("`row` needs a value per column and a weight per row".into());
         }
     }
-    if let Some(think_ns) = state.think_ns
-        && !(0..=LONGEST_TIME_NS).contains(&think_ns)
-    {
-        return wrong("`think_ns` must be 0 to ten years".into());
+    if let Err(what) = check_operation(workload, state) {
+        return wrong(what);
     }
     for extract in &state.extract {
         let between = !extract.after.is_empty() && !extract.until.is_empty();
@@ -120,6 +153,41 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
     Ok(())
 }
 
+/// Its steps, its files and its delay.
+fn check_operation(workload: &Workload, state: &State) -> Result<(), String> {
+    if state.before.len() + state.after.len() > MOST_STEPS {
+        return Err(format!("has more than {MOST_STEPS} steps"));
+    }
+    for step in state.before.iter().chain(&state.after) {
+        if workload.state(&step.state).is_none() {
+            return Err(format!("a step names the unknown state {:?}", step.state));
+        }
+        if step.when.chance.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
+            return Err("the `chance` of a step must be 0 to 1".into());
+        }
+    }
+    let fits =
+        |path: &String| path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
+    if let Some(path) = state.resources.iter().find(|path| !fits(path)) {
+        return Err(format!(
+            "resource {path:?} must begin with / and be plain ASCII without blanks"
+        ));
+    }
+    if state.encoding == Encoding::Multipart && state.method != Method::Post {
+        return Err("only a POST is `multipart`".into());
+    }
+    let unfit = |name: &str| name.bytes().any(|byte| matches!(byte, b'"' | b'\r' | b'\n'));
+    if state.encoding == Encoding::Multipart
+        && state.parameters.iter().any(|parameter| unfit(&parameter.name))
+    {
+        return Err("a name in a `multipart` form has no quote or line end".into());
+    }
+    match state.delay.as_ref().and_then(|delay| delay.problem(LONGEST_TIME_NS)) {
+        Some(what) => Err(what.into()),
+        None => Ok(()),
+    }
+}
+
 fn check_source(workload: &Workload, state: &State, source: &Source) -> Result<(), String> {
     match source {
         Source::Link(_) | Source::LinkOr(..) if state.pick.is_none() => {
@@ -145,6 +213,52 @@ fn check_source(workload: &Workload, state: &State, source: &Source) -> Result<(
                 None => Ok(()),
             }
         }
+        Source::Number(low, high) | Source::Letters(low, high) if low > high => {
+            Err(format!("runs from {low} down to {high}"))
+        }
+        Source::Letters(_, most) | Source::Digits(most) | Source::Words(most)
+            if *most > LONGEST_TEXT =>
+        {
+            Err(format!("is longer than {LONGEST_TEXT} characters"))
+        }
+        Source::Joined(parts) => {
+            parts.iter().try_for_each(|part| check_source(workload, state, part))
+        }
+        Source::Several(several) => check_several(several),
+        Source::File(name) => match workload.files.iter().any(|file| file.name == *name) {
+            _ if state.encoding != Encoding::Multipart => {
+                Err("is a file, which needs the `encoding` multipart".into())
+            }
+            true => Ok(()),
+            false => Err(format!("needs the file {name:?}, which `files` lacks")),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn check_several(several: &Several) -> Result<(), String> {
+    let (least, most) = several.count;
+    if least > most || most > several.of || most > 1000 {
+        return Err("needs a `count` that runs upwards, to at most `of` and 1000".into());
+    }
+    if !(several.mean > 0.0 && several.mean <= 1.0) {
+        return Err("needs a `mean` above 0 and at most 1".into());
+    }
+    Ok(())
+}
+
+fn check_identity(identity: &Identity) -> Result<(), &'static str> {
+    let (low, high) = identity.numbers;
+    if low > high {
+        return Err("`identity.numbers` runs downwards");
+    }
+    let reach =
+        identity.stride.map(|stride| u64::from(high) * u64::from(stride) + u64::from(stride));
+    match reach {
+        Some(0) => Err("`identity.stride` must be at least 1"),
+        Some(reach) if reach > u64::from(u32::MAX) => {
+            Err("`identity.numbers` times `identity.stride` exceeds 32 bits")
+        }
         _ => Ok(()),
     }
 }
@@ -155,8 +269,8 @@ fn check_sessions(workload: &Workload) -> Result<(), String> {
         return Err(format!("the shares of `sessions` must sum to 1, not {total}"));
     }
     for kind in &workload.sessions {
-        if kind.identity.numbers.0 > kind.identity.numbers.1 {
-            return Err(format!("session {:?}: `identity.numbers` runs downwards", kind.name));
+        if let Err(what) = check_identity(&kind.identity) {
+            return Err(format!("session {:?}: {what}", kind.name));
         }
         for (from, column) in &kind.transitions {
             let known =

@@ -1,11 +1,12 @@
 //! One HTTP exchange after the other: connect, send, receive, and what follows from it.
 
 use crate::failure::Failure;
-use crate::flight::Stage;
+use crate::flight::{Purpose, Resource, Stage};
 use crate::plan::Connection;
 use crate::poll::Ready;
 use crate::random::mix;
 use crate::reply::Reply;
+use crate::rules::Redirects;
 use crate::shard::Shard;
 use crate::socket::Socket;
 use anyhow::Result;
@@ -13,7 +14,7 @@ use std::io::ErrorKind;
 use tierlab_record::clock::monotonic_ns;
 
 impl Shard {
-    /// Starts an HTTP exchange: the page once more, or the image that is set.
+    /// Starts an HTTP exchange: the page once more, or the file or image that is set.
     pub(crate) fn exchange(&mut self, place: usize) -> Result<()> {
         let now = monotonic_ns();
         let flight = &mut self.flights[place];
@@ -24,14 +25,17 @@ impl Shard {
         flight.exchange = self.tokens;
         flight.stage = Stage::Sending;
         flight.sent = 0;
-        if flight.image.is_some() {
+        if flight.resource.is_some() {
             flight.reply = Reply::counted();
         } else {
             flight.reply = Reply::kept_in(self.buffers.pop().unwrap_or_default());
-            flight.record.request_id = flight.request_id;
-            flight.record.attempts += 1;
-            flight.record.connected_ns = None;
-            flight.record.first_byte_ns = None;
+            flight.opened += 1;
+            flight.record.attempts += i16::from(flight.pages == 0 || flight.opened > 1);
+            if flight.pages == 0 {
+                flight.record.request_id = flight.request_id;
+                flight.record.connected_ns = None;
+                flight.record.first_byte_ns = None;
+            }
         }
         self.request_deadlines.set(now, place, flight.exchange);
         // The server's farewell may be there already without having been looked at.
@@ -72,16 +76,29 @@ impl Shard {
         let flight = &mut self.flights[place];
         let Some(socket) = &flight.socket else { return Ok(()) };
         let wire = &self.destinations.of(self.share.number(flight.user)).wire;
-        let user = &self.users[flight.user as usize];
-        match &flight.image {
-            Some(image) => wire.image(image, &user.jar, flight.request_id, &mut self.outgoing),
-            None => wire.page(user.request(), &user.jar, flight.request_id, &mut self.outgoing),
+        let (user, script) = (&mut self.users[flight.user as usize], &self.common.script);
+        let id = flight.request_id;
+        match &flight.resource {
+            Some(Resource::Image(path)) => {
+                wire.resource(path, &user.jar, None, id, &mut self.outgoing);
+            }
+            Some(Resource::Static(number)) => {
+                let there = user.browser().is_some_and(|browser| browser.cached);
+                let cache = script.workload.rules.cache.as_ref().filter(|_| there);
+                let since = cache.map(|cache| cache.since.as_str());
+                let path = script.resources[usize::from(*number)].as_bytes();
+                wire.resource(path, &user.jar, since, id, &mut self.outgoing);
+            }
+            None => {
+                let request = user.request();
+                wire.page(request, script.tail(request), &user.jar, id, &mut self.outgoing);
+            }
         }
         while flight.sent < self.outgoing.len() {
             match socket.send(&self.outgoing[flight.sent..]) {
                 Ok(sent) => {
                     let first = flight.sent == 0;
-                    if first && flight.image.is_none() && !flight.reused {
+                    if first && flight.is_first_page() && !flight.reused {
                         flight.record.connected_ns = Some(monotonic_ns() + self.real_offset_ns);
                     }
                     flight.sent += sent;
@@ -140,7 +157,7 @@ impl Shard {
                     Err(error) => self.fail(place, error.into()),
                 };
             }
-            if flight.image.is_none() && flight.record.first_byte_ns.is_none() {
+            if flight.is_first_page() && flight.record.first_byte_ns.is_none() {
                 flight.record.first_byte_ns = Some(monotonic_ns() + self.real_offset_ns);
             }
             match flight.reply.feed(&self.incoming[..got]) {
@@ -163,20 +180,40 @@ impl Shard {
             flight.socket = None;
         }
         let status = flight.reply.status();
-        if flight.image.is_some() {
-            if !(200..300).contains(&status) {
-                flight.record.failure.get_or_insert((Failure::Status(status), true));
+        let succeeded = (200..300).contains(&status);
+        match flight.purpose() {
+            Purpose::Page => return self.complete_page(place, status),
+            Purpose::Image if succeeded => {
+                flight.record.images += 1;
+                flight.record.image_bytes += flight.reply.body_length() as i64;
             }
-            return self.next_image(place);
+            Purpose::Static if succeeded || status == 304 => flight.record.statics += 1,
+            purpose => {
+                flight.record.failure.get_or_insert((Failure::Status(status), purpose));
+            }
         }
+        self.go_on_with(place)
+    }
+
+    /// A page's reply is complete: the page, or the way to it.
+    fn complete_page(&mut self, place: usize, status: u16) -> Result<()> {
+        let flight = &mut self.flights[place];
         flight.record.status = Some(status);
-        let expected = &self.common.script.workload.states[usize::from(flight.record.state)].expect;
+        let state = self.users[flight.user as usize].request().state;
+        let expected = &self.common.script.workload.states[usize::from(state)].expect;
+        let redirects = self.common.script.workload.rules.redirects;
+        let stays = redirects == Redirects::Stay && flight.reply.redirects();
         let right = match expected.status.as_slice() {
-            [] => (200..300).contains(&status),
+            [] => (200..300).contains(&status) || stays,
             some => some.contains(&status),
         };
+        self.take_cookies(place);
         if self.sent_on(place) {
-            return self.end(place);
+            if redirects == Redirects::Own {
+                return self.end(place);
+            }
+            self.flights[place].turn_page();
+            return self.exchange(place);
         }
         let failure = (!right).then_some(Failure::Status(status));
         if failure.is_some() && self.opens_again(place) {
@@ -201,14 +238,15 @@ impl Shard {
         // may be tried once, unless that could do twice what was asked for once: RFC 9110
         // section 9.2.2. A POST of which nothing was sent did nothing yet.
         let idempotent =
-            flight.image.is_some() || self.users[flight.user as usize].request().is_idempotent();
+            flight.resource.is_some() || self.users[flight.user as usize].request().is_idempotent();
         let harmless = idempotent || flight.sent == 0;
         if flight.reused && untouched && failure.lost_connection() && harmless {
             return self.exchange(place);
         }
-        if flight.image.is_some() {
-            flight.record.failure.get_or_insert((failure, true));
-            return self.next_image(place);
+        if flight.resource.is_some() {
+            let purpose = flight.purpose();
+            flight.record.failure.get_or_insert((failure, purpose));
+            return self.go_on_with(place);
         }
         let status = flight.reply.status();
         flight.record.status = (status > 0).then_some(status);

@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::random::Stream;
-use crate::workload::{Extract, Which};
+use crate::state::{Extract, Which};
 use memchr::memmem;
 
 /// A longer value is none.

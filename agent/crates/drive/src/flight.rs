@@ -1,4 +1,5 @@
-//! An interaction under way: its page, then its images, one HTTP exchange after the other.
+//! An interaction under way: its page, then the files and images in it, then its next page, one HTTP
+//! exchange after the other.
 
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -15,6 +16,26 @@ pub enum Stage {
     Pausing,
     /// Its user, who thinks: a kept connection.
     Idle,
+}
+
+/// A part of a page that is fetched after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resource {
+    /// The static file of this number among the workload's.
+    Static(u16),
+    /// The image at this path.
+    Image(Box<[u8]>),
+}
+
+/// What an HTTP exchange is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A page.
+    Page,
+    /// A static file.
+    Static,
+    /// An image.
+    Image,
 }
 
 /// An interaction under way. Times are nanoseconds since the epoch.
@@ -37,10 +58,16 @@ pub struct Flight {
     pub request_id: u64,
     /// The reply, as far as it is there.
     pub reply: Reply,
-    /// The image that is fetched; `None` while it is the page.
-    pub image: Option<Box<[u8]>>,
-    /// The images to fetch after it, the last one first.
-    pub images: Vec<Box<[u8]>>,
+    /// The file or image that is fetched; `None` while it is a page.
+    pub resource: Option<Resource>,
+    /// Those to fetch after it, the last one first.
+    pub resources: Vec<Resource>,
+    /// Another page follows.
+    pub more: bool,
+    /// Pages that came before the present one, redirections included.
+    pub pages: u16,
+    /// How often the present page was asked for.
+    pub opened: i16,
     /// Whether the user thinks afterwards.
     pub thinks: bool,
     /// What will be recorded.
@@ -54,24 +81,36 @@ pub struct Record {
     pub state: u8,
     /// The user's how-manieth session.
     pub session: u32,
-    /// The page's request id.
+    /// The first page's request id.
     pub request_id: u64,
     /// When it should have started.
     pub intended_ns: i64,
     /// When it did.
     pub start_ns: i64,
-    /// When the page's connection stood.
+    /// When the first page's connection stood.
     pub connected_ns: Option<i64>,
-    /// When the page's first byte came.
+    /// When the first page's first byte came.
     pub first_byte_ns: Option<i64>,
-    /// The page's status.
+    /// The last page's status.
     pub status: Option<u16>,
     /// Bytes received, heads and images included.
     pub bytes: u64,
-    /// How often the page was requested.
+    /// How often the page was requested; of several, what any was requested again is added.
     pub attempts: i16,
-    /// Why it failed, and whether it was an image that did.
-    pub failure: Option<(Failure, bool)>,
+    /// Why it failed, and what did.
+    pub failure: Option<(Failure, Purpose)>,
+    /// The states whose pages were asked for, where an operation may have several.
+    pub steps: Vec<u8>,
+    /// The delay drawn after the interaction before, where the workload has delays.
+    pub delay_ns: Option<i64>,
+    /// Images that its pages refer to, those in the cache included.
+    pub images_named: i32,
+    /// Images that came.
+    pub images: i32,
+    /// Bytes of their bodies.
+    pub image_bytes: i64,
+    /// Static files that came, or were said not to have changed.
+    pub statics: i32,
 }
 
 impl Flight {
@@ -87,8 +126,11 @@ impl Flight {
             sent: 0,
             request_id: 0,
             reply: Reply::default(),
-            image: None,
-            images: Vec::new(),
+            resource: None,
+            resources: Vec::new(),
+            more: false,
+            pages: 0,
+            opened: 0,
             thinks: true,
             record: Record::default(),
         }
@@ -97,6 +139,26 @@ impl Flight {
     /// Whether its user waits for it.
     pub fn is_under_way(&self) -> bool {
         self.stage != Stage::Idle
+    }
+
+    /// What the present exchange is for.
+    pub fn purpose(&self) -> Purpose {
+        match self.resource {
+            None => Purpose::Page,
+            Some(Resource::Static(_)) => Purpose::Static,
+            Some(Resource::Image(_)) => Purpose::Image,
+        }
+    }
+
+    /// Whether the present exchange is for the interaction's first page.
+    pub fn is_first_page(&self) -> bool {
+        self.resource.is_none() && self.pages == 0
+    }
+
+    /// Another page is next.
+    pub fn turn_page(&mut self) {
+        self.pages += 1;
+        self.opened = 0;
     }
 
     /// Whether its connection does not stand yet.
@@ -119,7 +181,7 @@ pub fn resolve(image: &[u8], page_path: &[u8]) -> Option<Box<[u8]>> {
             path.extend_from_slice(&plain[..folder]);
         }
     }
-    crate::render::carry(image, &mut path);
+    crate::encode::carry(image, &mut path);
     Some(path.into())
 }
 

@@ -1,10 +1,14 @@
-//! One interaction after the other: a page, its images, what its user makes of it, and the record.
+//! One interaction after the other: its pages, the files and images in them, what its user makes of
+//! them, and the record.
 
+use crate::delay::From;
+use crate::embedded;
 use crate::failure::Failure;
-use crate::flight::{Record, Stage, resolve};
+use crate::flight::{Purpose, Record, Stage};
 use crate::page::Page;
 use crate::plan::Pace;
 use crate::reply::Reply;
+use crate::rules::Redirects;
 use crate::session::Outcome;
 use crate::shard::{NOWHERE, Shard};
 use anyhow::Result;
@@ -15,8 +19,6 @@ use tierlab_record::clock::monotonic_ns;
 const LARGEST_KEPT_BUFFER: usize = 128 << 10;
 /// Page buffers kept for later; more than this are in use only in a pile-up.
 const KEPT_BUFFERS: usize = 256;
-/// Images fetched for one page at most.
-const MOST_IMAGES: usize = 256;
 
 impl Shard {
     /// Starts an interaction with its page.
@@ -24,16 +26,27 @@ impl Shard {
         let now = monotonic_ns();
         self.tally.started(now - intended_ns);
         let flight = &mut self.flights[place];
-        let user = &self.users[flight.user as usize];
-        flight.images.clear();
-        flight.image = None;
+        let user = &mut self.users[flight.user as usize];
+        flight.resources.clear();
+        flight.resource = None;
+        (flight.more, flight.pages, flight.opened) = (false, 0, 0);
         flight.record = Record {
-            state: user.request().state,
+            state: user.operation(),
             session: user.session(),
+            delay_ns: user.browser().and_then(|browser| browser.delay_ns.take()),
             intended_ns: intended_ns + self.real_offset_ns,
             start_ns: now + self.real_offset_ns,
             ..Record::default()
         };
+        self.ask_for_page(place)
+    }
+
+    /// Asks for the page that is next, the first or another of the same operation.
+    fn ask_for_page(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        if self.common.script.operation(flight.record.state).len() > 1 {
+            flight.record.steps.push(self.users[flight.user as usize].request().state);
+        }
         self.exchange(place)
     }
 
@@ -41,7 +54,7 @@ impl Shard {
     pub(crate) fn opens_again(&mut self, place: usize) -> bool {
         let rules = &self.common.script.workload.rules;
         let flight = &mut self.flights[place];
-        if flight.record.attempts >= rules.opens {
+        if flight.opened >= rules.opens {
             return false;
         }
         flight.stage = Stage::Pausing;
@@ -51,69 +64,87 @@ impl Shard {
         true
     }
 
-    /// Keeps the cookies of a reply, and has the user go where it sends them, if it does. That is a
-    /// request of its own, without a think time before it.
+    /// Keeps the cookies of a page's reply.
+    pub(crate) fn take_cookies(&mut self, place: usize) {
+        let flight = &self.flights[place];
+        if self.common.script.workload.rules.browser {
+            let user = &mut self.users[flight.user as usize];
+            flight.reply.told().cookies.iter().for_each(|cookie| user.jar.take(cookie));
+        }
+    }
+
+    /// Has the user go where a reply sends it; false where it stays. What it asks for there is a part
+    /// of the same interaction, or one of its own without a think time before it.
     pub(crate) fn sent_on(&mut self, place: usize) -> bool {
         let flight = &mut self.flights[place];
-        if !self.common.script.workload.rules.browser {
+        let rules = &self.common.script.workload.rules;
+        if !rules.browser || rules.redirects == Redirects::Stay || !flight.reply.redirects() {
             return false;
         }
-        let user = &mut self.users[flight.user as usize];
-        let told = flight.reply.told();
-        for cookie in &told.cookies {
-            user.jar.take(cookie);
-        }
-        let Some(location) = told.location.as_deref() else { return false };
-        if !matches!(flight.reply.status(), 301 | 302 | 303 | 307 | 308) {
-            return false;
-        }
+        let Some(location) = flight.reply.told().location.as_deref() else { return false };
         let host = self.destinations.of(self.share.number(flight.user)).host.as_str();
-        let sent = user.sent_on(location, host);
-        if sent {
+        let sent = self.users[flight.user as usize].sent_on(location, host);
+        if sent && rules.redirects == Redirects::Own {
             flight.thinks = false;
             flight.record.failure = None;
         }
         sent
     }
 
-    /// The user sees the page, or that it failed, and decides what to do next; images come first.
+    /// The user sees the page, or that it failed, and decides what to do next; what is in the page
+    /// comes first.
     pub(crate) fn see_page(&mut self, place: usize, failure: Option<Failure>) -> Result<()> {
+        let script = &self.common.script;
         let flight = &mut self.flights[place];
         let user = &mut self.users[flight.user as usize];
         let page = Page(flight.reply.body());
-        let workload = &self.common.script.workload;
-        let state = &workload.states[usize::from(flight.record.state)];
-        let failure = failure.or_else(|| {
-            let says_failed = workload.rules.failed_if.as_deref();
-            let lacks = |text| !page.says(text);
-            match says_failed.is_some_and(|text| page.says(text)) {
-                true => Some(Failure::Page),
-                false => {
-                    state.expect.text.as_deref().is_some_and(lacks).then_some(Failure::TextMissing)
+        let state = &script.workload.states[usize::from(user.request().state)];
+        let says = |text: &Option<String>| text.as_deref().is_some_and(|text| page.says(text));
+        let lacks = |text: &Option<String>| text.as_deref().is_some_and(|text| !page.says(text));
+        let failure = match failure {
+            None if says(&script.workload.rules.failed_if) => Some(Failure::Page),
+            None if lacks(&state.expect.text) => Some(Failure::TextMissing),
+            failure => failure,
+        };
+        match failure {
+            Some(failure) => {
+                flight.record.failure = Some((failure, Purpose::Page));
+                flight.thinks = user.decide(script, Outcome::Failed);
+            }
+            None => {
+                if self.common.plan.images {
+                    let (named, found) = embedded::of_page(script, user, page);
+                    flight.record.images_named += named;
+                    flight.resources = found;
+                }
+                if user.see(script, page) {
+                    flight.socket = None;
+                }
+                flight.more = user.go_on(script, page);
+                if !flight.more {
+                    flight.thinks = user.decide(script, Outcome::Page(page));
                 }
             }
-        });
-        if self.common.plan.images && failure.is_none() {
-            let at = user.request().target();
-            let images = page.images().filter_map(|image| resolve(image, at));
-            flight.images.extend(state.resources.iter().map(|path| path.as_bytes().into()));
-            flight.images.extend(images.take(MOST_IMAGES));
-            flight.images.reverse();
         }
-        flight.record.failure = failure.map(|failure| (failure, false));
-        let outcome = if failure.is_some() { Outcome::Failed } else { Outcome::Page(page) };
-        flight.thinks = user.decide(&self.common.script, outcome);
         let buffer = std::mem::take(&mut flight.reply).into_buffer();
         if buffer.capacity() <= LARGEST_KEPT_BUFFER && self.buffers.len() < KEPT_BUFFERS {
             self.buffers.push(buffer);
         }
-        self.next_image(place)
+        self.go_on_with(place)
     }
 
-    pub(crate) fn next_image(&mut self, place: usize) -> Result<()> {
+    /// Goes on with what is in the page, then with the operation's next page, or ends.
+    pub(crate) fn go_on_with(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
-        flight.image = flight.images.pop();
-        if flight.image.is_some() { self.exchange(place) } else { self.end(place) }
+        flight.resource = flight.resources.pop();
+        if flight.resource.is_some() {
+            return self.exchange(place);
+        }
+        if !std::mem::take(&mut flight.more) {
+            return self.end(place);
+        }
+        flight.turn_page();
+        self.ask_for_page(place)
     }
 
     /// Records the interaction, and lets its user think.
@@ -125,6 +156,7 @@ impl Shard {
         let user = &mut self.users[number as usize];
         let thinks = flight.thinks;
         let state = flight.record.state;
+        let took_ns = now + self.real_offset_ns - flight.record.start_ns;
         let same_session = user.session() == flight.record.session;
         if flight.socket.is_some() && same_session {
             flight.stage = Stage::Idle;
@@ -134,15 +166,15 @@ impl Shard {
         match self.common.plan.pace {
             Pace::Open { .. } => self.idle.push_back(number),
             Pace::Closed { think_ns, think_cap_ns } => {
-                let state = &self.common.script.workload.states[usize::from(state)];
-                // The cap is the plan's mean's.
-                let (think_ns, cap) = match state.think_ns {
-                    Some(own_ns) => (own_ns, own_ns.saturating_mul(10)),
-                    None => (think_ns, think_cap_ns.unwrap_or(think_ns.saturating_mul(10))),
-                };
+                let cap = think_cap_ns.unwrap_or(think_ns.saturating_mul(10));
                 let user = &mut self.users[number as usize];
-                let think =
-                    if thinks { user.think_ns(&self.common.script, think_ns, cap) } else { 0 };
+                let script = &self.common.script;
+                let think = match user.delay(script, state, thinks) {
+                    _ if !thinks => 0,
+                    Some((From::End, drawn)) => drawn,
+                    Some((From::Start, drawn)) => (drawn - took_ns).max(0),
+                    None => user.think_ns(script, think_ns, cap),
+                };
                 let due = self.thought_by(number, now, think);
                 self.schedule.extend(due.map(|due| Reverse((due, number))));
                 if due != Some(now + think) && self.places[number as usize] != NOWHERE {
@@ -158,8 +190,8 @@ impl Shard {
     pub(crate) fn cut(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
         flight.record.bytes += flight.reply.received();
-        let image = flight.image.is_some();
-        flight.record.failure.get_or_insert((Failure::Cut, image));
+        let purpose = flight.purpose();
+        flight.record.failure.get_or_insert((Failure::Cut, purpose));
         self.put_down(place, monotonic_ns());
         self.release(place);
         Ok(())

@@ -192,7 +192,8 @@ impl Judgement {
 }
 
 fn is_own_limit(error: &str) -> bool {
-    matches!(error.strip_prefix("image_").unwrap_or(error), "no_descriptors" | "no_address")
+    let of_part = error.strip_prefix("image_").or(error.strip_prefix("static_"));
+    matches!(of_part.unwrap_or(error), "no_descriptors" | "no_address")
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //! (interactions that start at their own times), on as many threads as the load can keep busy, for
 //! very many users.
 //!
-//! - `workload` and `rules` are what users do, as data; `check` whether it makes sense; `script`
-//!   the same, ready to be played;
-//! - `session`, `render`, `page`, `links`, `extract`, `cookies`, `random`: one user, without sockets
-//!   and clocks;
+//! - `workload`, `state`, `operation`, `source`, `upload`, `delay` and `rules` are what users do, as
+//!   data; `check` whether it makes sense; `script` the same, ready to be played;
+//! - `session`, `render`, `value`, `encode`, `page`, `embedded`, `links`, `extract`, `cookies`, `browser`,
+//!   `random`: one user, without sockets and clocks;
 //! - `wire`, `destination`, `reply`, `reply_head`: HTTP as bytes, and to which server; `socket`, `poll`, `sources`, `scheduling`: the
 //!   system's calls;
 //! - `share`, `arrivals`, `curve`: what each thread has of the users, and of the open loop's arrivals,
@@ -20,13 +20,17 @@
 //! user asks for depends on the seed, its number and the pages, and not on who drives it.
 
 mod arrivals;
+mod browser;
 mod check;
 mod cookies;
 mod course;
 mod curve;
 mod deadlines;
+mod delay;
 mod destination;
 mod driver;
+mod embedded;
+mod encode;
 mod exchange;
 mod extract;
 mod failure;
@@ -36,6 +40,7 @@ mod interaction;
 mod journal;
 mod judgement;
 mod links;
+mod operation;
 mod overdue;
 mod page;
 pub mod plan;
@@ -54,11 +59,15 @@ mod session;
 mod shard;
 mod share;
 mod socket;
+mod source;
 mod sources;
 mod starts;
+mod state;
 mod summary;
 mod tally;
 mod threads;
+mod upload;
+mod value;
 mod wire;
 pub mod workload;
 

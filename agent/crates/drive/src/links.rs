@@ -3,7 +3,7 @@
 use crate::extract::unescape;
 use crate::page::Page;
 use crate::random::Stream;
-use crate::workload::Follow;
+use crate::state::Follow;
 
 /// More links of one page are not counted.
 const MOST: usize = 1024;
@@ -48,7 +48,7 @@ pub fn target(reference: &[u8], from: &[u8], hosts: &[String]) -> Option<Box<[u8
             whole.extend_from_slice(&path[..folder]);
         }
     }
-    crate::render::carry(reference, &mut whole);
+    crate::encode::carry(reference, &mut whole);
     Some(without_dots(&whole).into())
 }
 

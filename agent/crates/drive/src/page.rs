@@ -47,16 +47,12 @@ impl<'a> Page<'a> {
         self.values("option", "value")
     }
 
-    /// The addresses of the images.
-    pub fn images(self) -> impl Iterator<Item = &'a [u8]> {
-        self.values("img", "src")
-    }
-
-    fn values(
+    /// The values of an attribute of all elements of a name.
+    pub fn values<'b>(
         self,
-        element: &'static str,
-        attribute: &'static str,
-    ) -> impl Iterator<Item = &'a [u8]> {
+        element: &'b str,
+        attribute: &'b str,
+    ) -> impl Iterator<Item = &'a [u8]> + use<'a, 'b> {
         tags(self.0)
             .filter(move |tag| tag.is(element))
             .filter_map(move |tag| tag.attribute(attribute))
@@ -173,7 +169,10 @@ mod tests {
         assert_eq!(PAGE.field("parent").map(text), Some("0"));
         assert_eq!(PAGE.field("subject"), None);
         assert_eq!(PAGE.options().map(text).collect::<Vec<_>>(), ["3", "4"]);
-        assert_eq!(PAGE.images().map(text).collect::<Vec<_>>(), ["/rubbos/images/logo.jpg"]);
+        assert_eq!(
+            PAGE.values("img", "src").map(text).collect::<Vec<_>>(),
+            ["/rubbos/images/logo.jpg"]
+        );
     }
 
     #[test]
@@ -181,7 +180,7 @@ mod tests {
         for page in ["<", "<a", "<a href", "<a href=", "<a href=\">", "<img src='>", "a=<b =>"] {
             let page = Page(page.as_bytes());
             assert_eq!(page.links().count(), 0);
-            let _ = page.images().count();
+            let _ = page.values("img", "src").count();
         }
     }
 
@@ -214,7 +213,7 @@ mod tests {
                 assert!(link.query.len() < text.len());
                 let _ = (link.parameter("x"), link.leads_to(""));
             }
-            let _ = (page.images().count(), page.options().count(), page.field("x"));
+            let _ = (page.values("img", "src").count(), page.options().count(), page.field("x"));
         }
     }
 }

@@ -90,6 +90,16 @@ impl Reply {
         &self.told
     }
 
+    /// Whether its status says that what was asked for is elsewhere.
+    pub fn redirects(&self) -> bool {
+        matches!(self.status, 301 | 302 | 303 | 307 | 308)
+    }
+
+    /// How long the body is, as far as it is there.
+    pub fn body_length(&self) -> usize {
+        self.body_length
+    }
+
     /// Gives the buffer back.
     pub fn into_buffer(self) -> Vec<u8> {
         self.body

@@ -27,6 +27,33 @@ pub struct Rules {
     /// Keep cookies for a session, and go at once where a reply sends the user to, as a request of
     /// the same state: as browsers do.
     pub browser: bool,
+    /// What becomes of a browser that a reply sends elsewhere.
+    pub redirects: Redirects,
+    /// What a browser's cache spares; without it every page's resources are fetched with it.
+    pub cache: Option<Cache>,
+}
+
+/// What becomes of a browser that a reply sends elsewhere.
+#[derive(Debug, Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Redirects {
+    /// It goes there, which is an interaction of its own.
+    Own,
+    /// It goes there within the same interaction.
+    Within,
+    /// It stays: the reply is a page like any other, and the workload says what is asked for next.
+    Stay,
+}
+
+/// A browser's cache. Images are asked for once a session, and so are static files.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// The share of the sessions that have the static files from before, and ask for them with
+    /// `If-Modified-Since`. The others' cache is empty as they begin.
+    pub cached: f64,
+    /// The date that is sent, as HTTP writes it.
+    pub since: String,
 }
 
 impl Default for Rules {
@@ -42,6 +69,8 @@ impl Default for Rules {
             failed_if: None,
             keep_history: false,
             browser: false,
+            redirects: Redirects::Own,
+            cache: None,
         }
     }
 }

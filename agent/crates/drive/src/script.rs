@@ -1,5 +1,9 @@
 //! A workload made ready to be played: names resolved to numbers, distributions summed up.
 
+use crate::operation::{Condition, Step};
+use crate::render::Request;
+use crate::state::{Encoding, Method, State};
+use crate::upload;
 use crate::workload::Workload;
 
 /// The pseudo-state that returns to the state before.
@@ -21,6 +25,26 @@ pub struct Script {
     row_weights: Vec<Vec<f64>>,
     /// By session kind: the share of the users up to and with it.
     shares: Vec<f64>,
+    /// By state: the pages of its operation.
+    operations: Vec<Box<[Part]>>,
+    /// By state: what ends the body of its request, where that has parts.
+    tails: Vec<Box<[u8]>>,
+    /// The paths of all resources that states name.
+    pub resources: Vec<String>,
+    /// By state: its resources.
+    resources_of: Vec<Box<[u16]>>,
+    /// Whether users have what a browser keeps.
+    pub browsers: bool,
+}
+
+/// A page of an operation.
+pub struct Part {
+    /// The state that it is a page of.
+    pub state: u8,
+    /// When it is asked for.
+    pub when: Condition,
+    /// Whether it is the operation's own, without which there is none.
+    pub own: bool,
 }
 
 impl Script {
@@ -46,10 +70,37 @@ impl Script {
         let mut memories: Vec<String> = picked.chain(extracted).collect();
         memories.sort();
         memories.dedup();
-        let weights = |state: &crate::workload::State| {
+        let weights = |state: &State| {
             cumulative(state.row.iter().flat_map(|rows| rows.weights.iter().copied()))
         };
+        let part = |step: &Step| {
+            let (state, when) = (number(&step.state), step.when.clone());
+            Part { state, when, own: false }
+        };
+        let operation = |state: &State| {
+            let own = Part { state: number(&state.name), when: Condition::default(), own: true };
+            let before = state.before.iter().map(part);
+            before.chain([own]).chain(state.after.iter().map(part)).collect()
+        };
+        let tail = |state: &State| match state.encoding {
+            Encoding::Multipart => upload::tail(&state.parameters, &workload.files).into(),
+            Encoding::Urlencoded => Box::default(),
+        };
+        let mut resources: Vec<String> =
+            workload.states.iter().flat_map(|state| state.resources.iter().cloned()).collect();
+        resources.sort();
+        resources.dedup();
+        let resources_of = |state: &State| {
+            let places =
+                state.resources.iter().filter_map(|path| resources.binary_search(path).ok());
+            places.map(|place| place as u16).collect()
+        };
         Self {
+            operations: workload.states.iter().map(operation).collect(),
+            tails: workload.states.iter().map(tail).collect(),
+            resources_of: workload.states.iter().map(resources_of).collect(),
+            browsers: workload.needs_browsers(),
+            resources,
             homes: workload
                 .sessions
                 .iter()
@@ -88,6 +139,21 @@ impl Script {
             }
         }
         from
+    }
+
+    /// The pages of the state's operation, in order.
+    pub fn operation(&self, state: u8) -> &[Part] {
+        &self.operations[usize::from(state)]
+    }
+
+    /// What ends the body of a request, after its fields.
+    pub fn tail(&self, request: &Request) -> &[u8] {
+        if request.method == Method::Post { &self.tails[usize::from(request.state)] } else { &[] }
+    }
+
+    /// The resources of the state's page, by their places in [`Script::resources`].
+    pub fn resources_of(&self, state: u8) -> &[u16] {
+        &self.resources_of[usize::from(state)]
     }
 
     /// Whether one can go back from `state`.

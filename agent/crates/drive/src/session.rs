@@ -1,21 +1,26 @@
 //! One user: what it does next, given the page it sees. No socket and no clock here.
 
+use crate::browser::Browser;
 use crate::cookies::Jar;
+use crate::delay::From;
 use crate::extract::extract;
 use crate::links;
 use crate::page::{Link, Page};
 use crate::random::Stream;
-use crate::render::{self, Request};
+use crate::render::Request;
 use crate::rules::OverCap;
 use crate::script::{BACK, END, Script};
-use crate::workload::Missing;
+use crate::state::Missing;
 
 /// A user of the closed loop, or a session of the open loop. Small, for there are many: texts and
 /// pages are not kept while it thinks, only the request that it will send.
 pub struct User {
     pub(crate) random: Stream,
     pub(crate) kind: u8,
+    /// The state of its operation.
     state: u8,
+    /// Which page of the operation is asked for.
+    part: u8,
     /// The state of the request before, whose draw a repeated search keeps.
     last: u8,
     pub(crate) number: u32,
@@ -33,6 +38,8 @@ pub struct User {
     /// How often the present request was sent elsewhere.
     hops: u8,
     next: Request,
+    /// Where the workload asks for what it keeps.
+    browser: Option<Box<Browser>>,
 }
 
 /// A request that is sent elsewhere more often than this goes round in circles.
@@ -54,6 +61,7 @@ impl User {
             random: Stream::new(seed, u64::from(number)),
             kind,
             state: script.home(kind),
+            part: 0,
             last: script.home(kind),
             number: 0,
             drawn: 0,
@@ -66,10 +74,21 @@ impl User {
             jar: Jar::default(),
             hops: 0,
             next: Request::default(),
+            browser: script.browsers.then(|| Box::new(Browser::new(number))),
         };
         user.begin_session(script);
         user.prepare(script, None);
         user
+    }
+
+    /// The state of the operation that is to come, or under way.
+    pub fn operation(&self) -> u8 {
+        self.state
+    }
+
+    /// What is kept of the session, where the workload asks for it.
+    pub fn browser(&mut self) -> Option<&mut Browser> {
+        self.browser.as_deref_mut()
     }
 
     /// The request to send.
@@ -115,7 +134,6 @@ impl User {
                 rules.think_after_failure
             }
             Outcome::Page(page) => {
-                self.remember(script, page);
                 let seen = if self.step(script) { Some(page) } else { None };
                 self.prepare(script, seen);
                 true
@@ -137,7 +155,7 @@ impl User {
 
     /// Remembers what its state wants to know of the reply.
     fn remember(&mut self, script: &Script, page: Page<'_>) {
-        for wanted in &script.workload.states[usize::from(self.state)].extract {
+        for wanted in &script.workload.states[usize::from(self.next.state)].extract {
             let found = extract(wanted, page, &mut self.random);
             let memory = script.memories.iter().position(|name| *name == wanted.name);
             if let (Some(found), Some(memory)) = (found, memory) {
@@ -162,6 +180,27 @@ impl User {
         }
     }
 
+    /// Draws the delay after the operation of `state`, if the user waits; `None` where the workload
+    /// says nothing of it.
+    pub fn delay(&mut self, script: &Script, state: u8, waits: bool) -> Option<(From, i64)> {
+        let own = script.workload.states[usize::from(state)].delay.as_ref();
+        let delay = own.or(script.workload.delay.as_ref()).filter(|_| waits)?;
+        let drawn = delay.draw(&mut self.random);
+        if let Some(browser) = self.browser() {
+            browser.delay_ns = Some(drawn);
+        }
+        Some((delay.from, drawn))
+    }
+
+    /// The next number that no other user takes.
+    pub(crate) fn take_unused(&mut self, above: u32, every: u32) -> u32 {
+        let Some(browser) = self.browser() else { return above };
+        let taken = browser.taken.wrapping_mul(every);
+        let number = above.wrapping_add(taken).wrapping_add(browser.user % every + 1);
+        browser.taken = browser.taken.wrapping_add(1);
+        number
+    }
+
     /// Draws the next state. False when the session has ended and another has begun.
     fn step(&mut self, script: &Script) -> bool {
         let to = script.next(self.kind, self.state, self.random.unit());
@@ -183,16 +222,26 @@ impl User {
     }
 
     fn begin_session(&mut self, script: &Script) {
+        self.renew(script);
+        self.left = script.workload.rules.session_limit;
+        self.at_start = true;
+        self.go_home(script);
+    }
+
+    /// Another session, of somebody else.
+    fn renew(&mut self, script: &Script) {
         let identity = &script.workload.sessions[usize::from(self.kind)].identity;
         self.number = self.random.between(identity.numbers.0, identity.numbers.1);
-        self.left = script.workload.rules.session_limit;
         self.sessions += 1;
-        self.at_start = true;
         if script.workload.rules.browser {
             self.jar.clear();
             self.remembered.fill(None);
         }
-        self.go_home(script);
+        let Some(browser) = self.browser.as_deref_mut() else { return };
+        browser.renew(script.workload.rules.cache.as_ref(), &mut self.random);
+        if let Some(stride) = identity.stride {
+            self.number = self.number * stride + browser.user % stride + 1;
+        }
     }
 
     fn go_home(&mut self, script: &Script) {
@@ -218,14 +267,10 @@ impl User {
         }
         let shown = std::mem::take(&mut self.next);
         loop {
-            let state = &script.workload.states[usize::from(self.state)];
-            if let Some(request) = render::request(script, self, self.state, page, shown.target()) {
-                // A link that was followed leads to a page of another state.
-                self.state = request.state;
-                self.next = request;
+            if self.turn_to(script, 0, page, shown.target()) {
                 return;
             }
-            match state.missing {
+            match script.workload.states[usize::from(self.state)].missing {
                 Missing::Back => self.go_back(script),
                 Missing::Home => self.go_home(script),
             }
@@ -250,5 +295,8 @@ impl User {
     }
 }
 
+#[cfg(test)]
+mod operation_tests;
+mod parts;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! What one thread notes of its interactions: rows, and the figures of the present second and of
 //! its part of the run. The journal adds up those of all threads.
 
-use crate::flight::Record;
+use crate::flight::{Purpose, Record};
 use crate::judgement::{Judgement, Times, times};
 use crate::plan::Plan;
 use crate::script::Script;
@@ -26,6 +26,8 @@ pub struct Second {
 pub struct Tally {
     thread: usize,
     ids: bool,
+    /// Whether what is in pages is fetched.
+    images: bool,
     /// Whose users they are.
     system: Option<String>,
     requests: Rows<Requests>,
@@ -138,6 +140,7 @@ impl Tally {
         Ok(Self {
             thread,
             ids: plan.request_ids,
+            images: plan.images,
             system: plan.system.clone(),
             requests,
             figures: Figures::new()?,
@@ -164,10 +167,16 @@ impl Tally {
 
     /// Records an interaction of the user `number` that ended at `end_ns`.
     pub fn ended(&mut self, script: &Script, number: u32, record: &Record, end_ns: i64) {
-        let error = record.failure.map(|(failure, image)| {
-            if image { format!("image_{}", failure.name()) } else { failure.name().into_owned() }
+        let error = record.failure.map(|(failure, purpose)| match purpose {
+            Purpose::Page => failure.name().into_owned(),
+            Purpose::Static => format!("static_{}", failure.name()),
+            Purpose::Image => format!("image_{}", failure.name()),
         });
         let id = format!("{:016x}", record.request_id);
+        let steps = (!record.steps.is_empty()).then(|| {
+            let name = |state: &u8| script.workload.states[usize::from(*state)].name.as_str();
+            record.steps.iter().map(name).collect::<Vec<_>>().join("+")
+        });
         self.requests.push(RequestRow {
             user: number as i32,
             session: i64::from(number) * 1_000_000 + i64::from(record.session),
@@ -183,6 +192,12 @@ impl Tally {
             error: error.as_deref(),
             attempts: record.attempts,
             system: self.system.as_deref(),
+            delay_ns: record.delay_ns,
+            steps: steps.as_deref(),
+            images_named: self.images.then_some(record.images_named),
+            images: self.images.then_some(record.images),
+            image_bytes: self.images.then_some(record.image_bytes),
+            statics: self.images.then_some(record.statics),
         });
         let judgement = &mut self.whole.judgement;
         judgement.interaction(record.intended_ns, record.start_ns, error.as_deref());

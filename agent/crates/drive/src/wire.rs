@@ -27,8 +27,8 @@ impl Wire {
         Self { fixed: fixed.into_bytes(), ids: plan.request_ids }
     }
 
-    /// Writes the request of a page into `text`, which it empties first.
-    pub fn page(&self, request: &Request, cookies: &Jar, id: u64, text: &mut Vec<u8>) {
+    /// Writes the request of a page into `text`, which it empties first; `tail` ends its body.
+    pub fn page(&self, request: &Request, tail: &[u8], cookies: &Jar, id: u64, text: &mut Vec<u8>) {
         self.head(request.method.name(), request.target(), id, text);
         if !request.accepts() {
             text.extend_from_slice(ACCEPT);
@@ -36,17 +36,29 @@ impl Wire {
         cookies.write(request.target(), text);
         text.extend_from_slice(request.headers());
         if request.has_body() {
-            let _ = write!(text, "Content-Length: {}\r\n", request.body().len());
+            let length = request.body().len() + tail.len();
+            let _ = write!(text, "Content-Length: {length}\r\n");
         }
         text.extend_from_slice(b"\r\n");
         text.extend_from_slice(request.body());
+        text.extend_from_slice(tail);
     }
 
-    /// Writes the request of an image.
-    pub fn image(&self, target: &[u8], cookies: &Jar, id: u64, text: &mut Vec<u8>) {
+    /// Writes the request of what belongs to a page; with `since` it is wanted if it has changed.
+    pub fn resource(
+        &self,
+        target: &[u8],
+        cookies: &Jar,
+        since: Option<&str>,
+        id: u64,
+        text: &mut Vec<u8>,
+    ) {
         self.head("GET", target, id, text);
         text.extend_from_slice(ACCEPT);
         cookies.write(target, text);
+        if let Some(since) = since {
+            let _ = write!(text, "If-Modified-Since: {since}\r\n");
+        }
         text.extend_from_slice(b"\r\n");
     }
 

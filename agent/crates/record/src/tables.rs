@@ -8,7 +8,7 @@ use crate::column::{Hashes, Text};
 use crate::declaration::tables;
 
 tables! {
-    /// Interactions as their users saw them. `end_ns` is the end of the page and its images.
+    /// Interactions as their users saw them. `end_ns` is the end of its pages and what is in them.
     Requests / RequestRow = "requests" {
         user: i32,
         session: i64,
@@ -24,6 +24,12 @@ tables! {
         error: Option<Text>,
         attempts: i16,
         system: Option<Text>,
+        delay_ns: Option<i64>,
+        steps: Option<Text>,
+        images_named: Option<i32>,
+        images: Option<i32>,
+        image_bytes: Option<i64>,
+        statics: Option<i32>,
     }
 
     /// Visits as the tracer saw them, before they are linked. `id_hash` is the salted hash of the

@@ -22,6 +22,7 @@ from tierlab.workloads.own.pages import drawn
 from tierlab.workloads.own.secrets import is_sensitive
 from tierlab.workloads.own.slots import target_slots
 from tierlab.workloads.own.steps import RESOURCE_ENDS
+from tierlab.workloads.sessions.delay import think
 
 SESSION_GAP_S = 1800
 LONGEST_THINK_S = 600
@@ -48,7 +49,7 @@ def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[st
     states = [_drawn(FIRST, firsts)] + [_drawn(name, targets[name]) for name in kept]
     for state in states:
         if own_think and state["name"] in thinks:
-            state["think_ns"] = thinks[state["name"]]
+            state["delay"] = think(thinks[state["name"]])
     return {
         "name": f"own log ({left_out} other lines left out)",
         "home": FIRST,

@@ -22,6 +22,7 @@ from tierlab.workloads.own.slots import (
     target_slots,
 )
 from tierlab.workloads.own.steps import Step, steps
+from tierlab.workloads.sessions.delay import think
 from tierlab.workloads.sessions.description import State
 
 MOST_STEPS = 240
@@ -86,7 +87,7 @@ def _visit(
         state["name"] = f"{lead}{number + 1} {state['interaction']}"
         state["extract"] = rendering.origins.extracts.get(number, [])
         if own_think or step.think_ns == 0:
-            state["think_ns"] = step.think_ns
+            state["delay"] = think(step.think_ns)
         states[number] = with_expected(state, kind, expect)
     return states
 

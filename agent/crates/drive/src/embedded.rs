@@ -1,0 +1,53 @@
+//! What a page makes a browser fetch: what the workload says belongs to it, and its images.
+
+use crate::browser::name_of;
+use crate::flight::{Resource, resolve};
+use crate::page::Page;
+use crate::script::Script;
+use crate::session::User;
+
+/// Images fetched for one page at most.
+const MOST_IMAGES: usize = 256;
+
+/// What a page that came makes its user's browser fetch, the last first; and how many images the page
+/// refers to. A browser with a cache counts an image once a page, and fetches it once a session.
+pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Resource>) {
+    let number = user.request().state;
+    let state = &script.workload.states[usize::from(number)];
+    let at = user.request().target();
+    let images = &state.images;
+    let mut paths: Vec<Box<[u8]>> = page
+        .values(&images.element, &images.attribute)
+        .filter(|address| {
+            let text = images.contains.as_deref().unwrap_or("");
+            memchr::memmem::find(address, text.as_bytes()).is_some()
+        })
+        .filter_map(|address| resolve(address, at))
+        .take(MOST_IMAGES)
+        .collect();
+    let cached = script.workload.rules.cache.is_some();
+    if cached {
+        let mut seen = Vec::with_capacity(paths.len());
+        paths.retain(|path| {
+            let name = name_of(path);
+            let first = !seen.contains(&name);
+            seen.push(name);
+            first
+        });
+    }
+    let named = paths.len() as i32;
+    let mut browser = user.browser().filter(|_| cached);
+    let mut found = Vec::with_capacity(paths.len());
+    for number in script.resources_of(number) {
+        if browser.as_mut().is_none_or(|browser| browser.wants_resource(*number)) {
+            found.push(Resource::Static(*number));
+        }
+    }
+    for path in paths {
+        if browser.as_mut().is_none_or(|browser| browser.wants_image(&path)) {
+            found.push(Resource::Image(path));
+        }
+    }
+    found.reverse();
+    (named, found)
+}
