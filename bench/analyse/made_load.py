@@ -108,11 +108,10 @@ def _requests(flat: dict[str, Any], dice: np.random.Generator) -> pa.Table:
         "bytes": dice.integers(2_000, 60_000, count),
         "error": pa.array(["status 500" if each else None for each in failed], pa.string()),
         "attempts": np.where(flat["retried"], 2, 1),
-        "system": pa.nulls(count, pa.string()),
     }
-    return pa.table([pa.array(v) for v in columns.values()], list(columns)).cast(
-        SCHEMAS["requests"]
-    )
+    schema = SCHEMAS["requests"]
+    cells = [pa.array(columns[n]) if n in columns else pa.nulls(count) for n in schema.names]
+    return pa.table(cells, schema.names).cast(schema)
 
 
 def _visits(

@@ -177,6 +177,11 @@ CASES: list[tuple[str, Any, str]] = [
     # what does not go together
     ("load.rate", 5.0, "load has both users (closed loop) and rate (open loop); keep one of them"),
     (
+        "load",
+        {"users": 5, "think": "1s", "cycle": "1s"},
+        "load.cycle goes without think; keep one of them",
+    ),
+    (
         "load.arrivals",
         "constant",
         "load.arrivals goes with rate, not with users; remove one of them",

@@ -12,6 +12,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from tierlab.analysis.by_system import SystemFigures
+from tierlab.analysis.observed import observe
+from tierlab.analysis.requests.run_rules import run_verdict
 from tierlab.cli.main import app
 from tierlab.report import build, figures, terminal
 from tierlab.report.diagnosis import heading, why
@@ -19,6 +21,8 @@ from tierlab.report.page import render
 from tierlab.report.payload import embed
 from tierlab.report.picture import picture
 from tierlab.report.words import answer
+from tierlab.tables.rules import RunRules
+from tierlab.tables.run import Run
 
 from .reader import Page
 
@@ -239,3 +243,29 @@ def test_the_picture_has_a_row_for_each_of_several_systems(made):
     assert max(box.top + box.height for box in board) < drawn.height
     for one, other in pairwise(sorted(shop, key=lambda box: box.x)):
         assert one.x + one.width < other.x
+
+
+def test_the_page_shows_by_which_rules_a_run_does_not_pass(made):
+    rules = {
+        "operations": {
+            made.summary.interactions[0].name: {"share": 1.0, "limit_ns": 1_000_000},
+        },
+        "checks": [{"name": HOSTILE, "operation": "Home", "of": "images", "least": 3}],
+    }
+    verdict = run_verdict_of(made, rules)
+    summary = made.summary.model_copy(update={"rules": verdict})
+    html = render(summary, made.diagnosis, made.manifest, None)
+    page = Page(html)
+    assert not verdict.passed
+    assert len(verdict.broken) >= 2
+    for sentence in verdict.broken:
+        assert " ".join(sentence.split()) in page.text
+    assert "alert(1)</script>" not in html
+
+
+def run_verdict_of(made, rules):
+    observed = observe(Run(made.folder))
+    try:
+        return run_verdict(observed.db, observed.measured, RunRules.model_validate(rules), 100)
+    finally:
+        observed.db.close()
