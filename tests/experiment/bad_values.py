@@ -146,7 +146,7 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.environment",
         "kvm",
-        'system.environment must be "native", "podman", "docker", "lxc", "qemu", "xen"'
+        'system.environment must be "native", "host", "podman", "docker", "lxc", "qemu", "xen"'
         ' or "vsphere", not "kvm"',
     ),
     (

@@ -4,25 +4,78 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from tierlab.cli.asked import Answers, completed
 from tierlab.errors import UserError
+from tierlab.experiment import Experiment
+from tierlab.experiment.own_template import own_tables, own_template
 from tierlab.experiment.template import template
+from tierlab.workloads.own.paths import anchored
 
 
 def init(
     path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("experiment.toml"),
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    own: Annotated[bool, typer.Option("--own", help="For your own application.")] = False,
+    command: Annotated[
+        str | None, typer.Option(help="--own: the command that starts it.", show_default=False)
+    ] = None,
+    folder: Annotated[
+        str | None, typer.Option(help="--own: its folder, from the file's own.", show_default=False)
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="--own: the port that it listens on.", show_default=False)
+    ] = None,
+    ready: Annotated[
+        str | None,
+        typer.Option(help="--own: a page that it answers once it can work.", show_default=False),
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(help="--own: postgresql or mariadb, if it has one.", show_default=False),
+    ] = None,
+    sql: Annotated[
+        str | None, typer.Option(help="--own: a file that fills the database.", show_default=False)
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="--own: a page to start from.", show_default=False)
+    ] = None,
+    har: Annotated[
+        str | None, typer.Option(help="--own: a browser's recording.", show_default=False)
+    ] = None,
+    log: Annotated[
+        str | None, typer.Option(help="--own: an access log.", show_default=False)
+    ] = None,
+    users: Annotated[int, typer.Option(min=1, help="--own: how many users.")] = 20,
 ) -> None:
-    """Write a commented experiment file: every key, with its default."""
+    """Write a commented experiment file: every key, with its default.
+
+    With --own a short one for your own application, of what the options say; what they do not is
+    asked for.
+    """
     if path.is_dir():
         raise UserError(f"{path}: is a folder; name the file to write, such as {path}/mine.toml.")
     if path.exists() and not force:
         raise UserError(f"{path}: exists already; name another file, or add --force.")
+    if own:
+        answers = Answers(command, folder, port, ready, database, sql, start, har, log)
+        _write(path, _own(path, completed(answers), users))
+        typer.echo(f"Wrote {path}. Try it: tierlab check {path}")
+        return
     _write(path, template(_name(path)))
     typer.echo(f"Wrote {path}. Change what you like, then: tierlab run {path}")
+
+
+def _own(path: Path, answers: dict[str, Any], users: int) -> str:
+    """The text of a file for one's own application; `UserError` for all that is wrong with it."""
+    tables = own_tables(_name(path), answers, users)
+    seen = {**tables, "system": anchored(tables["system"], path.parent)}
+    Experiment.from_tables(seen, str(path))
+    return own_template(tables)
 
 
 def _write(path: Path, text: str) -> None:

@@ -20,6 +20,7 @@ from tierlab.workloads.workload import Workload
 GROUP = "programs"
 LOST = {
     "native": "every run",
+    "host": "runs beside servers that run already",
     "podman": "runs in containers",
     "docker": "runs in containers of Docker's",
     "lxc": "runs in LXC",

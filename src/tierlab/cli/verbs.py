@@ -19,6 +19,7 @@ VERBS = {
     "diagnose": "diagnose",
     "study": "study",
     "init": "init",
+    "check": "check",
     "doctor": "doctor",
     "clean": "clean",
     "compare": "compare_runs",

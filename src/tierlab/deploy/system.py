@@ -12,6 +12,7 @@ from tierlab.deploy.layout import Place, full_name, layout, topology
 from tierlab.deploy.lifecycle import Instance
 from tierlab.deploy.needs import check_needs
 from tierlab.deploy.placement import placements, vcpus
+from tierlab.deploy.standing import Standing
 from tierlab.environments.domain import Domain, DomainSpec, Move
 from tierlab.environments.environment import Accelerator, Environment
 from tierlab.environments.placement import Placement
@@ -90,7 +91,7 @@ class System:
         self._asked = self._named(placements(shape, self._probe.machine))
         self._vcpus = self._named(vcpus(shape, self._probe.machine))
         self._domains: dict[str, Domain] = {}
-        self._instances: list[Instance] = []
+        self._instances: list[Instance | Standing] = []
 
     def _named(self, found: Mapping[str, Value]) -> dict[str, Value]:
         """What is known of each server, by the name that it has among all systems'."""
@@ -211,7 +212,7 @@ class System:
             raise UserError(f"the system did not come down in order: {'; '.join(problems)}")
 
     def _bring_up(self, server: Server, progress: Progress) -> None:
-        instance = Instance(server)
+        instance = Standing(server) if server.stands else Instance(server)
         progress(f"{server.site.subject}: {server.kind}")
         self._instances.append(instance)
         instance.start()
@@ -236,10 +237,13 @@ class System:
             vcpus=self._vcpus[name],
             address=place.endpoint.address,
             disk=KINDS[place.server].disk,
+            standing=(place.endpoint.address, place.endpoint.port)
+            if KINDS[place.server].stands
+            else None,
             moves=name in self._moving,
         )
 
-    def _subject(self, instance: Instance) -> Subject:
+    def _subject(self, instance: Instance | Standing) -> Subject:
         domain = instance.server.site.domain
         return Subject(
             place=self._places[instance.subject],

@@ -35,6 +35,8 @@ class DomainSpec:
     """Its own on the trial's network, where it has one; None for what nobody connects to."""
     disk: tuple[str, ...] = ()
     """Folders in its folder that are to lie on a disk of its own, where it has one."""
+    standing: tuple[str, int] | None = None
+    """Address and port at which what is in it listens already, started by somebody else."""
     moves: bool = False
     """Whether it is to move to another host while it runs."""
 

@@ -14,6 +14,7 @@ from tierlab.environments.native.host import HostEnvironment
 PLACES: Mapping[str, str] = MappingProxyType(
     {
         "native": "native.native:Native",
+        "host": "native.host_network:HostNetwork",
         "podman": "containers.podman:Podman",
         "docker": "containers.docker:Docker",
         "lxc": "containers.lxc:Lxc",

@@ -29,7 +29,7 @@ def load(
     `environment`: what `system.environment` is instead of what the file says; `repeat` the same of
     `factors.repeat`, and `assignments` (`system.app.soft.threads=50`) of any key.
     """
-    tables = _anchored(read_tables(Path(path)), Path(path).parent)
+    tables = load_tables(Path(path))
     if environment is not None:
         tables = _in_environment(tables, environment, str(path))
     for text in assignments:
@@ -37,6 +37,11 @@ def load(
     if repeat is not None:
         tables = assigned(tables, ("factors", "repeat"), repeat, f"{path}: --repeat {repeat}")
     return Experiment.from_tables(tables, str(path))
+
+
+def load_tables(path: Path) -> dict[str, Any]:
+    """The file's tables, unchecked, in which a user's own paths begin where the file is."""
+    return _anchored(read_tables(path), path.parent)
 
 
 def read_tables(path: Path) -> dict[str, Any]:

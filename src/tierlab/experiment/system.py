@@ -48,8 +48,11 @@ class System(Section):
     """The application, its data and its users; static is one page of the web server's own, with no
     tier behind and no mix; kernels is parallel programs, each job a request."""
 
-    environment: Literal["native", "podman", "docker", "lxc", "qemu", "xen", "vsphere"] = "native"
-    """How the servers are isolated from one another; native is bare processes, podman, docker
+    environment: Literal["native", "host", "podman", "docker", "lxc", "qemu", "xen", "vsphere"] = (
+        "native"
+    )
+    """How the servers are isolated from one another; native is bare processes, host the same on
+    this host's own network, beside servers that run already; podman, docker
     and lxc are a container for each server, qemu a virtual machine for each, xen a domain of Xen's
     for each, vsphere a virtual machine of a vCenter's for each."""
 
@@ -105,7 +108,7 @@ class System(Section):
     @model_validator(mode="after")
     def _callable(self) -> Self:
         _ = self.protocols
-        raise_all(_replication_problems(self))
+        raise_all([*_replication_problems(self), *_standing_problems(self)])
         return self
 
     @property
@@ -204,6 +207,16 @@ def _replication_problems(shape: System) -> Iterator[PydanticCustomError]:
                 name,
                 "count",
             )
+
+
+def _standing_problems(shape: System) -> Iterator[PydanticCustomError]:
+    """What runs already is on the host's network, where no trial's own leads to."""
+    standing = [name for name, tier in shape.tiers.items() if tier.software.stands]
+    if standing and shape.environment != "host":
+        yield problem(
+            f'must be "host": {standing[0]} runs already, outside of any network of a trial\'s own',
+            "environment",
+        )
 
 
 def _no_tier(workload: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import ip_address
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,15 @@ def drive(
             "connect_ns": load.timeouts.connect_ns,
             "request_ns": load.timeouts.request_ns,
         },
-        "sources": [str(addresses.users)],
+        "sources": [str(addresses.users)] if _reached(targets, addresses) else [],
         "images": load.images,
         "request_ids": True,
     }
+
+
+def _reached(targets: Sequence[Endpoint], addresses: Addresses) -> bool:
+    """Whether the users' own addresses lead to the targets: on the trial's network they do."""
+    return all(ip_address(target.address) in addresses.servers for target in targets)
 
 
 def phases(load: Load) -> dict[str, int]:

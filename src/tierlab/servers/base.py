@@ -122,6 +122,8 @@ class Server(ABC):
     """Soft resources that the agent knows how to hold, the one that matters most first."""
     waits_without_worker: ClassVar[bool] = False
     """Whether a connection needs one of its `threads` only once a request's head has come whole."""
+    stands: ClassVar[bool] = False
+    """Whether it runs already, started by somebody else: it is only looked at."""
     is_database: ClassVar[bool] = False
     """Whether it keeps the workload's tables, and locks their rows."""
     locks_rows: ClassVar[bool] = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -47,7 +48,8 @@ class CommandOptions(OwnOptions):
 
     address: Annotated[str | None, ADDRESS] = Field(default=None, examples=["127.0.0.1"])
     """The address that it listens on, where it cannot be told its own: in the trial's network,
-    which no other program of this host is in."""
+    which no other program of this host is in. Without `command`, where it runs already, in
+    environment "host": it is asked and looked at, and neither started nor stopped."""
 
     logs: Annotated[tuple[str, ...] | None, Lines("paths in its folder")] = Field(
         default=None, examples=[["log/production.log"]]
@@ -165,9 +167,24 @@ def command_fault(options: CommandOptions) -> str | None:
     if SHELL.search(options.command) or "=" in program or program in BUILT_IN:
         return None
     if "/" in program:
-        path = Path(options.folder or "/", program)
-        return None if os.access(path, os.X_OK) else f"names {path}, which is no program"
-    if locate(program) is None:
+        path: Path | None = Path(options.folder or "/", program)
+    else:
+        found = locate(program)
+        path = None if found is None else Path(found)
+    if path is None:
         return f'names "{program}", a program that is not on this machine; install it'
-
+    if not os.access(path, os.X_OK):
+        return f"names {path}, which is no program"
+    is_copied = options.folder is not None and path.is_relative_to(options.folder)
+    if os.geteuid() == 0 and not is_copied and (closed := _closed(path)) is not None:
+        return f"names {path}, but {closed} is closed to the user that servers run as"
     return None
+
+
+def _closed(program: Path) -> Path | None:
+    """What of the way to a program others may not pass; None where they may run it."""
+    whole = program.resolve()
+    for folder in reversed(whole.parents):
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            return folder
+    return None if whole.stat().st_mode & stat.S_IXOTH else whole

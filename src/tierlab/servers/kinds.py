@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tierlab.servers.address import Address
 from tierlab.servers.base import Server
 from tierlab.servers.command import Command
 from tierlab.servers.haproxy import HAProxy
@@ -23,7 +24,7 @@ KINDS: Mapping[str, type[Server]] = {
     server.kind: server
     for server in (
         *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, Redis),
-        *(MariaDB, PostgreSQL, Kernels, Command),
+        *(MariaDB, PostgreSQL, Kernels, Command, Address),
     )
 }
 """In a request's order."""

@@ -77,7 +77,8 @@ def _libraries(systems: Sequence[SystemPlan]) -> Path | None:
 
 def _load(asked: SystemPlan) -> dict[str, Any]:
     load, system = asked.load, asked.system
-    pace = load.pace(system.application) if load.users is not None else None
+    paced = load.users is not None and not system.application.own_think
+    pace = load.pace(system.application) if paced else None
     return {
         "users": load.users,
         "rate": load.rate,

@@ -56,6 +56,8 @@ class Workload(ABC):
     usual_mix: ClassVar[str | None] = None
     users_speak: ClassVar[str] = "http"
     """The protocol by which users call the first tier."""
+    own_think: ClassVar[bool] = False
+    """Whether its users' think times are its own, whatever the load's is."""
     tables: ClassVar[Mapping[str, type[Section]]] = {}
     """Tables of the system's that only this workload has."""
     any_tier: ClassVar[TierDeclaration | None] = None

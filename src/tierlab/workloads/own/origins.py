@@ -16,6 +16,8 @@ from tierlab.workloads.own.slots import Slot
 ENDS = "\"'&?#/<> ,}])\n"
 """Characters at which a value in a page or in JSON ends."""
 LONGEST_LEAD = 60
+TELLING = 5
+"""A number of so many digits is no other thing's by chance."""
 _NUMBER = re.compile(r"\d{1,19}")
 _MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-+/=.~:]{8,}")
 _LONG = re.compile(r"[A-Za-z0-9_\-+/=.~]{24,}")
@@ -52,7 +54,8 @@ class Origins:
         token = is_token(slot.value)
         if not token and not is_number(slot.value):
             return None
-        key = ("", slot.value) if token else (slot.name, slot.value)
+        alone = token or len(slot.value) >= TELLING
+        key = ("" if alone else _stem(slot.name), slot.value)
         if key in self._known:
             return self._known[key]
         for number in reversed(range(before)):
@@ -70,6 +73,11 @@ class Origins:
         name = f"v{sum(map(len, self.extracts.values())) + 1}"
         listed.append(extract | {"name": name})
         return name
+
+
+def _stem(name: str) -> str:
+    """What ``items``, ``item``, ``item_id`` and ``itemId`` have in common."""
+    return re.sub(r"(?:_?id|s|\[\])$", "", name.lower()) or name.lower()
 
 
 def _places(text: str, slot: Slot, *, token: bool) -> Iterator[Extract]:

@@ -18,6 +18,8 @@ RESOURCE_ENDS = (
     *(".css", ".js", ".mjs", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp"),
     *(".woff", ".woff2", ".ttf", ".map"),
 )
+FAILED = 400
+"""A status from which on a request failed as it was recorded: nobody asks for it again."""
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 SOONEST_NS = 200_000_000
 """A request that comes sooner after the one before is the page's own doing: nobody thought."""
@@ -55,14 +57,16 @@ def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
         if sent_to and _leads_to(sent_to, each):
             found[-1][1].append(each)
         elif _is_resource(each):
-            if found and each.target not in found[-1][2]:
+            if found and each.status < 400 and each.target not in found[-1][2]:
                 found[-1][2].append(each.target)
             continue
         else:
             found.append((each, [each], []))
         sent_to = urljoin(_url(each), each.location) if 300 <= each.status < 400 else ""
+    found = [each for each in found if each[1][-1].status < FAILED]
     if not found:
         raise UserError(f"{source}: has no page of {host}; record a visit to your application.")
+    found = [each for each in found if each[1][-1].status < FAILED]
     nexts = [each.start_ns for each, _, _ in found[1:]]
     ends = [max(part.end_ns for part in replies) for _, replies, _ in found]
     thinks = [after - end for after, end in zip(nexts, ends, strict=False)]

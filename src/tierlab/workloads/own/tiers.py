@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
+from tierlab.servers.address import Address, AddressOptions
 from tierlab.servers.base import Server
 from tierlab.servers.command import Command, CommandOptions, command_fault
 from tierlab.servers.mariadb import MariaDB
@@ -27,7 +28,7 @@ NAME_WORDS = "up to 12 lower-case letters and digits, the first a letter"
 MOST_SERVERS = 8
 INSTANCES = "Instances; each is told its own address."
 
-FORMS: Mapping[str, type[Server]] = {"command": Command}
+FORMS: Mapping[str, type[Server]] = {"command": Command, "address": Address}
 """By the key that only one of them has: who starts a server, or that nobody does."""
 DATABASES: tuple[type[Server], ...] = (PostgreSQL, MariaDB)
 """Software that Tierlab configures, and fills for whoever brings the statements."""
@@ -54,6 +55,12 @@ class Called(Section):
     def _sensible(self) -> Self:
         if not re.fullmatch(NAME, self.name):
             raise problem(f"has a name that is not {NAME_WORDS}; give it another")
+        if isinstance(self, AddressOptions):
+            raise_all(
+                problem("is nothing that Tierlab can do to what it did not start; remove it", key)
+                for key in ("count", "memory", "mapping", "disk")
+                if key in self.model_fields_set
+            )
         if isinstance(self, CommandOptions):
             raise_all(_command_problems(self, self.names))
         return self

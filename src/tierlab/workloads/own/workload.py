@@ -37,7 +37,10 @@ class Own(Workload):
     def described(self, tables: Mapping[str, Any]) -> Own:
         """The application that these tables describe: of a class of its own, as each has."""
         servers = {name: each for name, each in tables.items() if name != SESSIONS}
-        kind: type[Own] = type("Own", (Own,), {"tiers": declared(servers)})
+        sessions = tables.get(SESSIONS)
+        recorded = isinstance(sessions, dict) and not {"start", "think"} & sessions.keys()
+        own = {"tiers": declared(servers), "own_think": recorded}
+        kind: type[Own] = type("Own", (Own,), own)
         return kind(tables)
 
     def check(self) -> None:

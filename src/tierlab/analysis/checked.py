@@ -1,0 +1,123 @@
+"""What works of a system, after one user went through it: a sentence each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tierlab.tables.manifest import Manifest
+
+WORDS = {
+    "refused": "nobody listens there",
+    "text_missing": "the page does not say what `expect` asks for",
+    "request_timeout": "no reply came in time",
+    "connect_timeout": "no connection came about in time",
+    "no_reply": "the connection was closed without a reply",
+    "cut": "the check ended first",
+}
+"""What the driver's errors mean to whoever checks."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A sentence, and whether what it is about works."""
+
+    works: bool
+    sentence: str
+
+
+def checked(folder: Path, manifest: Manifest) -> list[Checked]:
+    """What the tables of a run folder show, in a request's order."""
+    found = [*_servers(folder, manifest), *_interactions(folder)]
+    return [*found, *_missed(folder)]
+
+
+def _servers(folder: Path, manifest: Manifest) -> Iterator[Checked]:
+    calls: dict[str, list[str]] = {call.callee: [] for call in manifest.calls or ()}
+    for call in manifest.calls or ():
+        calls[call.callee].append(call.caller)
+    visits = _counts(folder, "visits", "server", "true")
+    for name, server in manifest.servers.items():
+        where = f"{name} ({server.server}) is up at {server.address}:{server.port}"
+        if visits is None:
+            yield Checked(True, f"{where}.")
+            continue
+        count = visits.get(name, 0)
+        callers = f" of {' and '.join(calls[name])}" if name in calls else ""
+        if count:
+            yield Checked(True, f"{where}, and answered {count} requests{callers}.")
+        else:
+            yield Checked(
+                False,
+                f"{where}, but got no request{callers}: say in `calls` who calls it, and that"
+                " server where it is.",
+            )
+
+
+def _counts(folder: Path, table: str, column: str, wanted: str) -> dict[str, int] | None:
+    path = folder / f"{table}.parquet"
+    if not path.exists():
+        return None
+    query = f"SELECT {column}, count(*) FROM read_parquet(?) WHERE {wanted} GROUP BY 1"
+    return dict(duckdb.execute(query, [str(path)]).fetchall())
+
+
+def _interactions(folder: Path) -> Iterator[Checked]:
+    path = folder / "requests.parquet"
+    if not path.exists():
+        yield Checked(False, "No user sent a request.")
+        return
+    rows = duckdb.execute(
+        """SELECT interaction, count(*), count(error), min(error),
+                  median(end_ns - start_ns) FILTER (error IS NULL) / 1e6
+           FROM read_parquet(?) WHERE coalesce(error, '') <> 'cut'
+           GROUP BY interaction ORDER BY min(start_ns)""",
+        [str(path)],
+    ).fetchall()
+    if not rows:
+        yield Checked(False, "No request came to its end; check for longer with --seconds.")
+    for name, count, failed, error, median_ms in rows:
+        if failed == 0:
+            yield Checked(True, f"{name}: {count} of {count} worked, {median_ms:.1f} ms each.")
+        else:
+            good = "none" if failed == count else f"{count - failed}"
+            yield Checked(False, f"{name}: {good} of {count} worked: {_meant(error)}.")
+
+
+def _meant(error: str) -> str:
+    if error.startswith("status_"):
+        return f"the reply has status {error.removeprefix('status_')}"
+    return WORDS.get(error, error)
+
+
+def _missed(folder: Path) -> Iterator[Checked]:
+    """Kinds of page that users were to ask for and did not."""
+    seen = _counts(folder, "requests", "interaction", "true") or {}
+    for file in sorted((folder / "logs").glob("workload*.json")):
+        described = json.loads(file.read_text(encoding="utf-8"))
+        for name in dict.fromkeys(map(_shown, _in_order(described))):
+            if name not in seen:
+                yield Checked(
+                    False,
+                    f"{name}: never came to it: what was asked for before failed, or lacked what"
+                    " this needs.",
+                )
+
+
+def _in_order(described: dict[str, Any]) -> list[dict[str, Any]]:
+    """The states that every session goes through: where each is the only one after another."""
+    states = {state["name"]: state for state in described["states"]}
+    found = []
+    for session in described["sessions"]:
+        after = [to for to in session["transitions"].values() if len(to) == 1]
+        found += [states[name] for ((name, _),) in after if name in states]
+    return found
+
+
+def _shown(state: dict[str, Any]) -> str:
+    return str(state.get("interaction") or state["name"])

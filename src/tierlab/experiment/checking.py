@@ -1,0 +1,35 @@
+"""A file's tables as `tierlab check` runs them: one user, who does not think, for a few seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+KEPT = ("mix", "connection", "images", "timeouts")
+"""What a lonely user does as the file says."""
+
+
+def checking(tables: Mapping[str, Any], seconds: int) -> dict[str, Any]:
+    """A copy of valid tables: what is there to be checked, and nothing that is done to it."""
+    system, load = tables["system"], tables.get("load", {})
+    phases = {"ramp_up": "0s", "runtime": f"{seconds}s", "ramp_down": "0s"}
+    if isinstance(system, list):
+        alone = [_hurried(each) | {"load": _one_user(each.get("load", {}))} for each in system]
+        return {"experiment": tables["experiment"], "system": alone, "load": {"phases": phases}}
+    return {
+        "experiment": tables["experiment"],
+        "system": _hurried(system),
+        "load": _one_user(load) | {"phases": phases},
+    }
+
+
+def _one_user(load: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: load[key] for key in KEPT if key in load} | {"users": 1, "think": "0s"}
+
+
+def _hurried(system: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the think times of a recording."""
+    sessions = system.get("sessions")
+    if not isinstance(sessions, dict) or "start" in sessions:
+        return dict(system)
+    return {**system, "sessions": {**sessions, "think": "load"}}

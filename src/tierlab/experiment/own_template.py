@@ -1,0 +1,59 @@
+"""An experiment file for a user's own application, of what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tierlab.values.toml import as_toml
+
+HEAD = """\
+# Your own application: try it with `tierlab check FILE`, measure it with `tierlab run FILE`.
+# Every key is in docs/reference/experiment.md; paths begin where this file is.
+"""
+ABOUT: Mapping[str, str] = {
+    "web": "The server that users call.",
+    "db": "The database, which it is told of as {db.address}, {db.user} and so on.",
+    "sessions": "What users do.",
+}
+
+
+def own_tables(name: str, answers: Mapping[str, Any], users: int) -> dict[str, Any]:
+    """The file's tables. `answers`: keys of the server, and `database`, `sql`, `start`, `har` and
+    `log` as `tierlab init --own` asks for them; None for what is not there.
+    """
+    given = {key: value for key, value in answers.items() if value is not None}
+    server: dict[str, Any] = {
+        key: given[key] for key in ("command", "folder", "port", "ready") if key in given
+    }
+    system: dict[str, Any] = {"workload": "own", "web": server}
+    if "database" in given:
+        server["environment"] = {"DATABASE_URL": DATABASE_URL.format(given["database"])}
+        sql = {"sql": given["sql"]} if "sql" in given else {}
+        system["db"] = {"server": given["database"]} | sql
+    system["sessions"] = {key: given[key] for key in ("start", "har", "log") if key in given}
+    return {"experiment": {"name": name}, "system": system, "load": {"users": users}}
+
+
+DATABASE_URL = "{}://{{db.user}}:{{db.password}}@{{db.address}}:{{db.port}}/{{db.database}}"
+
+
+def own_template(tables: Mapping[str, Any]) -> str:
+    """The file's text."""
+    return HEAD + "\n".join(_lines(tables)) + "\n"
+
+
+def _lines(tables: Mapping[str, Any]) -> Iterator[str]:
+    for name, table in tables.items():
+        yield f"\n[{name}]"
+        yield from _keys(table)
+        for below, each in table.items():
+            if isinstance(each, dict):
+                yield f"\n# {ABOUT[below]}\n[{name}.{below}]"
+                yield from (f"{key} = {as_toml(value)}" for key, value in each.items())
+
+
+def _keys(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if not isinstance(value, dict):
+            yield f"{key} = {as_toml(value)}"

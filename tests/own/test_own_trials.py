@@ -1,0 +1,79 @@
+"""A user's own application checked, driven, seen and let alone, as a user does it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import tierlab as api
+from tests.command import Start
+from tests.conftest import host
+from tests.own.conftest import FOLDER, SHOP
+from tests.own.made_har import made_visit, running_shop
+from tests.trial.left import check_nothing_left
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.privileged,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+
+RECORDED = f"""
+[experiment]
+name = "t"
+[system]
+workload = "own"
+web = {{ command = "{SHOP}", folder = "{FOLDER}", port = 8000 }}
+sessions = {{ har = "visit.har", expect = {{ "/orders" = "Thank you, alice" }} }}
+[load]
+users = 10
+"""
+STANDING = """
+[experiment]
+name = "t"
+[system]
+workload = "own"
+environment = "host"
+web = { address = "127.0.0.1", port = 18775, ready = "/" }
+sessions = { start = "/", pages = ["/items/*"], avoid = ["basket"] }
+[load]
+users = 5
+think = "100ms"
+phases = { ramp_up = "0s", runtime = "2s", ramp_down = "0s" }
+"""
+STEPS = ("GET /", "POST /login", "GET /search", "GET /items/{id}", "POST /api/basket")
+
+
+def test_a_recorded_visit_works_with_tokens_and_ids_of_its_own(
+    tierlab: Start, tmp_path: Path
+) -> None:
+    made_visit(tmp_path / "visit.har")
+    (tmp_path / "e.toml").write_text(RECORDED)
+    before = host()
+    command = tierlab("check", "e.toml", "--seconds", "1")
+    ended = command.end()
+    assert ended.status == 0, ended.stdout + ended.stderr
+    lines = ended.stdout.splitlines()
+    assert all(line.startswith("works  ") for line in lines)
+    for name in (*STEPS, "GET /basket", "POST /orders"):
+        assert any(line.startswith(f"works  {name}: ") for line in lines), (name, lines)
+    assert not (tmp_path / "runs").exists()
+    check_nothing_left(command, tmp_path, before)
+
+
+def test_a_server_that_runs_already_is_seen_and_let_alone(tierlab: Start, tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text(STANDING)
+    with running_shop() as shop:
+        ended = tierlab("run", "e.toml").end()
+        assert ended.status == 0, ended.stderr
+        assert shop.poll() is None, "what Tierlab did not start it does not stop"
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    interactions = set(run.requests.interaction.execute())
+    assert {"/", "/items/*"} <= interactions
+    assert not run.requests.error.execute().dropna().ne("cut").any()
+    labels = set(run.visits.label.execute())
+    assert {"GET /", "GET /items/{id}"} <= labels
+    assert "GET /basket" not in labels
+    assert set(run.process.subject.execute()) == {"web.1"}

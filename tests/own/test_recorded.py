@@ -1,0 +1,175 @@
+"""From a recording to users: what changes is taken from replies, and secrets stay secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.own.made_har import PORT, THINK_S, made_visit
+from tests.own.shop import PASSWORD
+from tierlab.errors import UserError
+from tierlab.exchange.har import read_har
+from tierlab.workloads.own.recorded import recorded
+from tierlab.workloads.sessions.delay import think
+from tierlab.workloads.sessions.secrets import HIDDEN, without_secrets
+
+
+@pytest.fixture(scope="module")
+def visit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("har") / "visit.har"
+    made_visit(file)
+    return file
+
+
+def described(visit: Path, **more: Any) -> dict[str, Any]:
+    return recorded([visit], more.get("expect", {}), own_think=more.get("own_think", True))
+
+
+def state(whole: dict[str, Any], interaction: str) -> dict[str, Any]:
+    return next(each for each in whole["states"] if each["interaction"] == interaction)
+
+
+def test_steps_are_in_order_with_redirections_and_styles_in_them(visit: Path) -> None:
+    whole = described(visit)
+    assert [each["interaction"] for each in whole["states"]] == [
+        "GET /",
+        "POST /login",
+        "GET /search",
+        "GET /items/{id}",
+        "POST /api/basket",
+        "GET /basket",
+        "POST /orders",
+    ]
+    assert state(whole, "GET /")["resources"] == ["/style.css"]
+    (session,) = whole["sessions"]
+    assert session["transitions"]["7 POST /orders"] == [("End", 1.0)]
+    assert state(whole, "GET /basket")["delay"] == think(round((THINK_S - 0.01) * 1e9))
+
+
+def test_tokens_and_ids_are_taken_from_where_they_were_handed_out(visit: Path) -> None:
+    whole = described(visit)
+    (token,) = state(whole, "GET /")["extract"]
+    assert token["field"] == "csrf"
+    (item,) = state(whole, "GET /search")["extract"]
+    assert (item["after"], item["which"]) == ("/items/", "any")
+    put = state(whole, "POST /api/basket")
+    assert put["headers"] == [{"name": "X-CSRF-Token", "from": {"remembered": token["name"]}}]
+    assert put["body"]["parts"][1] == {"remembered": item["name"]}
+    assert state(whole, "GET /items/{id}")["rest"][1] == {"remembered": item["name"]}
+
+
+def test_no_secret_is_in_what_is_kept(visit: Path) -> None:
+    kept = json.dumps(without_secrets(described(visit)))
+    assert PASSWORD in json.dumps(described(visit)), "users have to log in"
+    assert PASSWORD not in kept
+    assert HIDDEN in kept
+    for exchange in read_har(visit):
+        for name, value in exchange.headers:
+            if name in ("Cookie", "X-CSRF-Token"):
+                assert value.partition("=")[2] not in kept or not value.partition("=")[2]
+                assert value not in kept
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Authorization", "Bearer abc"),
+        ("X-Api-Key", "k-1"),
+        ("X-Anything", "f3a9c1d27b6e4f58"),
+    ],
+)
+def test_headers_that_are_secrets_are_hidden(tmp_path: Path, name: str, value: str) -> None:
+    file = tmp_path / "v.har"
+    file.write_text(json.dumps(har({"headers": [{"name": name, "value": value}]})))
+    assert value in json.dumps(described(file))
+    assert value not in json.dumps(without_secrets(described(file)))
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/x?token=abc", "/x?password=abc", "/x?sid=abc", "/x?q=eyJhbGciOiJIUzI1NiJ9.e30.abc"],
+)
+def test_queries_that_are_secrets_are_hidden(tmp_path: Path, target: str) -> None:
+    file = tmp_path / "v.har"
+    file.write_text(json.dumps(har({"url": f"http://h{target}"})))
+    assert target.partition("=")[2] not in json.dumps(without_secrets(described(file)))
+
+
+def test_what_was_searched_for_is_drawn_again(tmp_path: Path) -> None:
+    file = tmp_path / "v.har"
+    entries = [entry({"url": f"http://h/find?q={word}&do=list"}) for word in ("red", "blue")]
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    sources = [each["rest"] for each in described(file)["states"]]
+    assert {"choice": ["red", "blue"]} in sources[0]
+    assert {"choice": ["red", "blue"]} in sources[1]
+    assert "do=list" in sources[0][-1]["constant"]
+
+
+def test_a_token_sent_as_a_cookie_and_beside_it_is_the_cookie_s(tmp_path: Path) -> None:
+    token = "3f9a8b7c6d5e4f3a2b1c"
+    cookies = [{"name": "XSRF", "value": token}]
+    headers = [{"name": "X-XSRF-Token", "value": token}]
+    file = tmp_path / "v.har"
+    file.write_text(json.dumps(har({"cookies": cookies, "headers": headers})))
+    (only,) = described(file)["states"]
+    assert only["headers"] == [{"name": "X-XSRF-Token", "from": {"cookie": "XSRF"}}]
+
+
+def test_other_hosts_failures_and_what_is_no_page_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "v.har"
+    entries = [
+        entry({"url": "http://h/"}),
+        entry({"url": "http://elsewhere/x"}),
+        entry({"url": "http://h/gone"}, {"status": 404}),
+        entry({"url": "http://h/cut"}, {"status": 0}),
+        entry({"url": "data:text/html,x"}),
+        entry({"url": "http://h/", "method": "OPTIONS"}),
+    ]
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    assert [each["interaction"] for each in described(file)["states"]] == ["GET /"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is no HAR file; save one from a browser's developer tools"),
+        ("[]", "is no HAR file"),
+        ('{"log": {"entries": []}}', "has no requests; record some pages first"),
+        ('{"log": {"entries": [{}]}}', "request 1 is not of HAR's form"),
+        (json.dumps({"log": {"entries": [{"request": 1, "response": 2}]}}), "request 1 is not of"),
+        ("[" * 100_000, "is no HAR file"),
+    ],
+)
+def test_what_is_no_recording_is_told_in_a_sentence(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    file = tmp_path / "v.har"
+    file.write_text(text)
+    with pytest.raises(UserError) as raised:
+        described(file)
+    assert sentence in str(raised.value)
+    assert str(file) in str(raised.value)
+
+
+def test_a_recording_of_nothing_but_failures_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "v.har"
+    file.write_text(json.dumps({"log": {"entries": [entry({}, {"status": 500})]}}))
+    with pytest.raises(UserError, match="has no page"):
+        described(file)
+
+
+def entry(request: dict[str, Any], response: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "startedDateTime": "2026-01-01T00:00:00Z",
+        "time": 1,
+        "request": {"method": "GET", "url": f"http://h:{PORT}/", "headers": []} | request,
+        "response": {"status": 200, "redirectURL": "", "content": {"mimeType": "text/html"}}
+        | (response or {}),
+    }
+
+
+def har(request: dict[str, Any]) -> dict[str, Any]:
+    return {"log": {"entries": [entry(request)]}}
