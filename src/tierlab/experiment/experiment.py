@@ -61,6 +61,12 @@ class Experiment:
                 factors.blocks(combinations, about.seed), start=1
             )
         )
+        for trial in trials:
+            if objective.rules and not any(_has_rules(each) for each in trial.systems):
+                raise UserError(
+                    f"{source}: objective.rules needs a workload whose benchmark has rules, and"
+                    f" {trial.system.workload} has none; remove it."
+                )
         return cls(source, about, factors, objective, trials)
 
     def alone(self, plan: TrialPlan) -> Self:
@@ -99,6 +105,11 @@ def _plan(
         disturb=drawn,
         change=tuple(sorted(file.change, key=lambda change: change.at_ns)),
     )
+
+
+def _has_rules(asked: SystemPlan) -> bool:
+    """Whether a run of the system can pass by rules of its benchmark, or not."""
+    return asked.system.application.rules(asked.load.mix or "") is not None
 
 
 def _system(named: Named) -> SystemPlan:
