@@ -83,8 +83,11 @@ class Browser:
     def login(self, number: int) -> Reply:
         return self.post("login", user_name=f"user{number}", password=number, submit="Login")
 
+    def connection(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+
     def open(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> Reply:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        connection = self.connection()
         try:
             sent = self.headers | ({"Cookie": self.cookie} if self.cookie else {})
             connection.request(method, path, body, sent | ({"Content-Type": kind} if kind else {}))

@@ -168,3 +168,15 @@ def mix_problems(load: Load, workload: Workload) -> Iterator[PydanticCustomError
     if load.mix is not None and workload.mixes and load.mix not in workload.mixes:
         words = Word(workload.mixes).words()
         yield problem(f'must be {words} with workload "{workload.name}"', "load", "mix")
+
+
+def users_problems(load: Load, workload: Workload, scale: float) -> Iterator[PydanticCustomError]:
+    """The problem of more users than the workload's data is for."""
+    most = workload.most_users(scale)
+    if most is not None and load.users is not None and load.users > most:
+        yield problem(
+            f"must be at most {most:,}, for whom data of system.scale {scale:g} is, not"
+            f" {load.users:,}; raise the scale",
+            "load",
+            "users",
+        )

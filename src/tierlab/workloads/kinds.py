@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tierlab.servers.base import Server
 from tierlab.workloads.kernels.workload import Kernels
+from tierlab.workloads.olio.workload import Olio
 from tierlab.workloads.own.workload import Own
 from tierlab.workloads.rubbos.workload import Rubbos
 from tierlab.workloads.rubis.workload import Rubis
@@ -13,7 +14,7 @@ from tierlab.workloads.static.workload import Static
 from tierlab.workloads.workload import Workload
 
 WORKLOADS: Mapping[str, Workload] = {
-    each.name: each for each in (Rubbos(), Rubis(), Static(), Kernels(), Own())
+    each.name: each for each in (Rubbos(), Rubis(), Olio(), Static(), Kernels(), Own())
 }
 
 

@@ -98,6 +98,10 @@ class Workload(ABC):
             found += self.callees(callee, absent) if callee in absent else [callee]
         return tuple(dict.fromkeys(found))
 
+    def most_users(self, scale: float) -> int | None:  # noqa: ARG002
+        """How many users there may be at once with data of this scale; None for any number."""
+        return None
+
     def described(self, tables: Mapping[str, Any]) -> Workload:  # noqa: ARG002
         """The workload whose tiers a file's tables describe; itself where it knows its own."""
         return self

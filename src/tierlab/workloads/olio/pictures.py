@@ -12,6 +12,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import metadata
 from io import BytesIO
 from pathlib import Path
@@ -78,20 +79,19 @@ def document(size: int) -> bytes:
     return _pdf(size - len(_pdf(0)))
 
 
+@cache
 def _scene(seed: int) -> Image:
-    """A picture of noise with a spectrum of 1/f."""
+    """A picture of noise with a spectrum of 1/f, in each colour the same elsewhere."""
     from PIL.Image import fromarray  # only where pictures are made
 
-    random = np.random.default_rng(seed)
     width, height = PHOTO
     across, down = np.fft.rfftfreq(width), np.fft.fftfreq(height)[:, None]
     frequency = np.maximum(np.hypot(across, down), 1 / width)
-    planes = []
-    for _ in range(3):
-        spectrum = np.fft.rfft2(random.standard_normal((height, width))) / frequency
-        plane = np.fft.irfft2(spectrum, (height, width))
-        planes.append(np.clip(128 + 48 * plane / plane.std(), 0, 255))
-    return fromarray(np.stack(planes, axis=-1).astype(np.uint8))
+    white = np.random.default_rng(seed).standard_normal((height, width))
+    noise = np.fft.irfft2(np.fft.rfft2(white) / frequency, (height, width))
+    plane = np.clip(128 + 48 * noise / noise.std(), 0, 255).astype(np.uint8)
+    moved = [np.roll(plane, width // 3 * colour, axis=1) for colour in range(3)]
+    return fromarray(np.stack(moved, axis=-1))
 
 
 def _encoded(picture: Image, size: int) -> bytes:

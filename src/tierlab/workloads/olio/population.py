@@ -17,6 +17,11 @@ MOST_TAGS = 5_000
 EVENTS_PER_TAG = 3
 
 
+def concurrent_users(scale: float) -> int:
+    """The most users at once that data of a scale is for; below the least there is no smaller."""
+    return max(LEAST_CONCURRENT_USERS, round(CONCURRENT_USERS * scale))
+
+
 @dataclass(frozen=True)
 class Population:
     """The size of a data set."""
@@ -28,8 +33,8 @@ class Population:
 
     @classmethod
     def at(cls, scale: float, load_day: date) -> Population:
-        """That of a scale; below the least number of concurrent users there is no smaller one."""
-        return cls(max(LEAST_CONCURRENT_USERS, round(CONCURRENT_USERS * scale)), load_day)
+        """That of a scale."""
+        return cls(concurrent_users(scale), load_day)
 
     @property
     def people(self) -> int:
