@@ -1,13 +1,14 @@
 //! Whether a workload makes sense, said in one sentence that names the key.
 
-use crate::plan::LONGEST_TIME_NS;
-use crate::source::{DrawFrom, Several, Source};
-use crate::state::{Encoding, Method, State};
-use crate::workload::{Identity, Workload};
+mod operation;
 
-/// Resources of a workload at most, and steps of an operation.
+use crate::plan::LONGEST_TIME_NS;
+use crate::source::{DrawFrom, Source};
+use crate::state::{Encoding, State};
+use crate::workload::Workload;
+
+/// Resources of a workload at most.
 const MOST_RESOURCES: usize = 60_000;
-const MOST_STEPS: usize = 30;
 /// A generated text is at most so long, in characters.
 const LONGEST_TEXT: u32 = 100_000;
 
@@ -113,7 +114,7 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
             return wrong("`row` needs a value per column and a weight per row".into());
         }
     }
-    if let Err(what) = check_operation(workload, state) {
+    if let Err(what) = operation::operation(workload, state) {
         return wrong(what);
     }
     for extract in &state.extract {
@@ -153,41 +154,6 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Its steps, its files and its delay.
-fn check_operation(workload: &Workload, state: &State) -> Result<(), String> {
-    if state.before.len() + state.after.len() > MOST_STEPS {
-        return Err(format!("has more than {MOST_STEPS} steps"));
-    }
-    for step in state.before.iter().chain(&state.after) {
-        if workload.state(&step.state).is_none() {
-            return Err(format!("a step names the unknown state {:?}", step.state));
-        }
-        if step.when.chance.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
-            return Err("the `chance` of a step must be 0 to 1".into());
-        }
-    }
-    let fits =
-        |path: &String| path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    if let Some(path) = state.resources.iter().find(|path| !fits(path)) {
-        return Err(format!(
-            "resource {path:?} must begin with / and be plain ASCII without blanks"
-        ));
-    }
-    if state.encoding == Encoding::Multipart && state.method != Method::Post {
-        return Err("only a POST is `multipart`".into());
-    }
-    let unfit = |name: &str| name.bytes().any(|byte| matches!(byte, b'"' | b'\r' | b'\n'));
-    if state.encoding == Encoding::Multipart
-        && state.parameters.iter().any(|parameter| unfit(&parameter.name))
-    {
-        return Err("a name in a `multipart` form has no quote or line end".into());
-    }
-    match state.delay.as_ref().and_then(|delay| delay.problem(LONGEST_TIME_NS)) {
-        Some(what) => Err(what.into()),
-        None => Ok(()),
-    }
-}
-
 fn check_source(workload: &Workload, state: &State, source: &Source) -> Result<(), String> {
     match source {
         Source::Link(_) | Source::LinkOr(..) if state.pick.is_none() => {
@@ -224,7 +190,7 @@ fn check_source(workload: &Workload, state: &State, source: &Source) -> Result<(
         Source::Joined(parts) => {
             parts.iter().try_for_each(|part| check_source(workload, state, part))
         }
-        Source::Several(several) => check_several(several),
+        Source::Several(several) => operation::several(several),
         Source::File(name) => match workload.files.iter().any(|file| file.name == *name) {
             _ if state.encoding != Encoding::Multipart => {
                 Err("is a file, which needs the `encoding` multipart".into())
@@ -236,40 +202,13 @@ fn check_source(workload: &Workload, state: &State, source: &Source) -> Result<(
     }
 }
 
-fn check_several(several: &Several) -> Result<(), String> {
-    let (least, most) = several.count;
-    if least > most || most > several.of || most > 1000 {
-        return Err("needs a `count` that runs upwards, to at most `of` and 1000".into());
-    }
-    if !(several.mean > 0.0 && several.mean <= 1.0) {
-        return Err("needs a `mean` above 0 and at most 1".into());
-    }
-    Ok(())
-}
-
-fn check_identity(identity: &Identity) -> Result<(), &'static str> {
-    let (low, high) = identity.numbers;
-    if low > high {
-        return Err("`identity.numbers` runs downwards");
-    }
-    let reach =
-        identity.stride.map(|stride| u64::from(high) * u64::from(stride) + u64::from(stride));
-    match reach {
-        Some(0) => Err("`identity.stride` must be at least 1"),
-        Some(reach) if reach > u64::from(u32::MAX) => {
-            Err("`identity.numbers` times `identity.stride` exceeds 32 bits")
-        }
-        _ => Ok(()),
-    }
-}
-
 fn check_sessions(workload: &Workload) -> Result<(), String> {
     let total: f64 = workload.sessions.iter().map(|kind| kind.share).sum();
     if (total - 1.0).abs() > 1e-9 || workload.sessions.iter().any(|kind| kind.share < 0.0) {
         return Err(format!("the shares of `sessions` must sum to 1, not {total}"));
     }
     for kind in &workload.sessions {
-        if let Err(what) = check_identity(&kind.identity) {
+        if let Err(what) = operation::identity(&kind.identity) {
             return Err(format!("session {:?}: {what}", kind.name));
         }
         for (from, column) in &kind.transitions {

@@ -1,6 +1,6 @@
 //! How long after an operation the next one comes, where the workload says so: think times and cycle
-//! times as the Faban driver framework draws them (A. Sucharitakul, S. Subramanyam, Sun Microsystems,
-//! 2005-2010: `NegativeExponential`, `Uniform`, `FixedTime`).
+//! times as the Faban driver framework draws them (A. Sucharitakul, Sun Microsystems, 2005-2009,
+//! classes `NegativeExponential`, `Uniform` and `FixedTime`).
 
 use crate::random::Stream;
 use serde::Deserialize;
