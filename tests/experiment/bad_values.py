@@ -18,7 +18,7 @@ TOMCAT = "threads, accept_count, max_connections, pool, pool_timeout"
 MIXES = (
     '"browse-only", "browse-only-no-search", "user", "user-no-search", "author", "read-write", '
     '"read-write-no-search", "browsing", "bidding", "cloudstone", "all", "pipeline", '
-    '"data-parallel", "barriers", "many-locks" or "memory-streams"'
+    '"data-parallel", "barriers", "many-locks", "memory-streams", "all-drawn", "q3" or "q3-drawn"'
 )
 UNITS = "(units: ns, us, ms, s, m, h)"
 SIZES = "(units: B, kB, KiB, MB, MiB, GB, GiB, TB, TiB)"
@@ -152,8 +152,8 @@ CASES: list[tuple[str, Any, str]] = [
     (
         "system.workload",
         "rubos",
-        'system.workload must be "rubbos", "rubis", "olio", "static", "kernels" or "own", not'
-        ' "rubos" (did you mean rubbos?)',
+        'system.workload must be "rubbos", "rubis", "olio", "static", "kernels", "tpch" or'
+        ' "own", not "rubos" (did you mean rubbos?)',
     ),
     (
         "system.db.server",

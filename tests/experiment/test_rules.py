@@ -15,8 +15,6 @@ def test_a_workload_without_rules_is_not_run_to_be_judged_by_them() -> None:
         "load": {"users": 1},
         "objective": {"rules": True},
     }
-    with pytest.raises(
-        UserError, match=r"objective\.rules needs a workload .* static has none"
-    ):
+    with pytest.raises(UserError, match=r"objective\.rules needs a workload .* static has none"):
         Experiment.from_tables(file)
     Experiment.from_tables(file | {"objective": {"rules": False}})

@@ -16,9 +16,11 @@ from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
 from tierlab.experiment.publish import schema
 from tierlab.observe import plans
+from tierlab.servers.database import Credentials
 from tierlab.topology import Topology
 
 VALIDATOR = Draft202012Validator(schema())
+LOGIN = Credentials("u", "p", "d")
 TWO: dict[str, Any] = {
     "experiment": {"name": "two", "seed": 3},
     "system": [
@@ -99,7 +101,8 @@ def test_no_two_servers_have_a_name_or_an_address_in_common_and_nobody_calls_acr
 def test_no_two_users_are_alike(tmp_path: Path) -> None:
     plan = trial()
     shop, board = (
-        plans.drive(plan, each, [], tmp_path / "workload.json", LOOPBACK) for each in plan.systems
+        plans.drive(plan, each, [], tmp_path / "workload.json", LOOPBACK, login=LOGIN)
+        for each in plan.systems
     )
     assert (shop["system"], shop["first_user"], shop["users"]) == ("shop", 0, 60)
     assert (board["system"], board["first_user"], board["users"]) == ("board", 60, 40)

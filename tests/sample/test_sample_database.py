@@ -24,7 +24,10 @@ pytestmark = pytest.mark.slow
 
 HELD_S = 1.0
 POLL_NS = 100 * MILLISECOND
-UNTOLD = ("idle_in_transaction", "temporary_bytes", "checkpoints_running", "vacuums_running")
+UNTOLD = (
+    *("idle_in_transaction", "temporary_bytes", "checkpoints_running", "vacuums_running"),
+    "workers_running",
+)
 """What MariaDB has no variable for."""
 
 

@@ -26,11 +26,25 @@ def test_without_a_ramp_up_users_are_not_staggered_over_the_runtime() -> None:
         }
     ).trials()
     targets = [Endpoint("127.0.1.1", 8080, "http")]
-    plan = plans.drive(trial, trial.systems[0], targets, Path("workload.json"), LOOPBACK)
+    plan = plans.drive(trial, trial.systems[0], targets, Path("w.json"), LOOPBACK, login=LOGIN)
     assert plan["phases"][:2] == [
         {"name": "ramp_up", "duration_ns": 0},
         {"name": "runtime", "duration_ns": 2_000_000_000},
     ]
+
+
+def test_who_sends_statements_logs_in_and_keeps_its_connection() -> None:
+    (trial,) = Experiment.from_tables(
+        {"experiment": {"name": "e"}, "system": {"workload": "tpch"}, "load": {"users": 1}}
+    ).trials()
+    targets = [Endpoint("127.0.1.1", 5432, "postgresql")]
+    plan = plans.drive(trial, trial.systems[0], targets, Path("w.json"), LOOPBACK, login=LOGIN)
+    assert plan["connection"] == "keep_alive"
+    assert plan["targets"][0]["login"] == {
+        "user": "rubbos",
+        "password": "secret",
+        "database": "rubbos",
+    }
 
 
 def test_a_slow_guest_is_sampled_as_much_more_seldom(tmp_path: Path) -> None:

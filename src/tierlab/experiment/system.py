@@ -46,7 +46,8 @@ class System(Section):
 
     workload: Annotated[str, Word(tuple(WORKLOADS))]
     """The application, its data and its users; static is one page of the web server's own, with no
-    tier behind and no mix; kernels is parallel programs, each job a request."""
+    tier behind and no mix; kernels is parallel programs, each job a request;
+    tpch is a database that users send queries to."""
 
     environment: Literal["native", "host", "podman", "docker", "lxc", "qemu", "xen", "vsphere"] = (
         "native"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from ipaddress import ip_address
 from itertools import takewhile
 from pathlib import Path
@@ -13,6 +14,7 @@ from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import Load, Observe, SystemPlan, TrialPlan
 from tierlab.servers.base import Endpoint
+from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 
@@ -26,6 +28,9 @@ WIRE = {
     "redis": "redis",
 }
 """The dissectors' names of the servers' protocols; of others, only the turns are told."""
+
+STATEMENTS = frozenset({"postgresql"})
+"""Protocols in which the driver sends statements; a session keeps its connection then."""
 
 DATABASE_INTERVAL_NS = 100_000_000
 """A poll costs the server 0.3 to 0.7 ms of CPU time, by the number of its connections
@@ -44,14 +49,20 @@ def drive(
     targets: Sequence[Endpoint],
     workload: Path,
     addresses: Addresses,
+    *,
+    login: Credentials,
 ) -> dict[str, Any]:
-    """Drive a system's users against ``targets`` in turn as the workload file describes them."""
+    """Drive a system's users against ``targets`` in turn as the workload file describes them.
+
+    ``login``: as whom they come, where they send statements to a database.
+    """
     load = asked.load
+    kept = any(target.protocol in STATEMENTS for target in targets)
     before = takewhile(lambda each: each.name != asked.name, plan.systems)
     return {
         "system": asked.name or None,
         "first_user": sum(each.load.users or MOST_SESSIONS for each in before),
-        "targets": [{"address": target.address, "port": target.port} for target in targets],
+        "targets": [_target(target, login) for target in targets],
         "workload": str(workload.resolve()),
         "users": load.users or 1,
         "seed": plan.seed,
@@ -61,7 +72,7 @@ def drive(
         "phases": [
             {"name": name, "duration_ns": duration} for name, duration in phases(load).items()
         ],
-        "connection": load.connection.replace("-", "_"),
+        "connection": "keep_alive" if kept else load.connection.replace("-", "_"),
         "timeouts": {
             "connect_ns": load.timeouts.connect_ns,
             "request_ns": load.timeouts.request_ns,
@@ -75,6 +86,11 @@ def drive(
 def _reached(targets: Sequence[Endpoint], addresses: Addresses) -> bool:
     """Whether the users' own addresses lead to the targets: on the trial's network they do."""
     return all(ip_address(target.address) in addresses.servers for target in targets)
+
+
+def _target(target: Endpoint, login: Credentials) -> dict[str, Any]:
+    place = {"address": target.address, "port": target.port}
+    return place | ({"login": asdict(login)} if target.protocol in STATEMENTS else {})
 
 
 def phases(load: Load) -> dict[str, int]:

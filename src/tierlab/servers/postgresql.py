@@ -37,6 +37,9 @@ ACCOUNTS = "accounts.sql"
 WORKING_BYTES = 64 << 20
 """For the write-ahead log, temporary files and what a trial writes."""
 ACCOUNT_SECONDS = 60.0
+KIB = 1024
+LEAST_WORKER_PROCESSES = 8
+"""As many as by default: its own helpers are of them too."""
 
 
 class PostgreSQL(Server):
@@ -62,6 +65,27 @@ class PostgreSQL(Server):
             128 * MIB,
             "shared_buffers",
             "memory for pages that all connections share",
+        ),
+        SoftResource(
+            "work_memory",
+            Size("64KiB", "1TiB", step="1KiB"),
+            4 * MIB,
+            "work_mem",
+            "memory of each sort and each hash table of a statement, before it goes to files",
+        ),
+        SoftResource(
+            "workers",
+            Whole(0, 1024),
+            8,
+            "max_parallel_workers",
+            "processes that help connections with statements, of all at once",
+        ),
+        SoftResource(
+            "statement_workers",
+            Whole(0, 1024),
+            2,
+            "max_parallel_workers_per_gather",
+            "the most of them that help with one part of one statement",
         ),
     )
     holdable = ("max_connections",)
@@ -95,6 +119,10 @@ class PostgreSQL(Server):
             "max_connections": soft["max_connections"],
             "superuser_reserved_connections": 0,
             "shared_buffers": soft["buffer_pool"] // BUFFER_BLOCK,
+            "work_mem": soft["work_memory"] // KIB,
+            "max_worker_processes": max(soft["workers"], LEAST_WORKER_PROCESSES),
+            "max_parallel_workers": soft["workers"],
+            "max_parallel_workers_per_gather": soft["statement_workers"],
         }
         user = identifier(self.content.credentials.user)
         access = "".join(

@@ -74,8 +74,8 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
             log_waits:i64? pending_fsyncs:i64? pending_reads:i64? pending_writes:i64?
             data_reads:i64? data_writes:i64? data_fsyncs:i64? buffer_pool_hits:i64?
             buffer_pool_waits:i64? temporary_bytes:i64? checkpoints_running:i64?
-            checkpoint_age:i64? pages_flushed:i64? vacuums_running:i64? aborted_connections:i64?
-            refused_connections:i64?""",
+            checkpoint_age:i64? pages_flushed:i64? vacuums_running:i64? workers_running:i64?
+            aborted_connections:i64? refused_connections:i64?""",
         "soft": """t_ns:i64 dt_ns:i64 subject:text resource:text in_use:i64? waiting:i64?
             limit:i64?""",
     }.items()

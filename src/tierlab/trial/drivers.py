@@ -64,7 +64,8 @@ class Drivers:
         described.write_text(json.dumps(users))
         entries = system.topology.entries
         targets = [each.endpoint for each in system.places if each.name in entries]
-        return plans.drive(self._plan, asked, targets, described, addresses)
+        login = system.credentials
+        return plans.drive(self._plan, asked, targets, described, addresses, login=login)
 
     @property
     def start_ns(self) -> int:

@@ -11,10 +11,11 @@ from tierlab.workloads.own.workload import Own
 from tierlab.workloads.rubbos.workload import Rubbos
 from tierlab.workloads.rubis.workload import Rubis
 from tierlab.workloads.static.workload import Static
+from tierlab.workloads.tpch.workload import Tpch
 from tierlab.workloads.workload import Workload
 
 WORKLOADS: Mapping[str, Workload] = {
-    each.name: each for each in (Rubbos(), Rubis(), Olio(), Static(), Kernels(), Own())
+    each.name: each for each in (Rubbos(), Rubis(), Olio(), Static(), Kernels(), Tpch(), Own())
 }
 
 

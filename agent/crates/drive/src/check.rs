@@ -85,7 +85,14 @@ fn parts(state: &State) -> impl Iterator<Item = &Source> {
 
 fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
     let wrong = |what: String| Err(format!("state {:?}: {what}", state.name));
-    if !state.path.starts_with('/') {
+    if state.statements.iter().any(|text| text.contains('\0')) {
+        return wrong("a statement must have no zero byte".into());
+    }
+    let is_page = !state.path.is_empty() || !state.parameters.is_empty();
+    if is_page && !state.statements.is_empty() {
+        return wrong("has `statements`, and a page's `path` or `parameters`; keep one".into());
+    }
+    if state.statements.is_empty() && !state.path.starts_with('/') {
         return wrong(format!("`path` {:?} must begin with /", state.path));
     }
     if let Some(pick) = &state.pick

@@ -1,8 +1,12 @@
-//! Which of the targets a user's requests go to.
+//! Which of the targets a user's requests go to, and in which protocol.
 
+use crate::answer::Answer;
 use crate::plan::{Plan, Target};
+use crate::reply::Reply;
+use crate::sql::{Dialogue, Login};
 use crate::wire::Wire;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// A target, ready to be called.
 pub struct Destination {
@@ -10,8 +14,21 @@ pub struct Destination {
     pub address: SocketAddr,
     /// What it is called in the `Host` header.
     pub host: String,
-    /// Its requests as bytes.
+    /// Requests of HTTP's as bytes.
     pub wire: Wire,
+    /// As whom one comes to a database, where it is one.
+    login: Option<Arc<Login>>,
+}
+
+impl Destination {
+    /// The answer to a page's request or a statement, before anything was sent. `buffer` is for the
+    /// page; `reused`: on a connection that has served an exchange before.
+    pub fn answer(&self, buffer: Vec<u8>, reused: bool) -> Answer {
+        match &self.login {
+            Some(login) => Answer::Sql(Box::new(Dialogue::new(Arc::clone(login), reused))),
+            None => Answer::Http(Reply::kept_in(buffer)),
+        }
+    }
 }
 
 /// All targets of a plan, of which there is at least one.
@@ -24,6 +41,7 @@ impl Destinations {
             address: target.socket(),
             host: target.host(),
             wire: Wire::new(plan, target),
+            login: target.login.clone().map(Arc::new),
         };
         Self(plan.targets.iter().map(ready).collect())
     }

@@ -1,5 +1,6 @@
-//! One HTTP exchange after the other: connect, send, receive, and what follows from it.
+//! One exchange after the other: connect, send, receive, and what follows from it.
 
+use crate::answer::{Answer, Progress};
 use crate::failure::Failure;
 use crate::flight::{Purpose, Resource, Stage};
 use crate::plan::Connection;
@@ -14,7 +15,7 @@ use std::io::ErrorKind;
 use tierlab_record::clock::monotonic_ns;
 
 impl Shard {
-    /// Starts an HTTP exchange: the page once more, or the file or image that is set.
+    /// Starts an exchange: the page once more, or the file or image that is set.
     pub(crate) fn exchange(&mut self, place: usize) -> Result<()> {
         let now = monotonic_ns();
         let flight = &mut self.flights[place];
@@ -25,10 +26,14 @@ impl Shard {
         flight.exchange = self.tokens;
         flight.stage = Stage::Sending;
         flight.sent = 0;
+        // The server's farewell may be there already without having been looked at.
+        flight.socket = flight.socket.take().filter(Socket::is_quiet);
+        flight.reused = flight.socket.is_some();
         if flight.resource.is_some() {
-            flight.reply = Reply::counted();
+            flight.answer = Answer::Http(Reply::counted());
         } else {
-            flight.reply = Reply::kept_in(self.buffers.pop().unwrap_or_default());
+            let to = self.destinations.of(self.share.number(flight.user));
+            flight.answer = to.answer(self.buffers.pop().unwrap_or_default(), flight.reused);
             flight.opened += 1;
             flight.record.attempts += i16::from(flight.pages == 0 || flight.opened > 1);
             if flight.pages == 0 {
@@ -38,9 +43,6 @@ impl Shard {
             }
         }
         self.request_deadlines.set(now, place, flight.exchange);
-        // The server's farewell may be there already without having been looked at.
-        flight.socket = flight.socket.take().filter(Socket::is_quiet);
-        flight.reused = flight.socket.is_some();
         if flight.reused { self.send(place) } else { self.connect(place, now) }
     }
 
@@ -91,15 +93,24 @@ impl Shard {
             }
             None => {
                 let request = user.request();
-                wire.page(request, script.tail(request), &user.jar, id, &mut self.outgoing);
+                match &flight.answer {
+                    Answer::Sql(dialogue) => {
+                        let id = self.common.plan.request_ids.then_some(id);
+                        dialogue.write(request.target(), id, &mut self.outgoing);
+                    }
+                    Answer::Http(_) => {
+                        let tail = script.tail(request);
+                        wire.page(request, tail, &user.jar, id, &mut self.outgoing);
+                    }
+                }
             }
         }
         while flight.sent < self.outgoing.len() {
             match socket.send(&self.outgoing[flight.sent..]) {
                 Ok(sent) => {
-                    let first = flight.sent == 0;
-                    if first && flight.is_first_page() && !flight.reused {
-                        flight.record.connected_ns = Some(monotonic_ns() + self.real_offset_ns);
+                    if flight.sent == 0 && flight.is_first_page() && !flight.reused {
+                        let now = monotonic_ns() + self.real_offset_ns;
+                        flight.record.connected_ns.get_or_insert(now);
                     }
                     flight.sent += sent;
                 }
@@ -152,18 +163,19 @@ impl Shard {
                 Err(error) => return self.fail_at(place, &error),
             };
             if got == 0 {
-                return match flight.reply.end() {
+                return match flight.answer.end() {
                     Ok(()) => self.complete(place),
-                    Err(error) => self.fail(place, error.into()),
+                    Err(failure) => self.fail(place, failure),
                 };
             }
             if flight.is_first_page() && flight.record.first_byte_ns.is_none() {
                 flight.record.first_byte_ns = Some(monotonic_ns() + self.real_offset_ns);
             }
-            match flight.reply.feed(&self.incoming[..got]) {
-                Ok(true) => return self.complete(place),
-                Ok(false) => {}
-                Err(error) => return self.fail(place, error.into()),
+            match flight.answer.feed(&self.incoming[..got]) {
+                Ok(Progress::Complete) => return self.complete(place),
+                Ok(Progress::Send) => return self.take_turn(place),
+                Ok(Progress::More) => {}
+                Err(failure) => return self.fail(place, failure),
             }
             // Less than asked for: the socket is empty (epoll(7)), unless its end is there too.
             if got < self.incoming.len() && !ended {
@@ -172,20 +184,31 @@ impl Shard {
         }
     }
 
-    /// The reply is complete.
+    /// What came was not the answer yet, and it is the driver's turn again.
+    fn take_turn(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        flight.record.first_byte_ns = None;
+        flight.stage = Stage::Sending;
+        flight.sent = 0;
+        self.send(place)
+    }
+
+    /// The answer is complete.
     fn complete(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
-        flight.record.bytes += flight.reply.received();
-        if self.common.plan.connection == Connection::PerRequest || !flight.reply.persistent() {
+        flight.record.bytes += flight.answer.received();
+        flight.record.rows += flight.answer.rows();
+        if self.common.plan.connection == Connection::PerRequest || !flight.answer.persistent() {
             flight.socket = None;
         }
-        let status = flight.reply.status();
+        let status = flight.answer.status().unwrap_or_default();
         let succeeded = (200..300).contains(&status);
         match flight.purpose() {
-            Purpose::Page => return self.complete_page(place, status),
+            Purpose::Page => return self.complete_page(place),
             Purpose::Image if succeeded => {
+                let length = flight.answer.http().map_or(0, Reply::body_length);
                 flight.record.images += 1;
-                flight.record.image_bytes += flight.reply.body_length() as i64;
+                flight.record.image_bytes += length as i64;
             }
             Purpose::Static if succeeded || status == 304 => flight.record.statics += 1,
             purpose => {
@@ -195,18 +218,28 @@ impl Shard {
         self.go_on_with(place)
     }
 
-    /// A page's reply is complete: the page, or the way to it.
-    fn complete_page(&mut self, place: usize, status: u16) -> Result<()> {
-        let flight = &mut self.flights[place];
-        flight.record.status = Some(status);
+    /// Why the answer to a page's request is none that was wanted, by its status or its error.
+    fn refusal(&self, place: usize) -> Option<Failure> {
+        let flight = &self.flights[place];
+        let Some(reply) = flight.answer.http() else { return flight.answer.error() };
         let state = self.users[flight.user as usize].request().state;
         let expected = &self.common.script.workload.states[usize::from(state)].expect;
         let redirects = self.common.script.workload.rules.redirects;
-        let stays = redirects == Redirects::Stay && flight.reply.redirects();
+        let stays = redirects == Redirects::Stay && reply.redirects();
+        let status = reply.status();
         let right = match expected.status.as_slice() {
             [] => (200..300).contains(&status) || stays,
             some => some.contains(&status),
         };
+        (!right).then_some(Failure::Status(status))
+    }
+
+    /// The answer to a page's request is complete: the page, or the way to it; or a statement's.
+    fn complete_page(&mut self, place: usize) -> Result<()> {
+        let flight = &mut self.flights[place];
+        flight.record.status = flight.answer.status();
+        let redirects = self.common.script.workload.rules.redirects;
+        let failure = self.refusal(place);
         self.take_cookies(place);
         if self.sent_on(place) {
             if redirects == Redirects::Own {
@@ -215,7 +248,6 @@ impl Shard {
             self.flights[place].turn_page();
             return self.exchange(place);
         }
-        let failure = (!right).then_some(Failure::Status(status));
         if failure.is_some() && self.opens_again(place) {
             return Ok(());
         }
@@ -232,8 +264,8 @@ impl Shard {
     pub(crate) fn fail(&mut self, place: usize, failure: Failure) -> Result<()> {
         let flight = &mut self.flights[place];
         flight.socket = None;
-        let untouched = flight.reply.received() == 0;
-        flight.record.bytes += flight.reply.received();
+        let untouched = flight.answer.received() == 0;
+        flight.record.bytes += flight.answer.received();
         // The server closed the kept connection as the request was on its way to it. A new one
         // may be tried once, unless that could do twice what was asked for once: RFC 9110
         // section 9.2.2. A POST of which nothing was sent did nothing yet.
@@ -248,8 +280,7 @@ impl Shard {
             flight.record.failure.get_or_insert((failure, purpose));
             return self.go_on_with(place);
         }
-        let status = flight.reply.status();
-        flight.record.status = (status > 0).then_some(status);
+        flight.record.status = flight.answer.status();
         if failure.may_pass() && self.opens_again(place) {
             return Ok(());
         }

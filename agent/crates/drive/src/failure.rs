@@ -29,6 +29,8 @@ pub enum Failure {
     Reply(ReplyError),
     /// A status outside 200..300.
     Status(u16),
+    /// An error that a database tells, by its code (SQLSTATE).
+    Sql([u8; 5]),
     /// The page says that it failed.
     Page,
     /// The page does not say what it has to.
@@ -55,6 +57,9 @@ impl Failure {
             Self::Reply(ReplyError::Empty) => "no_reply",
             Self::Reply(ReplyError::TooLarge) => "too_large",
             Self::Status(status) => return format!("status_{status}").into(),
+            Self::Sql(code) => {
+                return format!("sqlstate_{}", String::from_utf8_lossy(&code)).into();
+            }
             Self::Page => "page",
             Self::TextMissing => "text_missing",
             Self::Cut => "cut",

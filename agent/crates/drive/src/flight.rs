@@ -1,8 +1,8 @@
-//! An interaction under way: its page, then the files and images in it, then its next page, one HTTP
+//! An interaction under way: its page, then the files and images in it, then its next page, one
 //! exchange after the other.
 
+use crate::answer::Answer;
 use crate::failure::Failure;
-use crate::reply::Reply;
 use crate::socket::Socket;
 
 /// What an interaction under way waits for.
@@ -56,8 +56,8 @@ pub struct Flight {
     pub sent: usize,
     /// The id of the HTTP request under way.
     pub request_id: u64,
-    /// The reply, as far as it is there.
-    pub reply: Reply,
+    /// The answer, as far as it is there.
+    pub answer: Answer,
     /// The file or image that is fetched; `None` while it is a page.
     pub resource: Option<Resource>,
     /// Those to fetch after it, the last one first.
@@ -95,6 +95,8 @@ pub struct Record {
     pub status: Option<u16>,
     /// Bytes received, heads and images included.
     pub bytes: u64,
+    /// Rows received, of a statement.
+    pub rows: u64,
     /// How often the page was requested; of several, what any was requested again is added.
     pub attempts: i16,
     /// Why it failed, and what did.
@@ -125,7 +127,7 @@ impl Flight {
             reused: false,
             sent: 0,
             request_id: 0,
-            reply: Reply::default(),
+            answer: Answer::default(),
             resource: None,
             resources: Vec::new(),
             more: false,

@@ -1,13 +1,13 @@
 //! One interaction after the other: its pages, the files and images in them, what its user makes of
 //! them, and the record.
 
+use crate::answer::Answer;
 use crate::delay::From;
 use crate::embedded;
 use crate::failure::Failure;
 use crate::flight::{Purpose, Record, Stage};
 use crate::page::Page;
 use crate::plan::Pace;
-use crate::reply::Reply;
 use crate::rules::Redirects;
 use crate::session::Outcome;
 use crate::shard::{NOWHERE, Shard};
@@ -59,7 +59,7 @@ impl Shard {
         }
         flight.stage = Stage::Pausing;
         flight.socket = None;
-        flight.reply = Reply::default();
+        flight.answer = Answer::default();
         self.schedule.push(Reverse((monotonic_ns() + rules.reopen_after_ns, flight.user)));
         true
     }
@@ -67,9 +67,11 @@ impl Shard {
     /// Keeps the cookies of a page's reply.
     pub(crate) fn take_cookies(&mut self, place: usize) {
         let flight = &self.flights[place];
-        if self.common.script.workload.rules.browser {
+        if self.common.script.workload.rules.browser
+            && let Some(reply) = flight.answer.http()
+        {
             let user = &mut self.users[flight.user as usize];
-            flight.reply.told().cookies.iter().for_each(|cookie| user.jar.take(cookie));
+            reply.told().cookies.iter().for_each(|cookie| user.jar.take(cookie));
         }
     }
 
@@ -78,10 +80,11 @@ impl Shard {
     pub(crate) fn sent_on(&mut self, place: usize) -> bool {
         let flight = &mut self.flights[place];
         let rules = &self.common.script.workload.rules;
-        if !rules.browser || rules.redirects == Redirects::Stay || !flight.reply.redirects() {
+        let Some(reply) = flight.answer.http() else { return false };
+        if !rules.browser || rules.redirects == Redirects::Stay || !reply.redirects() {
             return false;
         }
-        let Some(location) = flight.reply.told().location.as_deref() else { return false };
+        let Some(location) = reply.told().location.as_deref() else { return false };
         let host = self.destinations.of(self.share.number(flight.user)).host.as_str();
         let sent = self.users[flight.user as usize].sent_on(location, host);
         if sent && rules.redirects == Redirects::Own {
@@ -97,7 +100,7 @@ impl Shard {
         let script = &self.common.script;
         let flight = &mut self.flights[place];
         let user = &mut self.users[flight.user as usize];
-        let page = Page(flight.reply.body());
+        let page = Page(flight.answer.body());
         let state = &script.workload.states[usize::from(user.request().state)];
         let says = |text: &Option<String>| text.as_deref().is_some_and(|text| page.says(text));
         let lacks = |text: &Option<String>| text.as_deref().is_some_and(|text| !page.says(text));
@@ -126,7 +129,7 @@ impl Shard {
                 }
             }
         }
-        let buffer = std::mem::take(&mut flight.reply).into_buffer();
+        let buffer = std::mem::take(&mut flight.answer).into_buffer();
         if buffer.capacity() <= LARGEST_KEPT_BUFFER && self.buffers.len() < KEPT_BUFFERS {
             self.buffers.push(buffer);
         }
@@ -189,7 +192,7 @@ impl Shard {
     /// Records an interaction that the end of the run cuts.
     pub(crate) fn cut(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
-        flight.record.bytes += flight.reply.received();
+        flight.record.bytes += flight.answer.received();
         let purpose = flight.purpose();
         flight.record.failure.get_or_insert((Failure::Cut, purpose));
         self.put_down(place, monotonic_ns());

@@ -6,8 +6,9 @@
 //!   data; `check` whether it makes sense; `script` the same, ready to be played;
 //! - `session`, `render`, `value`, `encode`, `page`, `embedded`, `links`, `extract`, `cookies`, `browser`,
 //!   `random`: one user, without sockets and clocks;
-//! - `wire`, `destination`, `reply`, `reply_head`: HTTP as bytes, and to which server; `socket`, `poll`, `sources`, `scheduling`: the
-//!   system's calls;
+//! - `destination`: which server is asked, and in which protocol; `wire`, `reply`, `reply_head`: HTTP as
+//!   bytes; `sql`: statements and a database's answers; `answer`: either of them;
+//! - `socket`, `poll`, `sources`, `scheduling`: the system's calls;
 //! - `share`, `arrivals`, `curve`: what each thread has of the users, and of the open loop's arrivals,
 //!   and how many there are to be when;
 //! - `shard`, `starts`, `presence`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
@@ -19,6 +20,7 @@
 //! stream, its history and the request that it will send. Threads share nothing that changes: what a
 //! user asks for depends on the seed, its number and the pages, and not on who drives it.
 
+mod answer;
 mod arrivals;
 mod browser;
 mod check;
@@ -61,6 +63,7 @@ mod share;
 mod socket;
 mod source;
 mod sources;
+mod sql;
 mod starts;
 mod state;
 mod summary;

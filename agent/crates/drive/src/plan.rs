@@ -1,5 +1,6 @@
 //! What to drive, at whom and for how long: the plan file of `tierlab-agent drive`.
 
+use crate::sql::Login;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
@@ -68,6 +69,8 @@ pub struct Target {
     pub port: u16,
     /// The `Host` header; address and port when null.
     pub host: Option<String>,
+    /// As whom users send it statements, where it is a PostgreSQL; when null they speak HTTP to it.
+    pub login: Option<Login>,
 }
 
 /// What makes requests start.
@@ -198,6 +201,10 @@ impl Plan {
             "`targets` must all have addresses of one family"
         );
         self.check_shape()?;
+        ensure!(
+            self.targets.iter().flat_map(|it| &it.login).all(|login| login.is_clean()),
+            "`targets[].login` must have no zero byte"
+        );
         ensure!(!self.phases.is_empty(), "`phases` must list at least one phase");
         for phase in &self.phases {
             ensure!(

@@ -18,7 +18,7 @@ pub struct Request {
     pub state: u8,
     /// How the parameters travel.
     pub method: Method,
-    /// Path and query, then the headers of its own, then the body.
+    /// Path and query, then the headers of its own, then the body; or a statement.
     text: Box<[u8]>,
     /// Where the headers begin.
     headers_at: u32,
@@ -34,7 +34,19 @@ impl Request {
         Self { state, method: Method::Get, text, headers_at: end, body_at: end }
     }
 
-    /// Path and query.
+    /// A statement. It may change something, as what is posted may.
+    fn statement(state: u8, text: &str) -> Self {
+        let end = text.len() as u32;
+        Self {
+            state,
+            method: Method::Post,
+            text: text.as_bytes().into(),
+            headers_at: end,
+            body_at: end,
+        }
+    }
+
+    /// Path and query, or a statement.
     pub fn target(&self) -> &[u8] {
         &self.text[..self.headers_at as usize]
     }
@@ -77,6 +89,10 @@ pub fn request(
     from: &[u8],
 ) -> Option<Request> {
     let form = &script.workload.states[usize::from(state)];
+    if !form.statements.is_empty() {
+        let drawn = user.random.below(form.statements.len() as u32) as usize;
+        return Some(Request::statement(state, &form.statements[drawn]));
+    }
     if let Some(follow) = &form.follow {
         let target = links::followed(follow, page?, from, &mut user.random)?;
         let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();

@@ -120,8 +120,11 @@ impl Script {
     }
 
     /// The session kind of the user `number`: each kind's users are spread evenly, so that any
-    /// run of users holds every kind in its share.
+    /// run of users holds every kind in its share, unless they take turns.
     pub fn kind_of(&self, number: u32) -> u8 {
+        if self.workload.sessions_in_turn {
+            return (number as usize % self.shares.len()) as u8;
+        }
         // Additive recurrence with the golden ratio: a low-discrepancy sequence in [0, 1).
         let place = (f64::from(number) * 0.618_033_988_749_894_9).fract();
         let kind = self.shares.partition_point(|upto| *upto <= place);

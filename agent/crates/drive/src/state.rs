@@ -17,7 +17,12 @@ pub struct State {
     #[serde(default)]
     pub method: Method,
     /// The absolute path, without parameters; how it begins where `rest` goes on.
+    #[serde(default)]
     pub path: String,
+    /// Instead of a path and what goes with it: statements for a database, of which one is drawn, each
+    /// as likely as another, and sent as it is.
+    #[serde(default)]
+    pub statements: Vec<String>,
     /// What follows in the target, texts as they stand and values percent-encoded.
     #[serde(default)]
     pub rest: Vec<Source>,

@@ -29,6 +29,7 @@ pub fn summary(whole: &Whole, cost: &Cost, users: usize, sessions: u64) -> Value
         "errors": whole.errors.values().sum::<u64>(),
         "errors_by_name": whole.errors,
         "attempts": whole.attempts,
+        "rows": whole.rows,
         "users": users,
         "sessions": sessions,
         "threads": cost.scheduling.len(),

@@ -79,6 +79,8 @@ pub struct Whole {
     pub recorded: u64,
     /// How often a page was requested.
     pub attempts: u64,
+    /// Rows that statements gave.
+    pub rows: u64,
 }
 
 /// How a thread's run ended.
@@ -119,7 +121,13 @@ impl Figures {
 impl Whole {
     /// Of a run in which nothing has happened yet.
     pub fn new() -> Result<Self> {
-        Ok(Self { judgement: Judgement::new()?, errors: BTreeMap::new(), recorded: 0, attempts: 0 })
+        Ok(Self {
+            judgement: Judgement::new()?,
+            errors: BTreeMap::new(),
+            recorded: 0,
+            attempts: 0,
+            rows: 0,
+        })
     }
 
     /// Adds what happened on another thread.
@@ -130,6 +138,7 @@ impl Whole {
         }
         self.recorded += other.recorded;
         self.attempts += other.attempts;
+        self.rows += other.rows;
         Ok(())
     }
 }
@@ -206,6 +215,7 @@ impl Tally {
         self.figures.total_ns += u128::from(response_ns);
         self.whole.recorded += 1;
         self.whole.attempts += record.attempts as u64;
+        self.whole.rows += record.rows;
         if let Some(error) = error {
             self.figures.errors += 1;
             *self.whole.errors.entry(error).or_default() += 1;

@@ -53,6 +53,9 @@ pub struct Workload {
     pub states: Vec<State>,
     /// The kinds of session and their shares of the users.
     pub sessions: Vec<SessionKind>,
+    /// Whether users take the kinds in turn, by their numbers, whatever the shares.
+    #[serde(default)]
+    pub sessions_in_turn: bool,
     /// How users react.
     #[serde(default)]
     pub rules: Rules,

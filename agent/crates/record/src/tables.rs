@@ -265,6 +265,7 @@ tables! {
         checkpoint_age: Option<i64>,
         pages_flushed: Option<i64>,
         vacuums_running: Option<i64>,
+        workers_running: Option<i64>,
         aborted_connections: Option<i64>,
         refused_connections: Option<i64>,
     }

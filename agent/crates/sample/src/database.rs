@@ -158,6 +158,7 @@ impl Poll {
             checkpoint_age: levels.checkpoint_age,
             pages_flushed: count(|it| it.pages_flushed, 1),
             vacuums_running: levels.vacuums_running,
+            workers_running: levels.workers_running,
             aborted_connections: count(|it| it.aborted_connections, 1),
             refused_connections: count(|it| it.refused_connections, 1),
         });

@@ -45,7 +45,11 @@ def write(
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = {table: _write(table_file(folder, table), made) for table, made in tables}
-    data = DataSet(seed, scale, load_day.isoformat(), rows)
+    return write_manifest(folder, DataSet(seed, scale, load_day.isoformat(), rows))
+
+
+def write_manifest(folder: Path, data: DataSet) -> DataSet:
+    """Write what a folder's files hold, once they are whole; return it."""
     (folder / MANIFEST).write_text(json.dumps(asdict(data), indent=2) + "\n")
     return data
 

@@ -42,12 +42,17 @@ class DataLoader(ABC):
     @property
     def key(self) -> str:
         """Names all that the data depends on, the sources that make it included."""
+        day = f"{self.load_day:%Y%m%d}"
+        return f"{self.name}-scale{self.scale:g}-seed{self.seed}-{day}-{self.made_by}"
+
+    @property
+    def made_by(self) -> str:
+        """Names the sources that make the data."""
         sources = hashlib.sha256()
         modules = [Path(str(module.__file__)) for module in self.sources]
         for file in (*modules, *sorted(Path(__file__).parent.glob("*.py"))):
             sources.update(file.read_bytes())
-        made_by = sources.hexdigest()[:12]
-        return f"{self.name}-scale{self.scale:g}-seed{self.seed}-{self.load_day:%Y%m%d}-{made_by}"
+        return sources.hexdigest()[:12]
 
     def load(self, connection: Connection) -> None:
         """Make and fill the tables in the connection's database.

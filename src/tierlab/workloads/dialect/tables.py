@@ -23,12 +23,14 @@ class Kind(Enum):
     DEGREES = "degrees"
     TEXT = "text"
     MOMENT = "moment"
+    DAY = "day"
     VARCHAR = "varchar"
+    CHAR = "char"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column; `length` in characters for VARCHAR only."""
+    """A column; `length` in characters for VARCHAR and CHAR only."""
 
     name: str
     kind: Kind
@@ -42,9 +44,22 @@ def varchar(name: str, length: int, *, prefix_searched: bool = False) -> Column:
     return Column(name, Kind.VARCHAR, length, prefix_searched)
 
 
+def char(name: str, length: int) -> Column:
+    """A text of `length` characters, filled up with blanks."""
+    return Column(name, Kind.CHAR, length)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Columns that hold the primary key of another table's row."""
+
+    columns: tuple[str, ...]
+    table: str
+
+
 @dataclass(frozen=True)
 class Table:
-    """A table whose first columns are its primary key; most have a number for that."""
+    """A table whose first column is its primary key, unless `key` has other columns."""
 
     name: str
     columns: tuple[Column, ...]
@@ -52,7 +67,8 @@ class Table:
     unique: tuple[tuple[str, ...], ...] = ()
     numbered_after: str = ""
     """A table whose ids new rows must not take, because pages look for an id in both."""
-    key_columns: int = 1
+    key: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
 
     @property
     def numbers_itself(self) -> bool:
@@ -68,6 +84,7 @@ _WORDS = {
         Kind.DEGREES: "DECIMAL(14, 10) NOT NULL",
         Kind.TEXT: "TEXT NOT NULL",
         Kind.MOMENT: "DATETIME NOT NULL",
+        Kind.DAY: "DATE NOT NULL",
     },
     Dialect.POSTGRESQL: {
         # Not an identity column: pgpool-II keeps replicas' ids equal for SERIAL only.
@@ -77,6 +94,7 @@ _WORDS = {
         Kind.DEGREES: "NUMERIC(14, 10) NOT NULL",
         Kind.TEXT: "TEXT NOT NULL",
         Kind.MOMENT: "TIMESTAMP(0) NOT NULL",
+        Kind.DAY: "DATE NOT NULL",
     },
 }
 
@@ -91,24 +109,28 @@ def table_ddl(tables: Sequence[Table], dialect: Dialect) -> Iterator[str]:
     """Statements, one by one, that make the tables with their primary keys."""
     for table in tables:
         lines = [f"  {column.name} {_type(column, dialect)}" for column in table.columns]
-        key = ", ".join(column.name for column in table.columns[: table.key_columns])
-        lines.append(f"  PRIMARY KEY ({key})")
+        key = table.key or (table.columns[0].name,)
+        lines.append(f"  PRIMARY KEY ({', '.join(key)})")
         body = ",\n".join(lines)
         yield f"CREATE TABLE {table.name} (\n{body}\n){_TABLE_OPTIONS[dialect]}"
 
 
 def index_ddl(tables: Sequence[Table], dialect: Dialect) -> Iterator[str]:
-    """Statements that make the other indexes; quicker once the tables are full."""
+    """Statements that make the other indexes and constraints; quicker once the tables are full."""
     for table in tables:
         for columns in table.unique:
             yield _index("UNIQUE INDEX", table, columns, dialect)
         for columns in table.indexes:
             yield _index("INDEX", table, columns, dialect)
+    for table in tables:
+        for to in table.references:
+            key = ", ".join(to.columns)
+            yield f"ALTER TABLE {table.name} ADD FOREIGN KEY ({key}) REFERENCES {to.table}"
 
 
 def _type(column: Column, dialect: Dialect) -> str:
-    if column.kind is Kind.VARCHAR:
-        return f"VARCHAR({column.length}) NOT NULL"
+    if column.kind in (Kind.VARCHAR, Kind.CHAR):
+        return f"{column.kind.name}({column.length}) NOT NULL"
     return _WORDS[dialect][column.kind]
 
 

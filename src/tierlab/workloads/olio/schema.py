@@ -54,7 +54,7 @@ TABLES: tuple[Table, ...] = (
         "person_person",
         (_user("person_username"), _user("friends_username"), Column("is_accepted", Kind.INTEGER)),
         indexes=(("friends_username",),),
-        key_columns=2,
+        key=("person_username", "friends_username"),
     ),
     Table(
         "socialevent",
@@ -88,7 +88,7 @@ TABLES: tuple[Table, ...] = (
         "person_socialevent",
         (_user("username"), Column("socialeventid", Kind.INTEGER)),
         indexes=(("socialeventid",),),
-        key_columns=2,
+        key=("username", "socialeventid"),
     ),
     Table(
         "socialeventtag",
@@ -103,7 +103,7 @@ TABLES: tuple[Table, ...] = (
         "socialeventtag_socialevent",
         (Column("socialeventtagid", Kind.INTEGER), Column("socialeventid", Kind.INTEGER)),
         indexes=(("socialeventid",),),
-        key_columns=2,
+        key=("socialeventtagid", "socialeventid"),
     ),
     Table(
         "comments_rating",

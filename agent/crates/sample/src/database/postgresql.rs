@@ -30,6 +30,7 @@ const QUESTION: &str = "
       count(*) FILTER (WHERE backend_type = 'checkpointer'
                          AND wait_event IS DISTINCT FROM 'CheckpointerMain'),
       (SELECT count(*) FROM pg_stat_get_progress_info('VACUUM')),
+      count(*) FILTER (WHERE backend_type = 'parallel worker'),
       pg_stat_get_bgwriter_buf_written_checkpoints(),
       (SELECT wal_buffers_full FROM pg_stat_get_wal()),
       min(pages.fetched - pages.hit), min(pages.hit), min(pages.temporary)
@@ -72,10 +73,10 @@ impl Link for PostgreSql {
 }
 
 /// The columns of the question's row, in its order.
-fn reading(row: [Option<i64>; 15]) -> Reading {
+fn reading(row: [Option<i64>; 16]) -> Reading {
     let [connected, active, idle, row_locks, table_locks, fsyncs, reads, writes, checkpoints, ..] =
         row;
-    let [.., vacuums, flushed, log_waits, read, hit, temporary] = row;
+    let [.., vacuums, workers, flushed, log_waits, read, hit, temporary] = row;
     let counter = |number: Option<i64>| number.and_then(|number| number.try_into().ok());
     Reading {
         levels: Levels {
@@ -89,6 +90,7 @@ fn reading(row: [Option<i64>; 15]) -> Reading {
             pending_writes: writes,
             checkpoints_running: checkpoints,
             vacuums_running: vacuums,
+            workers_running: workers,
             ..Levels::default()
         },
         counters: Counters {

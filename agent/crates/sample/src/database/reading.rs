@@ -24,6 +24,7 @@ pub struct Levels {
     pub checkpoints_running: Option<i64>,
     pub checkpoint_age: Option<i64>,
     pub vacuums_running: Option<i64>,
+    pub workers_running: Option<i64>,
 }
 
 /// Since the server's start.
