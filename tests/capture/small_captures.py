@@ -3,8 +3,8 @@
     pytest tests/capture/test_messages.py --basetemp=FOLDER
     python tests/capture/small_captures.py FOLDER/tracer0/load.pcap FOLDER_OF_THE_CAPTURES
 
-One for each protocol that is spoken in it: PostgreSQL, FastCGI and HTTP/2 are in their own tests,
-HTTP/2 with little content (SIZE of its client).
+One for each protocol that is spoken in it: PostgreSQL, FastCGI, HTTP/2 and the caches are
+in their own tests, HTTP/2 with little content (SIZE of its client).
 
 The agent's own tests hold its dissectors against those in `agent/crates/capture/tests/wireshark`.
 """
@@ -22,6 +22,9 @@ PROTOCOLS = {
     "postgresql": (5432, "pgsql", ["pgsql.type"]),
     "fastcgi": (9000, "fcgi", ["fcgi.type"]),
     "http2": (8000, "http2", ["http2.type"]),
+    "memcached": (11211, "memcache", ["memcache.command"]),
+    "memcached-binary": (11211, "memcache", ["memcache.opcode"]),
+    "redis": (6379, "resp", ["resp.string", "resp.error"]),
 }
 """Port, Wireshark's name for the protocol, and its fields of which each message has one."""
 

@@ -54,7 +54,8 @@ fn nanoseconds(time: &str) -> i64 {
 fn agent(name: &str, listeners: &[(&str, u64)]) -> Seen {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&out).expect("a folder");
-    let server = |(address, port): &(&str, u64)| json!({"name": address, "address": address, "port": port, "protocol": name});
+    let (protocol, _) = name.split_once('-').unwrap_or((name, ""));
+    let server = |(address, port): &(&str, u64)| json!({"name": address, "address": address, "port": port, "protocol": protocol});
     let servers: Vec<Value> = listeners.iter().map(server).collect();
     let capture = folder().join(format!("{name}.pcap"));
     let plan = json!({"file": capture, "servers": servers, "messages": true});
@@ -120,6 +121,36 @@ fn http2_frames_end_where_wireshark_sees_them_end() {
     let oracle = named(wireshark("http2", 8000));
     assert!(oracle.values().map(Vec::len).sum::<usize>() >= 30);
     assert_eq!(ends(&agent("http2", &[("127.0.8.1", 8000)])), ends(&oracle));
+}
+
+/// Wireshark tells packets in which messages end, but not how many of them.
+fn ends_of_packets(seen: &Seen) -> BTreeMap<u64, Vec<(&str, i64)>> {
+    let mut found = ends(seen);
+    found.values_mut().for_each(Vec::dedup);
+    found
+}
+
+#[test]
+fn memcached_messages_end_where_wireshark_sees_them_end() {
+    let oracle = wireshark("memcached", 11211);
+    let mine = agent("memcached", &[("127.0.8.1", 11211)]);
+    assert!(mine.values().map(Vec::len).sum::<usize>() >= 60);
+    assert_eq!(ends_of_packets(&mine), ends_of_packets(&oracle));
+}
+
+#[test]
+fn memcached_binary_messages_end_where_wireshark_sees_them_end() {
+    let oracle = named(wireshark("memcached-binary", 11211));
+    assert!(oracle.values().map(Vec::len).sum::<usize>() >= 24);
+    assert_eq!(ends(&agent("memcached-binary", &[("127.0.8.1", 11211)])), ends(&oracle));
+}
+
+#[test]
+fn redis_messages_end_where_wireshark_sees_them_end() {
+    let oracle = wireshark("redis", 6379);
+    let mine = agent("redis", &[("127.0.9.1", 6379)]);
+    assert!(mine.values().map(Vec::len).sum::<usize>() >= 20);
+    assert_eq!(ends_of_packets(&mine), ends_of_packets(&oracle));
 }
 
 /// Wireshark names commands, but not the packets of a reply: its last one is the last of the server's

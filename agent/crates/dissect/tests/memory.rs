@@ -223,3 +223,19 @@ fn parameters_without_end_fit() {
     }
     it.holds(0.3);
 }
+
+#[test]
+fn commands_that_are_never_answered_fit() {
+    for (protocol, command) in
+        [(Protocol::Memcached, &b"get a\r\n"[..]), (Protocol::Redis, b"*1\r\n$4\r\nPING\r\n")]
+    {
+        let mut it = Attacked::new(SMALL, protocol);
+        let commands = command.repeat(50_000 / command.len());
+        for client in 0..40 {
+            for packet in 0..4 {
+                it.segment(client, true, 1 + packet * commands.len() as u32, false, &commands);
+            }
+        }
+        it.holds(0.5);
+    }
+}

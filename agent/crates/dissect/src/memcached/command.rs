@@ -178,6 +178,7 @@ impl Awaits for Asked {
         let agrees =
             |mine: Option<u64>, its: Option<u64>| mine.zip(its).is_none_or(|(a, b)| a == b);
         fits(self.family, told.word)
+            && !(self.quiet && is_usual(self.family, told.word))
             && agrees(self.opaque, told.opaque)
             && agrees(self.key, told.key)
     }
@@ -188,6 +189,15 @@ impl Awaits for Asked {
             _ => status::OK,
         };
         self.quiet.then_some(usual)
+    }
+}
+
+/// True if a quiet command would not be told that.
+fn is_usual(family: Family, word: Word) -> bool {
+    match family {
+        Family::MetaGet => word == Word::Miss,
+        Family::MetaArithmetic => matches!(word, Word::Value | Word::Header),
+        _ => word == Word::Header,
     }
 }
 

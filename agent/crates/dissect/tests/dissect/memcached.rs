@@ -160,11 +160,12 @@ fn who_wants_no_reply_has_none() {
 #[test]
 fn a_quiet_meta_command_is_answered_by_what_follows() {
     let mut it = Conversation::open(&cache(), 50_000, 0);
-    it.say(Client, b"mg a v q O1\r\nmg b v q O2\r\nms c 1 q\r\nx\r\nmn\r\n");
-    let end = it.say(ServerSide, b"VA 1 O2\r\nx\r\nMN\r\n");
+    it.say(Client, b"mg a v q O1\r\nmg b v q O2\r\nms c 1 q\r\nx\r\nms d 1\r\nx\r\nmn\r\n");
+    let end = it.say(ServerSide, b"VA 1 O2\r\nx\r\nHD\r\nMN\r\n");
     let expected = [
         ("mg", Some(1), Some(end)),
         ("mg", Some(0), Some(end)),
+        ("ms", Some(0), Some(end)),
         ("ms", Some(0), Some(end)),
         ("mn", Some(0), Some(end)),
     ];
