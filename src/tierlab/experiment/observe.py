@@ -21,6 +21,7 @@ SAMPLERS = (
     "process",
     "domain",
     "database",
+    "cache",
 )
 """Each fills the table of its name."""
 

@@ -23,8 +23,8 @@ CUT = "its writer was killed: the last batch is missing"
 def bring_out(folder: RunFolder, manifest: Manifest) -> None:
     """Write each guest's streams anew beside the host's; the guests' own are then removed.
 
-    Tables that are of the server itself (``listen``, ``database``, ``events``) become part of the
-    host's; the others are tables of their own, ``inside_cpu`` and so on.
+    Tables that are of the server itself (``listen``, ``database``, ``cache``, ``events``) become
+    part of the host's; the others are tables of their own, ``inside_cpu`` and so on.
     """
     inside = streams_of(folder)
     for place in sorted(inside.glob("*/")):

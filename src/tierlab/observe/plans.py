@@ -126,6 +126,7 @@ OF_SERVERS = frozenset({"listen", "database"})
 SEEN_INSIDE = (
     *("cpu", "memory", "disk", "net", "tcp", "pressure", "process"),
     *sorted(OF_SERVERS),
+    "cache",
 )
 """Tables that are sampled inside a domain with a kernel of its own."""
 
@@ -155,9 +156,9 @@ def sample_inside(observe: Observe, guest: Subject, slowness: float) -> dict[str
 
     Where its CPUs are slow, as much more seldom: sampling is to cost no greater share of them.
     """
-    tables = [each for each in observe.samplers if each in SEEN_INSIDE]
-    if KINDS[guest.place.server].socket is None:
-        tables = [each for each in tables if each != "database"]
+    server = KINDS[guest.place.server]
+    told = {"database": server.is_database, "cache": server.is_cache}
+    tables = [each for each in observe.samplers if each in SEEN_INSIDE and told.get(each, True)]
     slowly = observe.model_copy(
         update={
             name: min(getattr(observe, name) * max(1, int(slowness)), SELDOM_NS)
@@ -187,8 +188,10 @@ def _sampling(
                 "password": subject.login.password,
             }
             for subject in servers
-            if (path := KINDS[subject.place.server].socket) is not None
+            if KINDS[subject.place.server].is_database
+            and (path := KINDS[subject.place.server].socket) is not None
         ],
+        "caches": [_cache(subject) for subject in servers if KINDS[subject.place.server].is_cache],
         "listen": [
             {
                 "subject": subject.name,
@@ -198,6 +201,17 @@ def _sampling(
             for subject in servers
         ],
     }
+
+
+def _cache(subject: Subject) -> dict[str, Any]:
+    """Ask a cache at its socket, or at its own address."""
+    server, endpoint = KINDS[subject.place.server], subject.endpoint
+    where = (
+        {"address": f"{endpoint.address}:{server.statistics_port}"}
+        if server.socket is None
+        else {"socket": str(subject.folder / server.socket)}
+    )
+    return {"subject": subject.name, "protocol": endpoint.protocol, **where}
 
 
 def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:

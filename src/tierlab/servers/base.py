@@ -142,8 +142,13 @@ class Server(ABC):
     """Programs that several instances of a tier need besides, as `programs`."""
     cluster_files: ClassVar[Mapping[Path, str]] = {}
     """The same of files."""
+    is_cache: ClassVar[bool] = False
+    """Whether it keeps keys and values in memory, and counts how many it was asked for in vain."""
     socket: ClassVar[str | None] = None
     """In its folder, the UNIX socket at which the agent asks it about itself, and disturbs it."""
+    statistics_port: ClassVar[int | None] = None
+    """The port at which the agent asks it about itself where it has no such socket: at its own
+    address, and not the one that is traced."""
     start_seconds: ClassVar[float] = 60.0
     """How long it may take until it answers; generous, since hosts are shared."""
     stop_seconds: ClassVar[float] = 15.0

@@ -12,9 +12,6 @@ from tierlab.servers.soft import SoftResource, backlog, declared
 from tierlab.values.kinds import Size, Whole
 from tierlab.values.quantities import MIB
 
-STATISTICS_PORT = 11210
-"""At its own address too: who asks it about itself there is not on the port that is traced."""
-
 _LAST = (b"END\r\n", b"OK\r\n", b"ERROR\r\n")
 """Lines with which its answers end."""
 
@@ -44,6 +41,9 @@ class Memcached(Server):
         ),
         backlog(1024, "-b"),
     )
+    is_cache = True
+    # It listens at a UNIX socket or at ports, not at both.
+    statistics_port = 11210
 
     @classmethod
     def room(cls, settings: Settings) -> int:
@@ -62,7 +62,7 @@ class Memcached(Server):
     def command(self) -> list[str]:
         """Stay in the foreground."""
         endpoint, soft = self.site.endpoint, self.soft
-        own = f"{endpoint.address}:{STATISTICS_PORT}"
+        own = f"{endpoint.address}:{self.statistics_port}"
         return [
             "memcached",
             # Whom it is started by it stays; only as root it asks to be told.

@@ -72,6 +72,7 @@ class Redis(Server):
     )
     own_options = RedisOptions
     options: RedisOptions
+    is_cache = True
     socket = "redis.sock"
     disk = (DATA,)
 

@@ -35,9 +35,13 @@ class Resp:
 
     def ask(self, *words: str) -> Value:
         """Send a command; return its reply. `RespError`; OSError where the connection ends."""
+        self.send(*words)
+        return self._value()
+
+    def send(self, *words: str) -> None:
+        """Send a command and wait for nothing."""
         parts = [f"${len(word.encode())}\r\n{word}\r\n" for word in words]
         self._link.sendall(f"*{len(words)}\r\n{''.join(parts)}".encode())
-        return self._value()
 
     def _value(self) -> Value:
         line = self._lines.readline()

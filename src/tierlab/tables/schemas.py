@@ -76,6 +76,9 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
             buffer_pool_waits:i64? temporary_bytes:i64? checkpoints_running:i64?
             checkpoint_age:i64? pages_flushed:i64? vacuums_running:i64? workers_running:i64?
             aborted_connections:i64? refused_connections:i64?""",
+        "cache": """t_ns:i64 dt_ns:i64 subject:text poll_ns:i64 connections:i64? blocked:i64?
+            items:i64? memory:i64? memory_limit:i64? commands:i64? hits:i64? misses:i64?
+            evictions:i64? expired:i64? bytes_in:i64? bytes_out:i64? refused_connections:i64?""",
         "soft": """t_ns:i64 dt_ns:i64 subject:text resource:text in_use:i64? waiting:i64?
             limit:i64?""",
     }.items()

@@ -270,6 +270,27 @@ tables! {
         refused_connections: Option<i64>,
     }
 
+    /// What a cache or store of keys and values counts of itself: one row a poll, as in `database`.
+    Cache / CacheRow = "cache" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        poll_ns: i64,
+        connections: Option<i64>,
+        blocked: Option<i64>,
+        items: Option<i64>,
+        memory: Option<i64>,
+        memory_limit: Option<i64>,
+        commands: Option<i64>,
+        hits: Option<i64>,
+        misses: Option<i64>,
+        evictions: Option<i64>,
+        expired: Option<i64>,
+        bytes_in: Option<i64>,
+        bytes_out: Option<i64>,
+        refused_connections: Option<i64>,
+    }
+
     /// Use of soft resources, as the server itself says (written by the Python side).
     Soft / SoftRow = "soft" {
         t_ns: i64,

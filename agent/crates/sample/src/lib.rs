@@ -11,6 +11,7 @@
 //! | `pressure` | `pressure` | /proc/pressure, control groups |
 //! | `process` | `process`, `threads`, `members`, `pid_stat`, `cpu_clock` | `/proc/<pid>`, CPU clocks |
 //! | `database` | `database`, a file for each software | the server's own status, by its UNIX socket |
+//! | `cache` | `cache`, a file for each software | the same, by its socket or a port of its own |
 //! | `domain` | `domain`, `group_files`, `group_state`, `thread_states` | control groups |
 //!
 //! Descriptors stay open and are read with pread into buffers that stay; nothing is executed and,
@@ -21,6 +22,7 @@
 mod awaited_file;
 mod bpf;
 mod busy;
+mod cache;
 mod counter;
 mod cpu;
 mod cpu_clock;
@@ -44,6 +46,7 @@ mod net;
 mod netlink;
 mod pid_stat;
 mod plan;
+mod polls;
 mod pressure;
 mod process;
 mod qdisc;

@@ -1,7 +1,7 @@
 //! What to sample, as the plan file says it.
 
 use serde::Deserialize;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tierlab_record::Cgroups;
 
@@ -59,6 +59,9 @@ pub struct Plan {
     /// The databases to ask for their own counters.
     #[serde(default)]
     pub databases: Vec<DatabaseServer>,
+    /// The caches and stores of keys and values to ask for theirs, as often as the databases.
+    #[serde(default)]
+    pub caches: Vec<CacheServer>,
     /// From one question to a database to the next: 10 ms to 10 s.
     #[serde(default = "tenth_of_a_second")]
     pub database_interval_ns: i64,
@@ -87,12 +90,13 @@ pub enum TableName {
     Process,
     Domain,
     Database,
+    Cache,
 }
 
 impl TableName {
     fn all() -> Vec<Self> {
         use TableName::*;
-        vec![Cpu, Memory, Disk, Net, Listen, Tcp, Pressure, Process, Domain, Database]
+        vec![Cpu, Memory, Disk, Net, Listen, Tcp, Pressure, Process, Domain, Database, Cache]
     }
 }
 
@@ -158,6 +162,31 @@ pub struct DatabaseServer {
 pub enum DatabaseProtocol {
     Mysql,
     Postgresql,
+}
+
+/// A cache, and where it can be asked about itself: at its UNIX socket, or at an address.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheServer {
+    /// The subject, such as `cache.1`.
+    pub subject: String,
+    /// What it speaks.
+    pub protocol: CacheProtocol,
+    /// Its UNIX socket.
+    #[serde(default)]
+    pub socket: Option<PathBuf>,
+    /// Its address and port, where it has no socket.
+    #[serde(default)]
+    pub address: Option<SocketAddr>,
+}
+
+/// A protocol by which a cache can be asked about itself.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum CacheProtocol {
+    Memcached,
+    Redis,
 }
 
 fn tenth_of_a_second() -> i64 {
@@ -230,7 +259,7 @@ mod tests {
     #[test]
     fn a_short_plan_asks_for_everything() {
         let plan = read(r#"{"interval_ns": 50000000}"#).unwrap();
-        assert_eq!(plan.tables.len(), 10);
+        assert_eq!(plan.tables.len(), 11);
         assert_eq!(plan.thread_interval_ns, 1_000_000_000);
         assert!(plan.subjects.is_empty() && plan.listen.is_empty() && plan.duration_ns.is_none());
     }

@@ -1,13 +1,15 @@
 //! From the plan's table names to running samplers.
 
+use crate::cache;
 use crate::cpu::CpuSampler;
-use crate::database::DatabasePolls;
+use crate::database;
 use crate::disk::DiskSampler;
 use crate::domain::DomainSampler;
 use crate::listen::ListenSampler;
 use crate::memory::MemorySampler;
 use crate::net::NetSampler;
 use crate::plan::{Plan, TableName};
+use crate::polls::{Polls, Reading};
 use crate::pressure::PressureSampler;
 use crate::process::ProcessSampler;
 use crate::roots::Roots;
@@ -15,7 +17,6 @@ use crate::sampler::{NotMeasured, Place, Running, Sampler, Task};
 use crate::tally::Tallies;
 use crate::tcp::TcpSampler;
 use std::collections::BTreeMap;
-use tierlab_record::tables::Database;
 use tierlab_record::{RecordError, Table};
 
 /// The samplers that run, and why the others do not.
@@ -69,13 +70,21 @@ impl Samplers {
                 self.start(DomainSampler::open(roots, &plan.subjects, &self.tallies), place)
             }
             TableName::Database => {
-                match DatabasePolls::start(plan, place)? {
-                    Ok(polls) => self.running.push(Box::new(polls)),
-                    Err(NotMeasured(reason)) => {
-                        self.absent.insert(Database::NAME.to_owned(), reason);
-                    }
-                }
+                self.polled(database::start(plan, place)?);
                 Ok(())
+            }
+            TableName::Cache => {
+                self.polled(cache::start(plan, place)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn polled<R: Reading>(&mut self, polls: Result<Polls<R>, NotMeasured>) {
+        match polls {
+            Ok(polls) => self.running.push(Box::new(polls)),
+            Err(NotMeasured(reason)) => {
+                self.absent.insert(R::Table::NAME.to_owned(), reason);
             }
         }
     }

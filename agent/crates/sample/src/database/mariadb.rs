@@ -5,9 +5,9 @@
 //! PROCESSLIST (0.15 ms at 64 connections; there is no counter of the waits for a table's metadata
 //! lock). The same through information_schema took three to five times as much.
 
-use crate::database::link::{Link, PATIENCE};
 use crate::database::reading::{Counters, Levels, Reading};
 use crate::plan::DatabaseServer;
+use crate::polls::{Link, PATIENCE};
 use anyhow::Result;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
@@ -64,7 +64,7 @@ impl MariaDb {
     }
 }
 
-impl Link for MariaDb {
+impl Link<Reading> for MariaDb {
     fn read(&mut self) -> Result<Reading> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,

@@ -4,10 +4,10 @@
 //! and its entry among the counted statements, lie apart from the application's. It takes 0.3 ms of the
 //! server's CPU time at 16 connections, 0.4 at 64 and 0.6 at 200 (bench/sample/polls.py).
 
-use crate::database::link::Link;
 use crate::database::postgresql_session::Session;
 use crate::database::reading::{Counters, Levels, Reading};
 use crate::plan::DatabaseServer;
+use crate::polls::Link;
 use anyhow::Result;
 
 const OWN_DATABASE: &str = "postgres";
@@ -57,7 +57,7 @@ impl PostgreSql {
     }
 }
 
-impl Link for PostgreSql {
+impl Link<Reading> for PostgreSql {
     fn read(&mut self) -> Result<Reading> {
         let mut session = match self.session.take() {
             Some(session) => session,

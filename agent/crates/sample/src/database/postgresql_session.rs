@@ -4,7 +4,7 @@
 //! brings an asynchronous runtime for each of its connections.
 //! Source: PostgreSQL's documentation, "Frontend/Backend Protocol", "Message Flow".
 
-use crate::database::link::PATIENCE;
+use crate::polls::PATIENCE;
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
