@@ -11,7 +11,11 @@ from tests.rubis.databases import Server
 from .browser import Browser
 from .php import Olio
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # What is kept does not depend on the database.
+    pytest.mark.parametrize("database", ["mariadb"], indirect=True),
+]
 
 
 def left_seconds(app: Olio, name: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.rubis.databases import Server
@@ -9,7 +11,7 @@ from tierlab.workloads.olio.population import Population
 from tierlab.workloads.olio.shape import EVENT_STATICS, FORM_STATICS
 
 from .browser import Browser, Reply, mistakes
-from .php import Olio
+from .php import Olio, olio
 
 pytestmark = pytest.mark.slow
 TO_COME = "eventtimestamp >= CAST(CURRENT_TIMESTAMP AS CHAR(19))"
@@ -185,6 +187,22 @@ def test_a_person_has_friends_requests_and_events(browser: Browser, database: Se
         f" AND {TO_COME} ORDER BY eventdate LIMIT 10",
     )
     assert [int(link["socialEventID"]) for link in page.links_to("events")] == posted
+
+
+def test_published_pages_show_the_same(browser: Browser, database: Server, tmp_path: Path) -> None:
+    """Their statements differ: an event's time is made a time before it is compared."""
+    asked: list[tuple[str, dict[str, object]]] = [
+        ("index", {"page": 1}),
+        ("index", {"zipcode": "12345", "order": "event_date"}),
+        ("users", {"username": "user7"}),
+        ("postedEvents", {"username": "user7"}),
+    ]
+    with olio(tmp_path, database, OLIO_FIDELITY="published") as published:
+        visitor = Browser(published.port)
+        for page, parameters in asked:
+            assert visitor.get(page, **parameters).source == browser.get(page, **parameters).source
+        assert len(visitor.get("index").pictures) == 10
+        assert "failed" not in published.log
 
 
 def test_files_of_generated_rows_are_served(browser: Browser) -> None:

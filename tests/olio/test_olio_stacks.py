@@ -1,4 +1,4 @@
-"""Both stacks serve Olio natively, from the home page to a photo that is stored and read back."""
+"""A stack serves Olio natively, from the home page to a photo that is stored and read back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from datetime import date
 from http.client import HTTPConnection
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -29,15 +28,14 @@ from .browser import Browser
 from .test_olio_writes import PERSON
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 UP_SECONDS = 60.0
-STACKS: dict[str, dict[str, Any]] = {
-    "nginx, PostgreSQL": {"db": {"server": "postgresql"}, "cache": {"count": 2}},
-    "httpd, MariaDB": {"web": {"server": "httpd"}},
-}
+SYSTEM = {"workload": "olio", "web": {"server": "httpd"}, "cache": {"count": 2}}
+"""With MariaDB; nginx and PostgreSQL are driven in `tests/trial/test_olio_trial.py`."""
 ID = "beefbeef00000001"
 DATA = DataKey(0.02, 1, date(2026, 11, 20))
 
@@ -70,9 +68,9 @@ def native(
     made.destroy()
 
 
-@pytest.fixture(params=STACKS, ids=lambda name: name.replace(", ", "-"))
-def system(request: pytest.FixtureRequest, native: Native, tmp_path: Path) -> Iterator[System]:
-    shape = experiment.System.of({"workload": "olio", **STACKS[request.param]})
+@pytest.fixture
+def system(native: Native, tmp_path: Path) -> Iterator[System]:
+    shape = experiment.System.of(SYSTEM)
     content = shape.application.content(native, DATA, shape.fidelity)
     made = System(shape, content, native, tmp_path / "logs")
     yield made

@@ -17,6 +17,7 @@ from tests.trial.left import check_nothing_left
 from tierlab.tables.run import Run
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
@@ -123,7 +124,6 @@ def test_each_request_is_in_every_servers_own_books(tierlab: Start, tmp_path: Pa
         assert abs(visits[server] - count) <= 1e-4 * count, (server, visits, counted)
 
 
-@pytest.mark.environments
 def test_in_podman(tierlab: Start, tmp_path: Path) -> None:
     if (reason := obstacle("podman")) is not None:
         pytest.skip(reason)
