@@ -47,6 +47,28 @@ def test_who_sends_statements_logs_in_and_keeps_its_connection() -> None:
     }
 
 
+def test_a_load_that_follows_a_curve_does_so_from_the_runtime_on() -> None:
+    load = {"rate": 10.0, "phases": {"ramp_up": "3s", "runtime": "4s"}}
+    targets = [Endpoint("127.0.1.1", 8080, "http")]
+    told = []
+    for shape in ({}, {"kind": "ramp", "low": 0.5}):
+        (trial,) = Experiment.from_tables(
+            {
+                "experiment": {"name": "e"},
+                "system": {"workload": "static"},
+                "load": load | {"shape": shape},
+            }
+        ).trials()
+        plan = plans.drive(
+            trial, trial.systems[0], targets, Path("workload.json"), LOOPBACK, login=LOGIN
+        )
+        told.append(plan["shape"])
+    assert told == [
+        [],
+        [{"at_ns": 3_000_000_000, "level": 0.5}, {"at_ns": 7_000_000_000, "level": 1.0}],
+    ]
+
+
 def test_a_slow_guest_is_sampled_as_much_more_seldom(tmp_path: Path) -> None:
     place = Place("db.1", "db", "mariadb", Endpoint("10.0.4.1", 3306, "mysql"))
     guest = Subject(place, {}, (7,), tmp_path, Placement(), Placement(), LOGIN, guest=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from tierlab.analysis.knee.breaking import judged
 from tierlab.analysis.knee.search import Knee, first_loads, knee, next_loads
 from tierlab.analysis.knee.step import Windows, steps
 from tierlab.analysis.observed import observe
@@ -80,7 +81,7 @@ class _Search:
             observed.db.close()
         if not self._windows:
             raise UserError(f"{folder}: has no step that could be measured.")
-        bounds = self._plan.objective.model_dump(exclude_none=True)
+        bounds = judged(self._plan.objective.model_dump(exclude_none=True))
         self._knee = knee(self._windows, bounds, is_closed=load.users is not None)
         return True
 

@@ -38,7 +38,8 @@ def rising(plan: TrialPlan, loads: Sequence[float], trial: str) -> TrialPlan:
     Loads are rounded to whole users, or to four digits. It has no objective: it is to be missed.
     """
     key = "rate" if plan.load.users is None else "users"
-    asked = [_rounded(load, whole=key == "users") for load in loads]
+    # Few users have fewer different numbers than there are steps.
+    asked = list(dict.fromkeys(_rounded(load, whole=key == "users") for load in loads))
     most = max(asked)
     step_ns = max(SHORTEST_STEP_NS, plan.load.phases.runtime_ns // STEPS_A_RUNTIME)
     points = tuple(

@@ -105,7 +105,9 @@ def unit_of(knee: Knee) -> str:
 def bounds(knee: Knee) -> Iterator[str]:
     """The objective in words, bound by bound."""
     for key, bound in knee.objective.items():
-        if key == "errors":
+        if key == "rules":
+            yield "the limits of the benchmark's rules that depend on the load are kept"
+        elif key == "errors":
             yield f"at most {share(bound)} of the requests fail"
         elif key.endswith("_ns"):
             name = {"mean_ns": "the mean", "max_ns": "the slowest"}.get(

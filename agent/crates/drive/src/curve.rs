@@ -70,7 +70,7 @@ impl Curve {
             let Some((start, end)) = above(least, pair[0], pair[1]) else { continue };
             let start = start.max(from);
             if end >= start {
-                if left < end - start || (left == 0.0 && end > start) {
+                if left < end - start {
                     return Some((start + left).ceil() as i64);
                 }
                 left -= end - start;

@@ -196,11 +196,14 @@ impl Shard {
     }
 
     fn standing(&self, now: i64) -> Standing {
+        let seconds = (now - self.began_ns) / SECOND_NS;
+        // As the last whole second ended: a curve may jump where the next one begins.
+        let ended_ns = self.began_ns + seconds * SECOND_NS - 1;
         Standing {
             at: Moment { t_ns: now + self.real_offset_ns, monotonic_ns: now },
-            seconds: (now - self.began_ns) / SECOND_NS,
+            seconds,
             users: self.started_users,
-            there: self.users_there(now),
+            there: self.users_there(ended_ns),
             in_flight: self.in_flight,
         }
     }

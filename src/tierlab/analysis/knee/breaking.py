@@ -29,7 +29,14 @@ FAR = 10.0
 Measure = Callable[[Windows, Floats], Floats]
 """From a step's windows, each drawn so often (shape: draws, windows), to a figure by draw."""
 
+
+def _used(step: Windows, drawn: Floats) -> Floats:
+    """The largest part of a limit of the benchmark's rules that is used; 0 without rules."""
+    return np.zeros(drawn.shape[0]) if step.limits is None else step.limits.used(drawn)
+
+
 MEASURES: Mapping[str, Measure] = {
+    "rules": _used,
     "mean_ns": lambda step, drawn: step.mean_s(drawn) * 1e9,
     "errors": lambda step, drawn: step.failed_share(drawn),
 } | {
@@ -39,8 +46,8 @@ MEASURES: Mapping[str, Measure] = {
         *(("p999_ns", 0.999), ("max_ns", 1.0)),
     )
 }
-"""By key of the objective: what may be at most so much. The least throughput is none of them: any
-load that is low enough misses it.
+"""By key of the objective: what may be at most so much; of a limit of the rules, at most all of it.
+The least throughput is none of them: any load that is low enough misses it.
 """
 
 
@@ -56,18 +63,29 @@ class Breaking(Result):
     high: float | None
 
 
+def judged(objective: Mapping[str, object]) -> dict[str, float]:
+    """The bounds of an objective, by key as it has them, that a load can break."""
+    return {
+        key: float(bound)
+        for key, bound in objective.items()
+        if key in MEASURES and isinstance(bound, int | float) and bound is not False
+    }
+
+
 def breaking(
     steps: Sequence[Windows], bounds: Mapping[str, float], seed: int = 1
 ) -> Breaking | None:
-    """Find where the objective breaks; None without steps or bounds. Same seed, same draws."""
-    judged = {key: bounds[key] for key in MEASURES if key in bounds}
-    if not steps or not judged:
+    """Find where an objective of these bounds breaks; None without steps or bounds.
+
+    Same seed, same draws.
+    """
+    if not steps or not bounds:
         return None
     ordered = sorted(steps, key=lambda step: step.load)
     load = np.array([step.load for step in ordered])
     weight = np.array([1.0 + step.done.sum() + step.failed.sum() for step in ordered])
     dice = np.random.default_rng(seed)
-    excess = np.array([_excess(step, judged, dice) for step in ordered])
+    excess = np.array([_excess(step, bounds, dice) for step in ordered])
     found = [crossing(load, drawn, weight) for drawn in excess.T]
     if np.isinf(found[0]):
         return Breaking(load=None, low=float(load[-1]), high=None)

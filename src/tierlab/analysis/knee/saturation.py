@@ -25,6 +25,12 @@ FLAT = 0.5
 
 CONFIDENCE = 0.95
 
+SURE = 0.999
+"""With which two lines must be better than one: the knee is looked for in many places, and one of
+them fits noise better than the others (R. B. Davies, "Hypothesis Testing When a Nuisance Parameter
+Is Present Only Under the Alternative", Biometrika 64, 1977).
+"""
+
 FEWEST = 5
 """Steps; two lines have three parameters."""
 
@@ -71,10 +77,10 @@ def saturation(steps: Sequence[Step]) -> Saturation | None:
     best = int(np.argmin(fits.residual))
     least = float(fits.residual[best])
     line = float(np.sum(weight * (throughput - _slope(load, throughput, weight) * load) ** 2))
-    larger = _not_larger(least, load.size - 3)
-    if fits.beyond[best] > FLAT * fits.slope[best] or line <= larger:
+    freedom = load.size - 3
+    if fits.beyond[best] > FLAT * fits.slope[best] or line <= _worse(least, 2, freedom, SURE):
         return None
-    within = fits.knee[fits.residual <= larger]
+    within = fits.knee[fits.residual <= _worse(least, 1, freedom, CONFIDENCE)]
     knee, slope = float(fits.knee[best]), float(fits.slope[best])
     return Saturation(
         load=knee,
@@ -110,8 +116,8 @@ def _slope(load: Floats, throughput: Floats, weight: Floats) -> float:
     return float((weight * load * throughput).sum() / (weight * load * load).sum())
 
 
-def _not_larger(least: float, freedom: int) -> float:
-    """Up to which residual a fit is not significantly worse than the best."""
+def _worse(least: float, fewer: int, freedom: int, confidence: float) -> float:
+    """Above which residual a fit with so many parameters fewer is surely worse than the best."""
     from scipy.special import fdtri  # takes a tenth of a second to load
 
-    return least * (1 + float(fdtri(1, freedom, CONFIDENCE)) / freedom)
+    return least * (1 + fewer * float(fdtri(fewer, freedom, confidence)) / freedom)

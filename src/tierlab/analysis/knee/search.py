@@ -101,10 +101,11 @@ def next_loads(found: Knee, trials: int, closer: int) -> tuple[list[float], int]
     in the knee's neighbourhood there are with it, where there were `closer`.
     """
     highest, lowest = found.steps[-1].load, found.steps[0].load
-    goes_further = trials < MOST_TRIALS
+    goes_further = trials - closer < MOST_TRIALS
     if found.load is None:
         rise = [highest * (1 + step / STEPS) for step in range(1, STEPS + 1)]
-        return (rise if goes_further else []), closer
+        # What seemed to be one was none.
+        return (rise if goes_further else []), 0
     if sum(step.load < BELOW * found.load for step in found.steps) < SURELY:
         # A single user is the least that there can be.
         goes_further &= not (found.is_closed and lowest <= 1)

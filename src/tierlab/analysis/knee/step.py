@@ -9,12 +9,13 @@ which are drawn with replacement to say how sure its figures are (the block boot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from tierlab.analysis.comparing.blocks import BINS, bin_of, middle_s
+from tierlab.analysis.knee.limits import Limits, limits
 from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns
 from tierlab.analysis.requests.load_course import LoadCourse, load_courses
 from tierlab.analysis.requests.responses import FAILED, RESPONSE_NS
@@ -60,6 +61,8 @@ class Windows:
     """Response times of those that ended well, added up."""
     times: Floats
     """How many had which response time: shape (windows, BINS)."""
+    limits: Limits | None = None
+    """How it stands to its benchmark's rules, if it has some."""
 
     def step(self) -> Step:
         """Its figures."""
@@ -113,11 +116,17 @@ def steps(db: Connection, whole: Span, manifest: Manifest) -> list[Windows]:
     if runtime is None or not courses:
         return []
     (course,) = courses
-    return [
-        windows(db, span, asked if not course.is_closed else _users(course, span), manifest.trial)
-        for asked, span in _level(course)
-        if span.end_ns <= runtime.end_ns and span.start_ns >= runtime.start_ns
-    ]
+    found = []
+    for asked, span in _level(course):
+        if span.start_ns < runtime.start_ns or span.end_ns > runtime.end_ns:
+            continue
+        users = _users(course, span) if course.is_closed else None
+        seen = windows(db, span, asked if users is None else users, manifest.trial)
+        if manifest.rules is not None:
+            judged = limits(db, span, WINDOW_NS, manifest.rules, users)
+            seen = replace(seen, limits=judged)
+        found.append(seen)
+    return found
 
 
 def _level(course: LoadCourse) -> Iterator[tuple[float, Span]]:
