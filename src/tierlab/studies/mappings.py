@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from scipy.stats import spearmanr
-
 from tierlab.analysis.comparing.instability import instability
+from tierlab.analysis.statistics.rank_correlation import rank_correlation
 from tierlab.studies.cases import Case, Cases
 from tierlab.studies.measured import CaseMeasure, Measured, missing
 
@@ -41,10 +40,10 @@ def _correlation(cases: Cases) -> Measured:
     degrees, adin = [_dnu(case) for case in found], [_adin(case) for case in found]
     if len(found) < FEWEST_CASES or len(set(degrees)) < 2 or len(set(adin)) < 2:
         return missing(f"{len(found)} cases with {FEWEST_RUNS} runs or more are too few")
-    ranked = spearmanr(degrees, adin)
+    ranked = rank_correlation(degrees, adin)
     runs = min(case.runs.size for case in found)
     return Measured(
-        value=float(ranked.statistic),
+        value=ranked.statistic,
         words=f"{ranked.statistic:.2f} over {len(found)} cases of {runs} runs or more"
         f" (p = {ranked.pvalue:.2g})",
     )
@@ -105,7 +104,7 @@ def _heavier(cases: Cases) -> Measured:
 
 INSTABILITY_FOLLOWS_DNU = CaseMeasure(
     "rank correlation (Spearman) of ADIN with DNU over the cases",
-    (instability, spearmanr),
+    (instability, rank_correlation),
     _correlation,
 )
 UNEVEN_LESS_STABLE = CaseMeasure(

@@ -7,8 +7,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyroute2 import DiagSocket
-
 from tierlab.machine.attempt import attempt
 from tierlab.machine.check import Check, Verdict
 from tierlab.machine.control_groups import with_controller
@@ -135,6 +133,8 @@ def accept_queues() -> Check:
 
 
 def _waiting_connections() -> int | None:
+    from pyroute2 import DiagSocket  # takes as long to load as the other checks together
+
     tcp_listen = 1 << 10
     with socket.create_server(("127.0.0.1", 0), backlog=8) as server:
         port = server.getsockname()[1]
