@@ -51,13 +51,21 @@ def test_no_server_and_no_tier_is_named(room):
     assert not found
 
 
+ELSEWHERE = {"cache"}
+"""Of these a tier has only the name: it is a table, a command, an attribute of libvirt's."""
+
+USERS_OWN = Path("experiment/own_template.py")
+"""A file for a user's own servers, whose names are the user's."""
+
+
 def test_no_tier_is_named_outside_the_workloads():
     found = [
         f"{file.relative_to(SOURCE)}:{line}: {text!r}"
         for file in sorted(SOURCE.rglob("*.py"))
         if file.relative_to(SOURCE).parts[0] != "workloads"
+        if file.relative_to(SOURCE) != USERS_OWN
         for line, text in literals(file)
-        if re.sub(r"\.\d+$", "", text) in TIERS
+        if re.sub(r"\.\d+$", "", text) in TIERS - ELSEWHERE
     ]
     assert not found
 
