@@ -133,7 +133,7 @@ SEEN_INSIDE = (
 
 def sample(observe: Observe, subjects: Sequence[Subject]) -> dict[str, Any]:
     """Sample every resource, the servers by their control groups and processes, and what the
-    databases say of themselves to whom the application logs in as.
+    databases say of themselves to whom the application logs in as, and the caches to anybody.
 
     Of guests only what the host sees: their control groups, with the hypervisor's threads.
     """

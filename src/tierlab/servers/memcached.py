@@ -49,7 +49,7 @@ class Memcached(Server):
     def room(cls, settings: Settings) -> int:
         """Besides its items: the table that finds them, and 16 KiB for each connection."""
         soft = settings.soft
-        return soft["memory"] + (64 << 20) + soft["max_connections"] * (16 << 10)
+        return soft["memory"] + 64 * MIB + soft["max_connections"] * (16 << 10)
 
     def render(self) -> dict[str, str]:
         """Nothing: all is on the command line."""

@@ -38,10 +38,10 @@ pub struct Visit<'a> {
     pub reply_start_ns: Option<i64>,
     /// The reply's last byte; none if it was not seen.
     pub departure_ns: Option<i64>,
-    /// A path template or an SQL digest.
+    /// A path template, an SQL digest or a command's name.
     pub label: &'a str,
-    /// HTTP's status, or the one that stands for gRPC's; for MySQL 0 or the error's code; none if it
-    /// was not seen.
+    /// HTTP's status, or the one that stands for gRPC's; for SQL 0 or the error's code; for a cache's
+    /// command how it went. None if it was not seen.
     pub status: Option<i32>,
     /// The request.
     pub bytes_in: i64,
@@ -49,7 +49,7 @@ pub struct Visit<'a> {
     pub bytes_out: i64,
     /// Salted hash of the request id that the request carried.
     pub id_hash: Option<u64>,
-    /// Salted hashes of the request's parameters or SQL literals.
+    /// Salted hashes of the request's parameters, SQL literals or keys.
     pub literals: &'a [u64],
 }
 
