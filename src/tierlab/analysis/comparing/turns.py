@@ -24,11 +24,11 @@ NEIGHBOURS = 0.8
 turns. A trial whose neighbour failed has none.
 """
 SLACK = 0.8
-"""Alike trials are as far apart as the pairs where they are so this share of it."""
+"""Alike trials that are as far apart as this share of what the pairs are tell of as much drift."""
 FEWEST_PAIRS = 2
 """One trial after the other is not yet in turns."""
 FARTHEST = 2.5
-"""Alike trials that are so many times as far apart tell of another drift."""
+"""Those that are more than so many times as far apart tell of another one."""
 Start = int | None
 """When a trial began, in nanoseconds; None where that is not known."""
 
@@ -49,8 +49,8 @@ class Turns:
 
 
 def in_turns(first: Sequence[Start], second: Sequence[Start]) -> Turns | None:
-    """Pair the trials of two groups that were made in turns; None where they were not, or no more
-    than the order of some is known.
+    """Pair the trials of two groups that were made in turns; None where they were not, where not
+    every start is known, and where two are the same.
     """
     made = sorted(
         (start, group, place)
