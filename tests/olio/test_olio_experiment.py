@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tierlab.deploy.needs import check_needs
+from tierlab.environments.kinds import KINDS
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
+from tierlab.workloads.olio.workload import Olio
 
 CALLS = {
     "web": ("app",),
@@ -46,4 +50,16 @@ def test_more_users_than_the_data_is_for_are_refused(users: int, scale: float) -
     assert str(raised.value) == (
         f"my.toml: load.users must be at most {users}, for whom data of system.scale {scale:g} is,"
         f" not {users + 1}; raise the scale."
+    )
+
+
+def test_an_extension_that_is_missing_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (trial,) = written(25).trials()
+    monkeypatch.setattr(Olio, "files", {tmp_path / "gd.so": "php8.2-gd"})
+    with pytest.raises(UserError) as raised:
+        check_needs(trial.system, KINDS["native"].probe())
+    assert str(raised.value) == (
+        f"{tmp_path}/gd.so is missing; install it with 'apt-get install php8.2-gd'."
     )

@@ -97,6 +97,7 @@ def _workload(workload: Workload) -> Check:
         for program, package in software.programs.items()
     }
     missing = {program: package for program, package in wanted.items() if locate(program) is None}
+    missing |= {path.name: package for path, package in workload.files.items() if not path.exists()}
     if not missing:
         seen = "all its software is here" if workload.place is None else str(workload.place)
         return Check(GROUP, name, Verdict.WORKS, seen, needed=demo)
