@@ -40,9 +40,8 @@ final readonly class Address
     /** @param array<string, mixed> $row */
     public static function show(array $row): string
     {
-        return Html::markup(
-            "<address>%s %s<br>\n%s, %s %s<br>\n%s</address>\n",
-            ...array_map(static fn(string $name): string => (string) $row[$name], ['street1', 'street2', 'city', 'state', 'zip', 'country']),
-        );
+        $lines = ['street1', 'street2', 'city', 'state', 'zip', 'country'];
+        $values = array_map(static fn(string $name): string => (string) $row[$name], $lines);
+        return Html::markup("<address>%s %s<br>\n%s, %s %s<br>\n%s</address>\n", ...$values);
     }
 }

@@ -19,7 +19,7 @@ final class AttendeeList
                 : self::action('addAttendee', $event, 'Attend');
         }
         foreach ($names as $name) {
-            $list .= Html::link('users', ['username' => $name], $name) . "<br>\n";
+            $list .= Html::person($name) . "<br>\n";
         }
         return $list;
     }

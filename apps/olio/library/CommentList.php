@@ -15,7 +15,7 @@ final class CommentList
         }
         $list = '';
         foreach ($comments as $comment) {
-            $list .= '<dt>' . Html::link('users', ['username' => (string) $comment['username']], (string) $comment['username'])
+            $list .= '<dt>' . Html::person($comment['username'])
                 . Html::markup(
                     " on %s, rating %s</dt>\n<dd>%s</dd>\n",
                     $comment['created_at'],

@@ -26,8 +26,9 @@ final class EventList
             $id = (int) $event['socialeventid'];
             $list .= "<article>\n" . Html::picture((string) $event['imagethumburl'], 'Event', self::WIDTH)
                 . "\n<h2>" . Html::link('events', ['socialEventID' => $id], (string) $event['title']) . "</h2>\n"
-                . Html::markup("<p>%s</p>\n<p>On %s, posted %s by ", $event['summary'], $event['eventdate'], $event['createdtimestamp'])
-                . Html::link('users', ['username' => (string) $event['submitterusername']], (string) $event['submitterusername'])
+                . Html::markup("<p>%s</p>\n<p>On %s, ", $event['summary'], $event['eventdate'])
+                . Html::markup('posted %s by ', $event['createdtimestamp'])
+                . Html::person($event['submitterusername'])
                 . Html::markup("; %s attend.</p>\n</article>\n", Attendances::count($sql, $id));
         }
         return $list;

@@ -65,6 +65,8 @@ final readonly class FileStore
     private function path(string $name): string
     {
         $hash = crc32($name);
-        return sprintf('%s/%03d/%03d/%s', $this->root, $hash % self::FOLDERS, intdiv($hash, self::FOLDERS) % self::FOLDERS, $name);
+        $outer = $hash % self::FOLDERS;
+        $inner = intdiv($hash, self::FOLDERS) % self::FOLDERS;
+        return sprintf('%s/%03d/%03d/%s', $this->root, $outer, $inner, $name);
     }
 }

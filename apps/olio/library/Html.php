@@ -19,7 +19,11 @@ final class Html
         return htmlspecialchars((string) $text, ENT_QUOTES | ENT_HTML5 | ENT_SUBSTITUTE, 'UTF-8');
     }
 
-    /** The address of a page, with its parameters. */
+    /**
+     * The address of a page, with its parameters.
+     *
+     * @param array<string, int|string> $parameters
+     */
     public static function address(string $page, array $parameters = []): string
     {
         $query = $parameters === [] ? '' : '?' . http_build_query($parameters);
@@ -36,13 +40,20 @@ final class Html
         return self::markup('<a href="%s">%s</a>', self::address($page, $parameters), $text);
     }
 
+    /** A link to a person's page, around its username unless another text is given. */
+    public static function person(mixed $username, string $text = ''): string
+    {
+        return self::link('users', ['username' => (string) $username], $text === '' ? (string) $username : $text);
+    }
+
     /** A picture of the file store; without one, nothing. */
     public static function picture(string $file, string $text, int $width): string
     {
         if ($file === '') {
             return '';
         }
-        return self::markup('<img src="%s" alt="%s" width="%s">', self::address('fileService', ['file' => $file]), $text, $width);
+        $address = self::address('fileService', ['file' => $file]);
+        return self::markup('<img src="%s" alt="%s" width="%s">', $address, $text, $width);
     }
 
     /** A form that is sent to a page. */
@@ -70,7 +81,11 @@ final class Html
     /** A labelled text of several lines. */
     public static function area(string $label, string $name): string
     {
-        return self::markup("<p><label>%s <textarea name=\"%s\" rows=\"5\" cols=\"60\"></textarea></label></p>\n", $label, $name);
+        return self::markup(
+            "<p><label>%s <textarea name=\"%s\" rows=\"5\" cols=\"60\"></textarea></label></p>\n",
+            $label,
+            $name,
+        );
     }
 
     /**

@@ -24,7 +24,8 @@ final class Layout
 
     private static function head(string $title): string
     {
-        $head = Html::markup("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>Olio: %s</title>\n", $title);
+        $head = "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
+            . Html::markup("<title>Olio: %s</title>\n", $title);
         foreach (self::STYLES as $name) {
             $head .= Html::markup("<link rel=\"stylesheet\" href=\"%s\">\n", self::BASE . "/css/$name.css");
         }
@@ -52,7 +53,7 @@ final class Layout
     private static function visitor(?string $user): string
     {
         if ($user !== null) {
-            return '<p>' . Html::link('users', ['username' => $user], $user) . ' ' . Html::link('logout', [], 'Log out') . "</p>\n";
+            return '<p>' . Html::person($user) . ' ' . Html::link('logout', [], 'Log out') . "</p>\n";
         }
         return LoginForm::show();
     }

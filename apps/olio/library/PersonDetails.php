@@ -21,7 +21,8 @@ final class PersonDetails
         $page = "<section>\n" . Html::picture((string) $person['imageurl'], 'Photo', self::PHOTO_WIDTH) . "\n"
             . Html::markup("<p>%s %s, %s</p>\n", $person['firstname'], $person['lastname'], $person['timezone'])
             . Address::show($person)
-            . Html::markup("<p>%s, %s</p>\n<p>%s</p>\n</section>\n", $person['telephone'], $person['email'], $person['summary'])
+            . Html::markup("<p>%s, %s</p>\n", $person['telephone'], $person['email'])
+            . Html::markup("<p>%s</p>\n</section>\n", $person['summary'])
             . "<section>\n<h2>Recently posted events</h2>\n"
             . EventList::titles(Events::postedBy($exchange, $name, new Slice(0, Paging::ROWS)))
             . '<p>' . Html::link('postedEvents', ['username' => $name], 'More') . "</p>\n</section>\n"
@@ -39,7 +40,7 @@ final class PersonDetails
         $cloud = '';
         foreach ($friends as $friend) {
             $cloud .= Html::picture((string) $friend['imagethumburl'], 'Friend', self::FRIEND_WIDTH)
-                . Html::link('users', ['username' => (string) $friend['username']], "{$friend['firstname']} {$friend['lastname']}") . "\n";
+                . Html::person($friend['username'], "{$friend['firstname']} {$friend['lastname']}") . "\n";
         }
         return "<p>\n$cloud</p>\n";
     }
@@ -52,7 +53,7 @@ final class PersonDetails
         }
         $list = Html::markup("<section>\n<h2>%s</h2>\n<p>\n", $title);
         foreach ($people as $person) {
-            $list .= Html::link('users', ['username' => (string) $person['username']], "{$person['firstname']} {$person['lastname']}") . "\n";
+            $list .= Html::person($person['username'], "{$person['firstname']} {$person['lastname']}") . "\n";
         }
         return "$list</p>\n</section>\n";
     }

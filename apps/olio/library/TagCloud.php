@@ -26,7 +26,8 @@ final class TagCloud
         foreach ($tags as $tag) {
             $count = (int) $tag['refcount'];
             $size = 1 + intdiv((self::SIZES - 1) * $count, $most);
-            $link = Html::link('taggedEvents', ['tag' => (string) $tag['tag'], 'count' => $count], (string) $tag['tag']);
+            $name = (string) $tag['tag'];
+            $link = Html::link('taggedEvents', ['tag' => $name, 'count' => $count], $name);
             $cloud .= Html::markup('<span class="size%s">', $size) . "$link</span>\n";
         }
         return "<p>\n$cloud</p>\n";

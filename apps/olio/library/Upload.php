@@ -28,7 +28,10 @@ final readonly class Upload
         }
         $type = strtolower(pathinfo($came['name'], PATHINFO_EXTENSION));
         $type = $type === 'jpeg' ? 'jpg' : $type;
-        return in_array($type, $types, true) ? new self($came['tmp_name'], $type) : throw new BadParameter($field, $wanted);
+        if (!in_array($type, $types, true)) {
+            throw new BadParameter($field, $wanted);
+        }
+        return new self($came['tmp_name'], $type);
     }
 
     /** Stores it under the name with its type's ending; that name. */

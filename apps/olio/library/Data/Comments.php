@@ -18,8 +18,14 @@ final class Comments
         );
     }
 
-    public static function insert(Statements $sql, int $event, string $user, string $comment, int $rating, string $now): void
-    {
+    public static function insert(
+        Statements $sql,
+        int $event,
+        string $user,
+        string $comment,
+        int $rating,
+        string $now,
+    ): void {
         $sql->change(
             'INSERT INTO comments_rating (username, socialeventid, comments, ratings, created_at, updated_at)'
             . ' VALUES (?, ?, ?, ?, ?, ?)',
@@ -33,8 +39,15 @@ final class Comments
     }
 
     /** Changes a comment of the user's own. */
-    public static function update(Statements $sql, int $id, int $event, string $user, string $comment, int $rating, string $now): void
-    {
+    public static function update(
+        Statements $sql,
+        int $id,
+        int $event,
+        string $user,
+        string $comment,
+        int $rating,
+        string $now,
+    ): void {
         $sql->change(
             'UPDATE comments_rating SET comments = ?, ratings = ?, updated_at = ?'
             . ' WHERE commentid = ? AND socialeventid = ? AND username = ?',

@@ -63,7 +63,8 @@ final class Events
     public static function on(Exchange $exchange, string $day, Paging $paging): array
     {
         return $exchange->sql()->rows(
-            'SELECT ' . self::LISTED . ' FROM socialevent e WHERE e.eventdate = ? ORDER BY e.eventdate LIMIT ? OFFSET ?',
+            'SELECT ' . self::LISTED . ' FROM socialevent e WHERE e.eventdate = ?'
+            . ' ORDER BY e.eventdate LIMIT ? OFFSET ?',
             $day,
             Paging::ROWS,
             $paging->offset(),
@@ -85,8 +86,8 @@ final class Events
     public static function whole(Statements $sql, int $id): ?array
     {
         return $sql->row(
-            'SELECT e.socialeventid, e.title, e.description, e.summary, e.submitterusername, e.imageurl, e.imagethumburl,'
-            . ' e.literatureurl, e.telephone, e.timezone, e.eventtimestamp, ' . Addresses::COLUMNS
+            'SELECT e.socialeventid, e.title, e.description, e.summary, e.submitterusername, e.imageurl,'
+            . ' e.imagethumburl, e.literatureurl, e.telephone, e.timezone, e.eventtimestamp, ' . Addresses::COLUMNS
             . ' FROM socialevent e JOIN address a ON a.addressid = e.address_addressid WHERE e.socialeventid = ?',
             $id,
         );
@@ -96,8 +97,9 @@ final class Events
     public static function postedBy(Exchange $exchange, string $user, Slice $slice): array
     {
         return $exchange->sql()->rows(
-            'SELECT e.socialeventid, e.title FROM socialevent e WHERE e.submitterusername = ? AND e.createdtimestamp <= ?'
-            . ' AND ' . self::isToCome($exchange->settings) . ' ORDER BY e.eventdate LIMIT ? OFFSET ?',
+            'SELECT e.socialeventid, e.title FROM socialevent e'
+            . ' WHERE e.submitterusername = ? AND e.createdtimestamp <= ? AND ' . self::isToCome($exchange->settings)
+            . ' ORDER BY e.eventdate LIMIT ? OFFSET ?',
             ...[$user, $exchange->now(), ...self::moment($exchange), $slice->rows, $slice->offset],
         );
     }
@@ -106,8 +108,10 @@ final class Events
     public static function attendedBy(Exchange $exchange, string $user, Slice $slice): array
     {
         return $exchange->sql()->rows(
-            'SELECT e.socialeventid, e.title FROM socialevent e JOIN person_socialevent p ON p.socialeventid = e.socialeventid'
-            . ' WHERE p.username = ? AND ' . self::isToCome($exchange->settings) . ' ORDER BY e.eventdate LIMIT ? OFFSET ?',
+            'SELECT e.socialeventid, e.title FROM socialevent e'
+            . ' JOIN person_socialevent p ON p.socialeventid = e.socialeventid'
+            . ' WHERE p.username = ? AND ' . self::isToCome($exchange->settings)
+            . ' ORDER BY e.eventdate LIMIT ? OFFSET ?',
             ...[$user, ...self::moment($exchange), $slice->rows, $slice->offset],
         );
     }
@@ -126,9 +130,10 @@ final class Events
         string $now,
     ): int {
         return $sql->insert(
-            'INSERT INTO socialevent (title, description, submitterusername, address_addressid, totalscore, numberofvotes,'
-            . ' imageurl, imagethumburl, literatureurl, telephone, timezone, eventtimestamp, createdtimestamp, disabled,'
-            . " eventdate, summary) VALUES (?, ?, ?, ?, 0, 0, '', '', '', ?, ?, ?, ?, 0, ?, ?)",
+            'INSERT INTO socialevent (title, description, submitterusername, address_addressid, totalscore,'
+            . ' numberofvotes, imageurl, imagethumburl, literatureurl, telephone, timezone, eventtimestamp,'
+            . ' createdtimestamp, disabled, eventdate, summary)'
+            . " VALUES (?, ?, ?, ?, 0, 0, '', '', '', ?, ?, ?, ?, 0, ?, ?)",
             $title,
             $description,
             $submitter,
@@ -142,8 +147,13 @@ final class Events
         );
     }
 
-    public static function nameFiles(Statements $sql, int $id, string $image, string $thumbnail, string $literature): void
-    {
+    public static function nameFiles(
+        Statements $sql,
+        int $id,
+        string $image,
+        string $thumbnail,
+        string $literature,
+    ): void {
         $sql->change(
             'UPDATE socialevent SET imageurl = ?, imagethumburl = ?, literatureurl = ? WHERE socialeventid = ?',
             $image,

@@ -19,8 +19,9 @@ final class People
     public static function whole(Statements $sql, string $name): ?array
     {
         return $sql->row(
-            'SELECT p.userid, p.username, p.firstname, p.lastname, p.email, p.telephone, p.imageurl, p.summary, p.timezone, '
-            . Addresses::COLUMNS . ' FROM person p JOIN address a ON a.addressid = p.address_addressid WHERE p.username = ?',
+            'SELECT p.userid, p.username, p.firstname, p.lastname, p.email, p.telephone, p.imageurl, p.summary,'
+            . ' p.timezone, ' . Addresses::COLUMNS
+            . ' FROM person p JOIN address a ON a.addressid = p.address_addressid WHERE p.username = ?',
             $name,
         );
     }

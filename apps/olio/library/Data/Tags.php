@@ -56,6 +56,10 @@ final class Tags
         } else {
             $id = (int) $sql->value('SELECT socialeventtagid FROM socialeventtag WHERE tag = ?', $tag);
         }
-        $sql->change('INSERT INTO socialeventtag_socialevent (socialeventtagid, socialeventid) VALUES (?, ?)', $id, $event);
+        $sql->change(
+            'INSERT INTO socialeventtag_socialevent (socialeventtagid, socialeventid) VALUES (?, ?)',
+            $id,
+            $event,
+        );
     }
 }

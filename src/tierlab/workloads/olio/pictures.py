@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tierlab import installation
+from tierlab.errors import UserError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -42,12 +43,27 @@ _COMMENT_OVERHEAD = 4
 
 
 def folder() -> Path:
-    """Where they lie: made when first wanted, and kept in the cache."""
+    """Where they lie: made when first wanted, and kept in the cache.
+
+    Raises `UserError` where they cannot be kept.
+    """
     made_by = Path(__file__).read_bytes() + metadata.version("pillow").encode()
     key = hashlib.sha256(made_by).hexdigest()[:12]
     kept = installation.cache("olio") / f"pictures-{key}"
     if kept.is_dir():
         return kept
+    try:
+        _make(kept)
+    except OSError as error:
+        raise UserError(
+            f"{kept.parent}: cannot keep Olio's pictures there ({error.strerror});"
+            " set XDG_CACHE_HOME."
+        ) from error
+    return kept
+
+
+def _make(kept: Path) -> None:
+    """All of them or none."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".pictures-", dir=kept.parent))
     try:
@@ -61,7 +77,6 @@ def folder() -> Path:
                 raise
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return kept
 
 
 def photo(seed: int, size: int) -> bytes:

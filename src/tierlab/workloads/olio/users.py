@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from email.utils import format_datetime
 from importlib import resources
 from typing import Any
@@ -69,7 +69,7 @@ def users(mix: str, fidelity: Fidelity, population: Population) -> dict[str, Any
             "failed_if": "ERROR",
             "browser": True,
             "redirects": "within",
-            "cache": {"cached": CACHED, "since": _beginning_of_day()},
+            "cache": {"cached": CACHED, "since": _beginning(population.load_day)},
         },
         "files": [
             {"name": name, "path": str(pictures.folder() / name), "type": kind}
@@ -86,7 +86,6 @@ def _walked(rows: Mapping[str, Mapping[str, float]]) -> dict[str, list[tuple[str
     }
 
 
-def _beginning_of_day() -> str:
-    """Today's date as HTTP writes it, which is what the published client asks by."""
-    today = datetime.combine(datetime.now(UTC).date(), time(), UTC)
-    return format_datetime(today, usegmt=True)
+def _beginning(day: date) -> str:
+    """A day as HTTP writes it; the published client asks by that of the run."""
+    return format_datetime(datetime.combine(day, time(), UTC), usegmt=True)

@@ -11,7 +11,8 @@ require __DIR__ . '/../../../library/application.php';
 
 Page::answer('New event', static function (): string {
     $year = (int) gmdate('Y');
-    $fields = Html::field('Title', 'title') . Html::area('Summary', 'summary') . Html::area('Description', 'description')
+    $fields = Html::field('Title', 'title') . Html::area('Summary', 'summary')
+        . Html::area('Description', 'description')
         . Html::field('Telephone', 'telephone') . Html::field('Time zone', 'timezone') . Address::fields()
         . Html::select('Year', 'year', range($year, $year + 2)) . Html::select('Month', 'month', range(1, 12))
         . Html::select('Day', 'day', range(1, 31)) . Html::select('Hour', 'hour', range(0, 23))

@@ -37,7 +37,8 @@ Page::redirect('Registration', static function (Exchange $exchange): string {
         $id = $sql->transaction(static fn(): int =>
             People::insert($sql, $name, $password, ...[...$person, Addresses::insert($sql, $address, $place)]));
     } catch (PDOException $failure) {
-        throw Statements::isDuplicate($failure) ? new Sorry('that username is taken; please choose another.') : $failure;
+        $taken = new Sorry('that username is taken; please choose another.');
+        throw Statements::isDuplicate($failure) ? $taken : $failure;
     }
     // The photo is named once it is there; until then the person has none.
     if ($photo !== null) {
