@@ -86,6 +86,8 @@ class _Search:
         return True
 
     def _run(self, plan: TrialPlan) -> list[Path]:
+        # Some loads are more than a workload's data are for: said before anything runs.
+        Experiment.from_tables(plan.as_file(), self._asked.source)
         asked = self._asked.alone(plan)
         return run_trials(asked, self._runs, self._look, resume=self._resume)
 
