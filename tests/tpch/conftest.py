@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -15,7 +15,7 @@ from tests.rubis.private_postgresql import PrivatePostgreSQL, private_postgresql
 from tests.tpch.answers import Answer, answer
 from tierlab.workloads.dialect.files import table_file
 from tierlab.workloads.dialect.loader import load
-from tierlab.workloads.dialect.tables import Dialect, table_ddl
+from tierlab.workloads.dialect.tables import Dialect, Table, table_ddl
 from tierlab.workloads.tpch.load import TpchLoader
 from tierlab.workloads.tpch.schema import TABLES
 
@@ -37,9 +37,7 @@ class Databases:
     duckdb: duckdb.DuckDBPyConnection
 
     def asked(self, statement: str) -> Answer:
-        # The library's own form reads a colon as a parameter's, and a percent sign is in LIKE.
-        with closing(self.postgresql.connect(self.postgresql.name)) as connection:
-            return answer(connection.run(statement) or [])
+        return asked(self.postgresql, statement)
 
     def expected(self, statement: str) -> Answer:
         return answer(self.duckdb.execute(statement).fetchall())
@@ -48,18 +46,32 @@ class Databases:
 @contextmanager
 def databases(scale: float, folder: Path) -> Iterator[Databases]:
     files = folder / "data"
+    with loaded(scale, files, TABLES) as server, closing(duckdb.connect()) as other:
+        for statement in table_ddl(TABLES, Dialect.POSTGRESQL):
+            other.execute(statement)
+        for table in TABLES:
+            file = table_file(files, table.name)
+            other.execute(f"COPY {table.name} FROM '{file}' (DELIMITER '\t')")
+        yield Databases(scale, server, other)
+
+
+@contextmanager
+def loaded(
+    scale: float, files: Path, tables: Sequence[Table], **settings: str
+) -> Iterator[PrivatePostgreSQL]:
+    """A PostgreSQL with the data of a scale, which stay in a folder too."""
     TpchLoader(1, scale, date(2026, 11, 20), files).generate(files)
-    other = duckdb.connect()
-    for statement in table_ddl(TABLES, Dialect.POSTGRESQL):
-        other.execute(statement)
-    for table in TABLES:
-        other.execute(f"COPY {table.name} FROM '{table_file(files, table.name)}' (DELIMITER '\t')")
-    with private_postgresql("tpch", **PARALLEL) as server, closing(other):
+    with private_postgresql("tpch", **PARALLEL, **settings) as server:
         with closing(server.connect()) as first:
             first.run("CREATE DATABASE tpch")
         with closing(server.connect("tpch")) as connection:
-            load(connection, TABLES, files)
-        yield Databases(scale, server, other)
+            load(connection, tables, files)
+        yield server
+
+
+def asked(server: PrivatePostgreSQL, statement: str) -> Answer:
+    with closing(server.connect(server.name)) as connection:
+        return answer(connection.run(statement) or [])
 
 
 @pytest.fixture(scope="module")

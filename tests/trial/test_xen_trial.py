@@ -1,4 +1,4 @@
-"""Two web servers in domains of Xen's: driven, seen, reported, removed.
+"""Two servers of parallel kernels in domains of Xen's: driven, seen, reported, removed.
 
 What runs in a guest is the same in Xen's and in QEMU's: all of RUBBoS is in test_qemu_trial.py.
 """
@@ -15,16 +15,17 @@ from tests.conftest import host
 from tests.environments.obstacle import needs
 from tests.trial.left import check_nothing_left
 
-SERVERS = ("web.1", "web.2")
+SERVERS = ("compute.1", "compute.2")
 EXPERIMENT = """
 [experiment]
 name = "t"
 
 [system]
-workload = "static"
+workload = "kernels"
 environment = "xen"
+scale = 0.0005
 
-[system.web]
+[system.compute]
 count = 2
 memory = "512MiB"
 mapping = { place = "package:1.core:0", memory_node = 1, weight = 512 }
@@ -32,6 +33,7 @@ mapping = { place = "package:1.core:0", memory_node = 1, weight = 512 }
 [load]
 users = 4
 think = "200ms"
+mix = "barriers"
 phases = { ramp_up = "2s", runtime = "18s", ramp_down = "1s" }
 """
 """On the second socket, where they share a PU."""
@@ -46,7 +48,7 @@ pytestmark = [
 ]
 
 
-def test_pages_are_served_driven_sampled_traced_reported_and_removed(
+def test_jobs_are_run_driven_sampled_traced_reported_and_removed(
     tierlab: Start, tmp_path: Path
 ) -> None:
     before, file = host(), tmp_path / "t.toml"
