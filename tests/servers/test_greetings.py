@@ -9,7 +9,14 @@ from collections.abc import Callable
 import pytest
 
 from tierlab.servers.base import NotReadyError
-from tierlab.servers.greetings import AJP_CPING, AJP_CPONG, ajp_ping, http_get, mysql_select
+from tierlab.servers.greetings import (
+    AJP_CPING,
+    AJP_CPONG,
+    ajp_ping,
+    http2_get,
+    http_get,
+    mysql_select,
+)
 
 
 def peer(answer: bytes, heard: list[bytes] | None = None) -> Callable[[], socket.socket]:
@@ -50,6 +57,21 @@ def test_http_is_ready_on_200_only() -> None:
         http_get(peer(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), "host", "/page")
     with pytest.raises(NotReadyError, match="no HTTP"):
         http_get(peer(b"hello\r\n"), "host", "/page")
+
+
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+"""An empty frame of HTTP/2's, as every server sends first."""
+
+
+def test_http2_is_ready_on_200_only() -> None:
+    heard: list[bytes] = []
+    http2_get(peer(SETTINGS + b"\0\0\1\1\4\0\0\0\1\x88", heard), "host", "/page")
+    assert heard[0].startswith(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    assert b"\5:path\5/page" in heard[0]
+    with pytest.raises(NotReadyError, match="does not answer 200"):
+        http2_get(peer(SETTINGS + b"\0\0\1\1\4\0\0\0\1\x8e"), "host", "/page")
+    with pytest.raises(NotReadyError, match="closed"):
+        http2_get(peer(SETTINGS), "host", "/page")
 
 
 def test_mysql_is_not_ready_when_it_refuses() -> None:

@@ -53,6 +53,15 @@ def test_stops_and_gauges_become_rows(folder: RunFolder, manifest: Manifest) -> 
     assert manifest.not_measured == {}
 
 
+def test_stops_of_a_thread_are_events(folder: RunFolder, manifest: Manifest) -> None:
+    leave(folder, "app.1", "stops.log", "5000000 70000000 loop a timer came late\n9 1 gc scaven")
+    read_server_logs(folder, manifest)
+    convert_all(folder.streams, folder.path)
+    (event,) = pq.read_table(folder.path / "events.parquet").to_pylist()
+    assert (event["t_ns"], event["duration_ns"]) == (5_000_000, 70_000_000)
+    assert (event["kind"], event["detail"]) == ("loop", "a timer came late")
+
+
 def test_what_is_missing_or_foreign_is_named(folder: RunFolder, manifest: Manifest) -> None:
     leave(folder, "app.1", "gc.log", "[0.004s][info][gc] Using G1\n")
     read_server_logs(folder, manifest)

@@ -20,6 +20,7 @@ from tierlab.topology import Topology
 
 WIRE = {
     "http": "http1",
+    "http2": "http2",
     "ajp": "ajp13",
     "fcgi": "fastcgi",
     "mysql": "mysql",
@@ -80,6 +81,7 @@ def drive(
         "sources": [str(addresses.users)] if _reached(targets, addresses) else [],
         "images": load.images,
         "request_ids": True,
+        "traces": asked.system.application.hands_on_traces,
     }
 
 

@@ -15,19 +15,22 @@ from pyarrow.json import ParseOptions, read_json
 from tierlab.errors import UserError
 from tierlab.servers.gc_log import pauses
 from tierlab.servers.soft_log import uses
+from tierlab.servers.stop_log import stops
 from tierlab.tables.clock import on_host
 from tierlab.tables.folder import RunFolder
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.schemas import STREAMS
 
 GC_LOG = Path("logs/gc.log")
+STOP_LOG = Path("logs/stops.log")
 SOFT_LOG = Path("logs/soft.log")
 """Each in the folder of a server's saved logs."""
 
 
 def read_server_logs(folder: RunFolder, manifest: Manifest) -> None:
-    """Write streams of the JVMs' stops (events) and of soft resources in use."""
-    write_rows(folder.streams / "jvm.events.arrows", "events", _stops(folder, manifest))
+    """Write streams of stops (events), the JVMs' and others', and of soft resources in use."""
+    stopped = [*_of_jvms(folder, manifest), *_of_others(folder, manifest)]
+    write_rows(folder.streams / "stops.events.arrows", "events", stopped)
     soft = _uses(folder, manifest)
     if soft:
         write_rows(folder.streams / "soft.arrows", "soft", soft)
@@ -35,7 +38,7 @@ def read_server_logs(folder: RunFolder, manifest: Manifest) -> None:
         manifest.not_measured["soft"] = "no server has left a log of its soft resources"
 
 
-def _stops(folder: RunFolder, manifest: Manifest) -> list[dict[str, Any]]:
+def _of_jvms(folder: RunFolder, manifest: Manifest) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for subject, path in _logs(folder, GC_LOG):
         try:
@@ -54,6 +57,24 @@ def _stops(folder: RunFolder, manifest: Manifest) -> list[dict[str, Any]]:
             for pause in found
         ]
         rows += _on_host(stops, "events gc", subject, manifest)
+    return rows
+
+
+def _of_others(folder: RunFolder, manifest: Manifest) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for subject, path in _logs(folder, STOP_LOG):
+        with path.open(errors="replace") as log:
+            found = [
+                {
+                    "t_ns": stop.start_ns,
+                    "duration_ns": stop.duration_ns,
+                    "kind": stop.kind,
+                    "subject": subject,
+                    "detail": stop.words,
+                }
+                for stop in stops(log)
+            ]
+        rows += _on_host(found, "events gc", subject, manifest)
     return rows
 
 

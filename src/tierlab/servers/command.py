@@ -14,7 +14,7 @@ from pydantic import Field
 
 from tierlab.machine.programs import locate
 from tierlab.servers.base import Options, Server
-from tierlab.servers.greetings import http_answers
+from tierlab.servers.greetings import http2_get, http_answers
 from tierlab.servers.own_options import ADDRESS, OwnOptions
 from tierlab.servers.placeholders import filled, from_environment
 from tierlab.values.texts import Existing, Line, Lines, LineTable
@@ -101,6 +101,7 @@ class Command(Server):
             "address": endpoint.address,
             "port": str(endpoint.port),
             "folder": str(self._files),
+            **{name: str(limit) for name, limit in self.soft.items()},
         }
         return filled(text, own, self.site.tiers, self.content.credentials)
 
@@ -149,7 +150,8 @@ class Command(Server):
     def greet(self) -> None:
         """A page if the file names one; else a connection."""
         if self.options.ready is not None:
-            http_answers(self.site.connect, str(self.site.endpoint), self.options.ready)
+            get = http2_get if self.site.endpoint.protocol == "http2" else http_answers
+            get(self.site.connect, str(self.site.endpoint), self.options.ready)
         else:
             self.site.connect().close()
 

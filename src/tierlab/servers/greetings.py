@@ -14,6 +14,8 @@ from pymysql.cursors import Cursor
 
 from tierlab.servers.base import NotReadyError
 
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
 AJP_CPING = bytes.fromhex("123400010a")
 AJP_CPONG = bytes.fromhex("4142000109")
 """Apache JServ Protocol 1.3: magic, length 1, type 10 to the container and 9 from it."""
@@ -43,6 +45,35 @@ def _status(connect: Connect, host: str, path: str) -> int:
         raise NotReadyError(f"its answer is no HTTP: {error!r}") from error
     finally:
         connection.close()
+
+
+def http2_get(connect: Connect, host: str, path: str) -> None:
+    """Fetch a page by HTTP/2 without TLS (RFC 9113 section 3.3); ready is status 200."""
+    request = b"".join(
+        b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+        for name, value in (
+            (b":method", b"GET"),
+            (b":scheme", b"http"),
+            (b":path", path.encode()),
+            (b":authority", host.encode()),
+        )
+    )
+    with connect() as link:
+        link.sendall(HTTP2_PREFACE + _frame(4, 0, 0, b"") + _frame(1, 5, 1, request))
+        with link.makefile("rb") as answer:
+            while len(header := answer.read(9)) == 9:
+                content = answer.read(int.from_bytes(header[:3], "big"))
+                if header[3] == 1:
+                    # A status of 200 is entry 8 of the static table (RFC 7541 appendix A).
+                    if content[:1] != b"\x88":
+                        raise NotReadyError(f"GET {path} by HTTP/2 does not answer 200")
+                    return
+    raise NotReadyError("it closed the connection on a request by HTTP/2")
+
+
+def _frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    length = len(content).to_bytes(3, "big")
+    return length + bytes([kind, flags]) + stream.to_bytes(4, "big") + content
 
 
 def ajp_ping(connect: Connect) -> None:

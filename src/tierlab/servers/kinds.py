@@ -14,6 +14,7 @@ from tierlab.servers.kernels import Kernels
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.memcached import Memcached
 from tierlab.servers.nginx import Nginx
+from tierlab.servers.nodejs import NodeJs
 from tierlab.servers.pgpool import Pgpool
 from tierlab.servers.php_fpm import PhpFpm
 from tierlab.servers.postgresql import PostgreSQL
@@ -24,7 +25,7 @@ KINDS: Mapping[str, type[Server]] = {
     server.kind: server
     for server in (
         *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, Redis),
-        *(MariaDB, PostgreSQL, Kernels, Command, Address),
+        *(MariaDB, PostgreSQL, Kernels, Command, NodeJs, Address),
     )
 }
 """In a request's order."""

@@ -12,7 +12,7 @@ from tierlab.values.kinds import Duration, Text, Whole
 from tierlab.values.quantities import SECOND
 from tierlab.values.word import Word
 
-PROTOCOLS = ("http", "fcgi", "ajp", "mysql", "postgresql", "redis", "memcached", "tcp")
+PROTOCOLS = ("http", "http2", "fcgi", "ajp", "mysql", "postgresql", "redis", "memcached", "tcp")
 USUAL_PORTS: Mapping[int, str] = {
     3306: "mysql",
     5432: "postgresql",

@@ -72,6 +72,9 @@ class Workload(ABC):
     """Mean time from the start of an interaction to the start of the next; None where users think
     in between for as long as the experiment says.
     """
+    hands_on_traces: ClassVar[bool] = False
+    """Whether its application reads the header `traceparent` and hands the trace on to the servers
+    that it calls."""
     place: ClassVar[Path | None] = None
     """Where what it consists of lies; None where it is all made when it is wanted."""
     files: ClassVar[Mapping[Path, str]] = {}

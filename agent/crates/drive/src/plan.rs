@@ -48,6 +48,10 @@ pub struct Plan {
     /// Send an `X-Request-Id` header of 16 hex digits, one per HTTP request.
     #[serde(default = "yes")]
     pub request_ids: bool,
+    /// Send a `traceparent` header (W3C Trace Context) besides, whose trace is the request's id with
+    /// zeros before it: for applications that hand that on.
+    #[serde(default)]
+    pub traces: bool,
     /// How soon the driver gets its turn on a busy machine.
     #[serde(default)]
     pub priority: Priority,

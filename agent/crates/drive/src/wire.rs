@@ -11,6 +11,7 @@ const ACCEPT: &[u8] = b"Accept: */*\r\n";
 pub struct Wire {
     fixed: Vec<u8>,
     ids: bool,
+    traces: bool,
 }
 
 impl Wire {
@@ -24,7 +25,7 @@ impl Wire {
             " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tierlab\r\nConnection: {connection}\r\n",
             target.host()
         );
-        Self { fixed: fixed.into_bytes(), ids: plan.request_ids }
+        Self { fixed: fixed.into_bytes(), ids: plan.request_ids, traces: plan.traces }
     }
 
     /// Writes the request of a page into `text`, which it empties first; `tail` ends its body.
@@ -70,6 +71,9 @@ impl Wire {
         text.extend_from_slice(&self.fixed);
         if self.ids {
             let _ = write!(text, "X-Request-Id: {id:016x}\r\n");
+        }
+        if self.traces {
+            let _ = write!(text, "traceparent: 00-{id:032x}-{id:016x}-01\r\n");
         }
     }
 }

@@ -14,6 +14,7 @@ from tierlab.servers.base import Server
 from tierlab.servers.command import Command, CommandOptions, command_fault
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.memcached import Memcached
+from tierlab.servers.nodejs import NodeJs
 from tierlab.servers.placeholders import named, unknown
 from tierlab.servers.postgresql import PostgreSQL
 from tierlab.servers.redis import Redis
@@ -34,7 +35,9 @@ DATABASES: tuple[type[Server], ...] = (PostgreSQL, MariaDB)
 """Software that Tierlab configures, and fills for whoever brings the statements."""
 CACHES: tuple[type[Server], ...] = (Redis, Memcached)
 """The same, with nothing in it at first."""
-SOFTWARE = (*FORMS.values(), *DATABASES, *CACHES)
+RUNTIMES: tuple[type[Server], ...] = (NodeJs,)
+"""What runs a program of the user's own, and that Tierlab knows more of than its command."""
+SOFTWARE = (*FORMS.values(), *RUNTIMES, *DATABASES, *CACHES)
 
 IDENTIFIER = Text("a name of letters, digits and _", r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 

@@ -27,6 +27,7 @@ class Own(Workload):
     """Servers and users that a file describes; without a file, of which there is nothing."""
 
     name = "own"
+    hands_on_traces = True
     tables: ClassVar[Mapping[str, type[Section]]] = {SESSIONS: Sessions}
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {}
     any_tier: ClassVar[TierDeclaration | None] = ANY_TIER
