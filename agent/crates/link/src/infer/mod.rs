@@ -1,5 +1,6 @@
 //! Parents without ids: learned from a sample, then inferred window by window.
 
+mod at_once;
 mod chain;
 mod delay;
 mod grammar;

@@ -1,6 +1,7 @@
 //! Inference over a sliding window: the leases that ended long enough ago for their parents to
 //! have departed are matched, jointly with all that overlap them, and decided.
 
+use crate::infer::at_once::at_once;
 use crate::infer::chain::learn;
 use crate::infer::lease::{Lease, Leases};
 use crate::infer::matching::{Candidate, Matching, Seeker};
@@ -21,6 +22,9 @@ const ROUNDS: usize = 2;
 /// would. Beliefs are flattened by this power; on captures of real tiers the confidence is then
 /// what it says.
 const TEMPER: f64 = 0.7;
+/// Where requests have several leases each a parent is given only if the confidence is this large:
+/// there it says more than it should.
+const LEAST_CONFIDENCE: f64 = 0.99;
 
 /// Finds the parents of one tier's visits by inference.
 pub struct Inference {
@@ -31,6 +35,8 @@ pub struct Inference {
     ended: Vec<Lease>,
     parents: Vec<Parent>,
     next_ns: i64,
+    /// Links are not given below this confidence.
+    least_confidence: f64,
 }
 
 impl Inference {
@@ -38,6 +44,7 @@ impl Inference {
     pub fn learn(parents: &[&Visit], children: &[&Visit], topology: &Topology) -> Self {
         let mut candidates: Vec<Parent> = parents.iter().map(|visit| Parent::of(visit)).collect();
         candidates.sort_by_key(|parent| parent.span.arrival_ns);
+        let doubtful = at_once(parents.len(), children);
         let mut inference = Self {
             model: learn(&candidates, &connections(children), topology),
             page_models: PageModels::new(),
@@ -45,6 +52,7 @@ impl Inference {
             ended: Vec::new(),
             parents: Vec::new(),
             next_ns: 0,
+            least_confidence: if doubtful { LEAST_CONFIDENCE } else { 0.0 },
         };
         inference.rehearse(parents, children, topology);
         inference
@@ -112,7 +120,8 @@ impl Inference {
             for it in &seeker.candidates {
                 self.parents[it.parent as usize].taken += it.belief;
             }
-            let link = choose(&seeker.candidates).map(|(parent, confidence)| Link {
+            let chosen = choose(&seeker.candidates).filter(|it| it.1 >= self.least_confidence);
+            let link = chosen.map(|(parent, confidence)| Link {
                 parent: self.parents[parent].visit,
                 means: Means::Inferred,
                 confidence,
