@@ -17,6 +17,7 @@ from tierlab.servers.base import Options, Server
 from tierlab.servers.greetings import http2_get, http_answers
 from tierlab.servers.own_options import ADDRESS, OwnOptions
 from tierlab.servers.placeholders import filled, from_environment
+from tierlab.servers.soft import SoftResource
 from tierlab.values.texts import Existing, Line, Lines, LineTable
 
 SHELL = re.compile(r"[|&;<>()$`*?~#]")
@@ -62,7 +63,7 @@ class Command(Server):
 
     kind = "command"
     programs: ClassVar[Mapping[str, str]] = {}
-    soft_resources: ClassVar = {}
+    soft_resources: ClassVar[Mapping[str, SoftResource]] = {}
     own_options = CommandOptions
     stop_seconds = 10.0
     disk = (FILES,)

@@ -39,7 +39,7 @@ class NodeJs(Command):
 
     kind = "nodejs"
     programs: ClassVar[Mapping[str, str]] = {"node": "nodejs"}
-    soft_resources: ClassVar = declared(
+    soft_resources = declared(
         SoftResource(
             "threads",
             Whole(1, 1_024),
