@@ -14,11 +14,11 @@ import tierlab as api
 from tests.command import Start
 from tests.conftest import host
 from tests.environments.obstacle import obstacle
+from tests.own import database_admin, wiki
 from tests.own.conftest import FOLDER, SHOP
 from tests.own.made_har import PORT, running_shop
 from tests.own.recorder import Recorder, recording
 from tests.own.shop import PASSWORD
-from tests.own.wiki import PROGRAM, lay_down
 from tests.trial.left import check_nothing_left
 
 pytestmark = [
@@ -80,6 +80,33 @@ expect = { "*" = "Tierlab" }
 [load]
 users = 1
 """
+
+ADMIN = """
+[experiment]
+name = "t"
+[system]
+workload = "own"
+[system.web]
+command = "php -d session.save_path={folder}/tmp -S {address}:{port} -t ."
+folder = "admin"
+port = 8000
+environment.DB_HOST = "{db.address}"
+environment.DB_PORT = "{db.port}"
+environment.DB_USER = "{db.user}"
+environment.DB_PASSWORD = "{db.password}"
+[system.db]
+server = "mariadb"
+sql = "shop.sql"
+[system.sessions]
+start = "/index.php?route=/database/structure&db=own"
+avoid = ["logout", "url.php", "doc/"]
+[load]
+users = 1
+think = "100ms"
+images = false
+phases = { ramp_up = "0s", runtime = "3s", ramp_down = "0s" }
+"""
+TABLE = "CREATE TABLE thing (id INT PRIMARY KEY, name TEXT); INSERT INTO thing VALUES (1, 'a;b');"
 
 
 def test_from_a_recording_of_chromium_s_to_a_report_in_ten_lines(
@@ -161,10 +188,26 @@ def test_a_service_of_node_on_postgresql_and_redis(
     check_nothing_left(command, tmp_path, before)
 
 
-@pytest.mark.skipif(not PROGRAM.exists(), reason="needs Debian's package dokuwiki")
+@pytest.mark.skipif(not wiki.PROGRAM.exists(), reason="needs Debian's package dokuwiki")
 def test_a_wiki_of_debian_s(tierlab: Start, tmp_path: Path) -> None:
-    lay_down(tmp_path / "wiki")
+    wiki.lay_down(tmp_path / "wiki")
     (tmp_path / "e.toml").write_text(WIKI)
     ended = tierlab("check", "e.toml", "--seconds", "1").end()
     assert ended.status == 0, ended.stdout + ended.stderr
     assert "works  another page: " in ended.stdout
+
+
+@pytest.mark.skipif(not database_admin.PROGRAM.exists(), reason="needs Debian's phpmyadmin")
+def test_debian_s_phpmyadmin_on_a_database_of_the_user_s(tierlab: Start, tmp_path: Path) -> None:
+    database_admin.lay_down(tmp_path / "admin")
+    (tmp_path / "shop.sql").write_text(TABLE)
+    (tmp_path / "e.toml").write_text(ADMIN)
+    ended = tierlab("run", "e.toml").end()
+    assert ended.status == 0, ended.stderr
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    first = run.requests.execute().iloc[0]
+    assert first.status == 200
+    assert not isinstance(first.error, str), first.error
+    visits = run.visits.execute()
+    assert visits[visits.server == "db.1"].label.str.startswith("SHOW").any()
+    assert visits[visits.server == "db.1"].parent.notna().mean() > 0.5
