@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from urllib.parse import urlencode
 from tests.own.conftest import FOLDER
 from tests.own.shop import PASSWORD
 
-PORT = 18775
+PORT = 18_000 + os.getpid() % 4_000
+"""This process's own: tests run beside each other."""
 ADDRESS = "127.0.0.1"
 THINK_S = 2.0
 """Between two pages, in the recording alone."""

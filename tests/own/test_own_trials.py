@@ -11,7 +11,7 @@ import tierlab as api
 from tests.command import Start
 from tests.conftest import host
 from tests.own.conftest import FOLDER, SHOP
-from tests.own.made_har import made_visit, running_shop
+from tests.own.made_har import PORT, made_visit, running_shop
 from tests.trial.left import check_nothing_left
 
 pytestmark = [
@@ -30,18 +30,18 @@ sessions = {{ har = "visit.har", expect = {{ "/orders" = "Thank you, alice" }} }
 [load]
 users = 10
 """
-STANDING = """
+STANDING = f"""
 [experiment]
 name = "t"
 [system]
 workload = "own"
 environment = "host"
-web = { address = "127.0.0.1", port = 18775, ready = "/" }
-sessions = { start = "/", pages = ["/items/*"], avoid = ["basket"] }
+web = {{ address = "127.0.0.1", port = {PORT}, ready = "/" }}
+sessions = {{ start = "/", pages = ["/items/*"], avoid = ["basket"] }}
 [load]
 users = 5
 think = "100ms"
-phases = { ramp_up = "0s", runtime = "2s", ramp_down = "0s" }
+phases = {{ ramp_up = "0s", runtime = "2s", ramp_down = "0s" }}
 """
 STEPS = ("GET /", "POST /login", "GET /search", "GET /items/{id}", "POST /api/basket")
 
