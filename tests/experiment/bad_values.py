@@ -165,14 +165,14 @@ CASES: list[tuple[str, Any, str]] = [
         "observe.samplers",
         ["cpu", "gpu"],
         'observe.samplers must be "all", "none" or a list out of '
-        "cpu, memory, disk, net, tcp, listen, pressure, process, domain, database, "
+        "cpu, memory, disk, net, tcp, listen, pressure, process, domain, database, cache, "
         'not ["cpu", "gpu"]',
     ),
     (
         "observe.samplers",
         [{}],
         'observe.samplers must be "all", "none" or a list out of '
-        "cpu, memory, disk, net, tcp, listen, pressure, process, domain, database, not [{}]",
+        "cpu, memory, disk, net, tcp, listen, pressure, process, domain, database, cache, not [{}]",
     ),
     # what does not go together
     ("load.rate", 5.0, "load has both users (closed loop) and rate (open loop); keep one of them"),
