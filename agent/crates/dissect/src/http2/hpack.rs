@@ -145,13 +145,13 @@ mod tests {
 
     #[test]
     fn replies_are_as_in_the_examples() {
-        // RFC 7541 appendix C.5, of whose second reply the status stands in the table as 302 and is
-        // replaced by 307: indexed 0x48 with a literal, then by number.
+        // As in RFC 7541 appendix C.5, with two fields a reply: the second has a status of its own
+        // and the first's other field by its number; then both statuses by theirs.
         let mut it = Decoder::new();
         it.table.limit(256);
         let block = b"\x48\x03302\x58\x07private";
         assert_eq!(read(&mut it, block, true), owned(&[(Field::Status, "302")]));
-        let block = b"\x48\x03307\xc0";
+        let block = b"\x48\x03307\xbf";
         assert_eq!(read(&mut it, block, true), owned(&[(Field::Status, "307")]));
         assert_eq!(
             read(&mut it, b"\xbe\xc0", true),
