@@ -10,7 +10,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import takewhile
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 from packaging.requirements import Requirement
@@ -127,7 +129,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All of this machine's own programs but for what compiles."""
     folder = tmp_path_factory.mktemp("programs")
     # Servers run as a user for whom pytest's folders are closed, and some programs are scripts.
-    for above in (folder, folder.parent, folder.parent.parent):
+    for above in takewhile(lambda it: it != Path(gettempdir()), (folder, *folder.parents)):
         above.chmod(0o755)
     for programs in ("/usr/sbin", "/usr/bin"):
         for program in Path(programs).iterdir():

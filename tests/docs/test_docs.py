@@ -32,6 +32,8 @@ BUILDS = DOCS / "reference" / "rubbos.md"
 """Builds the application anew, in a copy: trials of other tests start what is there."""
 QUICK_BUILD = "-Dmaven.test.skip=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """The application's own tests are a stage of the suite."""
+MAKES = "mkdir "
+"""How a command begins that makes the files which a page's experiments name."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 FURTHER = {
     DOCS / "how-to" / f"{each}.md": [pytest.mark.environments]
@@ -222,7 +224,7 @@ def test_the_readmes_commands_are_what_ci_runs() -> None:
 
 
 TOML = [
-    pytest.param(block, id=f"{name(page)}:{number}")
+    pytest.param(page, block, id=f"{name(page)}:{number}")
     for page in PAGES
     for number, block in enumerate(blocks(page))
     if block.language == "toml"
@@ -237,8 +239,14 @@ def merged(base: Mapping[str, Any], snippet: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-@pytest.mark.parametrize("block", TOML)
-def test_every_experiment_file_shown_loads_or_is_said_not_to(block: Block) -> None:
+@pytest.mark.parametrize(("page", "block"), TOML)
+def test_every_experiment_file_shown_loads_or_is_said_not_to(
+    page: Path, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in slow_commands(page):
+        if command.startswith(MAKES):
+            subprocess.run(command, shell=True, check=True)
     tables = tomllib.loads(block.text)
     if block.file is None:
         tables = merged(BASE, tables)

@@ -249,7 +249,7 @@ def test_who_is_late_goes_on_at_once_and_makes_up_for_nothing(site, tmp_path: Pa
     port, _ = site("--delay-ms", "30")
     workload = calendar(40)
     workload["sessions"][0]["transitions"] = {"add": [["add", 1]], "home": [["add", 1]]}
-    found = driven(tmp_path / "drive", port, workload, users=4, seconds=1.0, images=False)
+    found = driven(tmp_path / "drive", port, workload, users=4, seconds=2.5, images=False)
     requests = found.requests.sort_values(["user", "start_ns"])
     of_user = requests.groupby("user")
     late = (requests.delay_ns + of_user.start_ns.shift() < of_user.end_ns.shift()) & (
