@@ -52,6 +52,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(shared))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Give a test its own name back, to which xdist's workers add its group: by that name what
+    failed is found when it is run again."""
+    if hasattr(report, "node") and report.nodeid.rfind("@") > report.nodeid.rfind("]"):
+        report.nodeid = report.nodeid.rpartition("@")[0]
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Have a worker process of xdist's give away what its tests measured."""
     if hasattr(session.config, "workeroutput"):

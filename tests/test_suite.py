@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
+from tests.suite import GUESTS, LAST_FAILED, PYTEST
+
+ALONE = {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 MADE = """
 import sys
 from tests.suite import lane, main
@@ -24,6 +26,25 @@ from pathlib import Path
 def test_fails_at_first():
     Path("runs").open("a").write(".")
     assert len(Path("runs").read_text()) == {}
+"""
+GROUPED = """
+import os
+import pytest
+from pathlib import Path
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("name", ["one", "other"])
+def test_grouped(name, number):
+    with Path(f"{name}-{os.environ['PYTEST_XDIST_WORKER']}").open("a") as runs:
+        runs.write(".")
+    assert (name, number) != ("other", 3)
+"""
+GROUPS = """
+import pytest
+from tests.conftest import pytest_runtest_logreport
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.callspec.params["name"]))
 """
 ALWAYS = "def test_always_fails{}():\n    assert False\n"
 
@@ -40,7 +61,7 @@ def run(folder: Path, *texts: str) -> tuple[int, list[str]]:
     done = subprocess.run(
         [sys.executable, "-c", MADE],
         cwd=folder,
-        env={"PYTHONPATH": str(TESTS.parent), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env=ALONE,
         capture_output=True,
         text=True,
         check=False,
@@ -87,3 +108,16 @@ def test_a_pytest_that_dies_ends_the_suite(folder: Path) -> None:
     status, lines = run(folder, "import os\ndef test_dies():\n    os.abort()\n", PASSES)
     assert status not in (0, 1), lines
     assert not (folder / "passes").exists()
+
+
+def test_a_groups_tests_are_one_workers_and_keep_their_names(folder: Path) -> None:
+    """What is made for a module's tests is made once, and what failed is found again."""
+    (folder / "conftest.py").write_text(GROUPS)
+    (folder / "test_made.py").write_text(GROUPED)
+    command = [*PYTEST, "-p", "xdist", *GUESTS]
+    subprocess.run(command, cwd=folder, env=ALONE, capture_output=True, check=False)
+    assert sorted(path.read_text() for path in folder.glob("one*")) == ["......"]
+    assert sorted(path.read_text() for path in folder.glob("other*")) == ["......"]
+    assert json.loads((folder / LAST_FAILED).read_text()).keys() == {
+        "test_made.py::test_grouped[other-3]"
+    }
