@@ -171,6 +171,7 @@ def test_gauges_cost_little(start: Start, tmp_path: Path) -> None:
     assert took < 500_000 * pace()
 
 
+@pytest.mark.alone
 def test_a_forced_collection_is_logged_when_clients_wait_for_it(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
