@@ -249,12 +249,20 @@ impl Reading<'_> {
             }
             Piece::Cut { at_ns, bytes, ends } => {
                 *self.last_byte_ns = at_ns;
-                parser.lost(from, Gap { at_ns: Some(at_ns), bytes: u64::from(bytes), ends }, cx);
+                parser.lost(
+                    from,
+                    Gap { at_ns: Some(at_ns), seen_ns: at_ns, bytes: u64::from(bytes), ends },
+                    cx,
+                );
             }
             Piece::Lost { at_ns, bytes } => {
                 let known = if bytes < 1 << 31 { u64::from(bytes) } else { 0 };
                 cx.event(at_ns, EventKind::Gap { from, bytes: known });
-                parser.lost(from, Gap { at_ns: None, bytes: u64::from(bytes), ends: false }, cx);
+                parser.lost(
+                    from,
+                    Gap { at_ns: None, seen_ns: at_ns, bytes: u64::from(bytes), ends: false },
+                    cx,
+                );
             }
         }
     }

@@ -61,65 +61,105 @@ impl<T> Exchange<T> {
 }
 
 /// The exchanges of a connection that are not over.
-pub(crate) struct Exchanges<T>(VecDeque<Exchange<T>>);
+pub(crate) struct Exchanges<T> {
+    waiting: VecDeque<Exchange<T>>,
+    /// The replies of so many, the oldest ones, may be among those that were lost.
+    uncertain: usize,
+    /// When it was last known that replies were lost.
+    lost_ns: i64,
+}
 
 impl<T> Default for Exchanges<T> {
     fn default() -> Self {
-        Self(VecDeque::new())
+        Self { waiting: VecDeque::new(), uncertain: 0, lost_ns: i64::MIN }
     }
 }
 
 impl<T> Exchanges<T> {
     /// A request came.
     pub(crate) fn push(&mut self, exchange: Exchange<T>, cx: &mut Context<'_>) {
-        if self.0.len() >= MOST {
+        if self.waiting.len() >= MOST {
             self.replied(None, cx);
         }
-        self.0.push_back(exchange);
+        let is_uncertain = self.was_before_loss(&exchange);
+        self.waiting.push_back(exchange);
+        if is_uncertain {
+            self.uncertain = self.waiting.len();
+        }
     }
 
     /// A request came, and the caller sees to it that not too many wait.
     pub(crate) fn add(&mut self, exchange: Exchange<T>) {
-        self.0.push_back(exchange);
+        self.waiting.push_back(exchange);
+    }
+
+    /// Replies were lost, which was known at `seen_ns`: those of all that wait may be among them.
+    pub(crate) fn lost_replies(&mut self, seen_ns: i64) {
+        self.uncertain = self.waiting.len();
+        self.lost_ns = self.lost_ns.max(seen_ns);
+    }
+
+    /// True if a request waited behind a hole of the client's while replies were found to be lost:
+    /// its own may be among them.
+    pub(crate) fn was_before_loss(&self, exchange: &Exchange<T>) -> bool {
+        exchange.request_end_ns < self.lost_ns
+    }
+
+    /// How many may have been answered unseen.
+    pub(crate) fn uncertain(&self) -> usize {
+        self.uncertain
+    }
+
+    /// Whose replies come is known again. Gives how many may have been answered unseen.
+    pub(crate) fn settle(&mut self) -> usize {
+        std::mem::take(&mut self.uncertain)
+    }
+
+    /// Those that may have been answered unseen were.
+    pub(crate) fn abandon_uncertain(&mut self, cx: &mut Context<'_>) {
+        for _ in 0..self.settle() {
+            self.replied(None, cx);
+        }
     }
 
     /// The exchange whose request came last.
     pub(crate) fn last(&mut self) -> Option<&mut Exchange<T>> {
-        self.0.back_mut()
+        self.waiting.back_mut()
     }
 
     /// The exchange whose reply is due.
     pub(crate) fn first(&mut self) -> Option<&mut Exchange<T>> {
-        self.0.front_mut()
+        self.waiting.front_mut()
     }
 
     /// Every one, the oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Exchange<T>> {
-        self.0.iter()
+        self.waiting.iter()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.waiting.is_empty()
     }
 
     /// What is remembered of them.
     pub(crate) fn held_bytes(&self) -> usize {
-        of_queue(&self.0)
+        of_queue(&self.waiting)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.waiting.len()
     }
 
     /// The first exchange is over: its reply ended at `departure_ns`, or its end was not seen.
     pub(crate) fn replied(&mut self, departure_ns: Option<i64>, cx: &mut Context<'_>) {
-        if let Some(exchange) = self.0.pop_front() {
+        if let Some(exchange) = self.waiting.pop_front() {
             cx.visit(&exchange, departure_ns);
         }
     }
 
     /// No more replies will be seen.
     pub(crate) fn abandon(&mut self, cx: &mut Context<'_>) {
+        self.uncertain = 0;
         while !self.is_empty() {
             self.replied(None, cx);
         }

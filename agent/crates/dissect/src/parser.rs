@@ -38,6 +38,9 @@ pub(crate) trait Parser: Send {
 pub(crate) struct Gap {
     /// When they were sent, which is known if a snap length cut them off.
     pub at_ns: Option<i64>,
+    /// When that they are missing was known: bytes of the other side that are handed on later may
+    /// have been sent before.
+    pub seen_ns: i64,
     pub bytes: u64,
     /// The capture's filter saw that they end a reply (see [`crate::filter`]).
     pub ends: bool,

@@ -92,9 +92,13 @@ impl<T: Awaits> Pipeline<T> {
     pub(crate) fn push(&mut self, exchange: Exchange<T>, cx: &mut Context<'_>) {
         if self.exchanges.len() >= MOST {
             self.sends_on = true;
-            self.lost_replies(cx);
+            self.doubt_all(cx);
         }
+        let is_uncertain = self.exchanges.was_before_loss(&exchange);
         self.exchanges.add(exchange);
+        if is_uncertain {
+            self.doubt_all(cx);
+        }
     }
 
     /// Of what waits for a reply, the oldest first.
@@ -139,8 +143,13 @@ impl<T: Awaits> Pipeline<T> {
         self.doubt.get_or_insert(Doubt { certain, calm: 0 }).calm = 0;
     }
 
-    /// Replies were lost, or some of one.
-    pub(crate) fn lost_replies(&mut self, cx: &mut Context<'_>) {
+    /// Replies were lost, or some of one, which was known at `seen_ns`.
+    pub(crate) fn lost_replies(&mut self, seen_ns: i64, cx: &mut Context<'_>) {
+        self.exchanges.lost_replies(seen_ns);
+        self.doubt_all(cx);
+    }
+
+    fn doubt_all(&mut self, cx: &mut Context<'_>) {
         if !self.exchanges.is_empty() {
             self.doubt = Some(Doubt { certain: 0, calm: 0 });
             self.exchanges.abandon(cx);

@@ -37,8 +37,6 @@ pub(crate) struct Http1 {
     /// The form that the current request carries, as far as it is worth hashing.
     form: Option<Vec<u8>>,
     exchanges: Exchanges<Method>,
-    /// How many of them waited when replies were lost, so that theirs may be among the lost.
-    uncertain: usize,
     /// The current reply's request was not seen.
     unasked: Option<Unasked>,
     /// The bytes are another protocol's: from the start, or after an upgrade.
@@ -60,7 +58,6 @@ impl Parser for Http1 {
             replies: Reader::new(from_start),
             form: None,
             exchanges: Exchanges::default(),
-            uncertain: 0,
             unasked: None,
             opaque: false,
         }

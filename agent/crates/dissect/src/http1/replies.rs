@@ -35,7 +35,7 @@ impl Http1 {
             State::Body(body) => body.after_loss(bytes, at_ns.is_some()),
             State::Head => None,
         };
-        let Some(body) = left else { return self.lose_replies() };
+        let Some(body) = left else { return self.lose_replies(gap.seen_ns) };
         self.replies.state = State::Body(body);
         self.reply_grew(bytes);
         if body == Body::Length(0) {
@@ -61,16 +61,14 @@ impl Http1 {
     /// A request came after replies were lost: the earlier requests' replies were among them.
     pub(super) fn abandon_uncertain(&mut self, cx: &mut Context<'_>) {
         if self.replies.state == State::Lost {
-            for _ in 0..self.uncertain {
-                self.exchanges.replied(None, cx);
-            }
+            self.exchanges.abandon_uncertain(cx);
         }
-        self.uncertain = 0;
+        self.exchanges.settle();
     }
 
-    fn lose_replies(&mut self) {
+    fn lose_replies(&mut self, seen_ns: i64) {
         self.replies.lose();
-        self.uncertain = self.exchanges.len();
+        self.exchanges.lost_replies(seen_ns);
     }
 
     /// A reply begins after some were lost. It is not the one whose beginning was seen. If the last
@@ -78,11 +76,9 @@ impl Http1 {
     fn resume_replies(&mut self, cx: &mut Context<'_>) {
         self.replies.state = State::Head;
         if self.requests.state == State::Lost {
-            for _ in 0..self.uncertain {
-                self.exchanges.replied(None, cx);
-            }
+            self.exchanges.abandon_uncertain(cx);
         }
-        self.uncertain = 0;
+        self.exchanges.settle();
         if self.exchanges.first().is_some_and(|it| it.reply_start_ns.is_some()) {
             self.exchanges.replied(None, cx);
         }
@@ -92,7 +88,7 @@ impl Http1 {
         let (used, complete) = self.replies.head(at_ns, bytes);
         let Some(complete) = complete else { return used };
         let Some(head) = head::reply(complete) else {
-            self.lose_replies();
+            self.lose_replies(at_ns);
             return used;
         };
         let (start_ns, size) = (self.replies.start_ns, self.replies.size);
@@ -140,7 +136,7 @@ impl Http1 {
             Reach::Beyond => bytes.len(),
             Reach::Ended(used) => used,
             Reach::Broken => {
-                self.lose_replies();
+                self.lose_replies(at_ns);
                 return bytes.len();
             }
         };

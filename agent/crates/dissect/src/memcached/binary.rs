@@ -90,7 +90,7 @@ impl Binary {
             Side::Server => match (self.replies.skip(gap.at_ns, gap.bytes), gap.at_ns) {
                 (true, Some(at_ns)) => self.replies_of(at_ns, &[], cx),
                 (true, None) => {}
-                (false, _) => self.lost_replies(cx),
+                (false, _) => self.lost_replies(gap.seen_ns, cx),
             },
         }
     }
@@ -138,13 +138,13 @@ impl Binary {
             reply(&frame, &mut self.told, &mut self.pipeline, cx);
         }
         if self.replies.is_lost() && !was_lost {
-            self.lost_replies(cx);
+            self.lost_replies(at_ns, cx);
         }
     }
 
-    fn lost_replies(&mut self, cx: &mut Context<'_>) {
+    fn lost_replies(&mut self, seen_ns: i64, cx: &mut Context<'_>) {
         self.told = None;
-        self.pipeline.lost_replies(cx);
+        self.pipeline.lost_replies(seen_ns, cx);
     }
 }
 

@@ -87,7 +87,7 @@ impl TextReplies {
             (State::LastData(left), Some(at_ns)) if gap.bytes <= left => {
                 self.data(at_ns, gap.bytes, pipeline, cx);
             }
-            _ => self.lose(pipeline, cx),
+            _ => self.lose(gap.seen_ns, pipeline, cx),
         }
     }
 
@@ -95,10 +95,10 @@ impl TextReplies {
         self.lines.held_bytes()
     }
 
-    fn lose(&mut self, pipeline: &mut Pipeline<Asked>, cx: &mut Context<'_>) {
+    fn lose(&mut self, seen_ns: i64, pipeline: &mut Pipeline<Asked>, cx: &mut Context<'_>) {
         self.restart();
         self.state = State::Lost;
-        pipeline.lost_replies(cx);
+        pipeline.lost_replies(seen_ns, cx);
     }
 
     fn restart(&mut self) {
@@ -117,9 +117,9 @@ impl TextReplies {
         let line = match self.lines.next(at_ns, bytes) {
             Ok(Some(line)) => line,
             Ok(None) => return,
-            Err(_) => return self.lose(pipeline, cx),
+            Err(_) => return self.lose(at_ns, pipeline, cx),
         };
-        let Some(said) = reply::read(line.text) else { return self.lose(pipeline, cx) };
+        let Some(said) = reply::read(line.text) else { return self.lose(at_ns, pipeline, cx) };
         if said == Said::Log {
             return cx.message(Side::Server, (line.start_ns, at_ns), line.size, "log");
         }

@@ -22,7 +22,7 @@ impl Mysql {
         if self.reply.is_in_result() && self.exchanges.len() == 1 {
             self.drift(at_ns, bytes, ends, cx);
         } else {
-            self.lose_replies();
+            self.lose_replies(at_ns);
         }
     }
 

@@ -31,7 +31,6 @@ impl Mysql {
                     return self.become_opaque(at_ns, "compression", cx);
                 }
                 self.phase = Phase::Commands;
-                self.uncertain = 0;
                 self.reply.restart();
                 self.exchanges.abandon(cx);
             }
@@ -57,9 +56,7 @@ impl Mysql {
                         land(end_ns, None, &mut self.exchanges, cx);
                     }
                     if self.replies.frames.is_lost() {
-                        for _ in 0..std::mem::take(&mut self.uncertain) {
-                            self.exchanges.replied(None, cx);
-                        }
+                        self.exchanges.abandon_uncertain(cx);
                     }
                     let capabilities = self.capabilities;
                     let begun = begin(&packet, capabilities, &mut self.statements, cx);
@@ -77,7 +74,7 @@ impl Mysql {
         self.sends_file = false;
         if self.adrift_ns.is_some() && at_ns.is_none() {
             // A command may be among what was lost, and the next bytes its reply.
-            self.lose_replies();
+            self.lose_replies(gap.seen_ns);
         }
         let at_ns = at_ns.unwrap_or(self.requests.frames.last_ns);
         if self.requests.frames.skip(Some(at_ns), bytes) {

@@ -57,8 +57,6 @@ pub(crate) struct Mysql {
     replies: Packets,
     reply: Reply,
     exchanges: Exchanges<Asked>,
-    /// How many of them waited when replies were lost, so that theirs may be among the lost.
-    uncertain: usize,
     /// Rows of the only reply that is due were cut off; the last byte of it so far was sent then.
     adrift_ns: Option<i64>,
     /// The sequence number of the EOF packet in it that ends no rows.
@@ -86,7 +84,6 @@ impl Parser for Mysql {
             replies: Packets::new(LONGEST_PREFIX, from_start),
             reply: Reply::default(),
             exchanges: Exchanges::default(),
-            uncertain: 0,
             adrift_ns: None,
             definitions_eof: None,
             statements: Statements::default(),

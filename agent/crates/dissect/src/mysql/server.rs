@@ -22,9 +22,7 @@ impl Mysql {
         if self.replies.frames.is_lost() {
             if self.requests.frames.is_lost() {
                 // The reply to a command that was lost too, or to one of those that wait.
-                for _ in 0..std::mem::take(&mut self.uncertain) {
-                    self.exchanges.replied(None, cx);
-                }
+                self.exchanges.abandon_uncertain(cx);
             }
             self.resume_replies(bytes);
         }
@@ -50,7 +48,7 @@ impl Mysql {
             let outcome = self.reply.packet(&packet, expected, asked.sequence);
             match outcome {
                 Outcome::Broken => {
-                    self.lose_replies();
+                    self.lose_replies(end_ns);
                     return;
                 }
                 Outcome::Unseen => {
@@ -79,7 +77,7 @@ impl Mysql {
     }
 
     pub(super) fn server_lost(&mut self, gap: Gap, cx: &mut Context<'_>) {
-        let Gap { at_ns, bytes, ends } = gap;
+        let Gap { at_ns, bytes, ends, .. } = gap;
         match (self.adrift_ns, at_ns) {
             (Some(_), Some(at_ns)) => return self.drift(at_ns, bytes, ends, cx),
             (None, Some(_)) if self.replies.frames.is_lost() => return,
@@ -90,16 +88,16 @@ impl Mysql {
             (true, Some(at_ns)) => self.server_bytes(at_ns, &[], cx),
             (true, None) => {}
             (false, Some(at_ns)) => self.drift_or_lose(at_ns, begun + bytes, ends, cx),
-            (false, None) => self.lose_replies(),
+            (false, None) => self.lose_replies(gap.seen_ns),
         }
     }
 
-    pub(super) fn lose_replies(&mut self) {
+    pub(super) fn lose_replies(&mut self, seen_ns: i64) {
         self.replies.frames.lose();
         self.adrift_ns = None;
         self.reply.restart();
         self.statements.forget_asked();
-        self.uncertain = self.exchanges.len();
+        self.exchanges.lost_replies(seen_ns);
         if self.phase == Phase::Greeting {
             self.phase = Phase::Login;
         }
@@ -122,7 +120,7 @@ impl Mysql {
         if sequence == exchange.detail.sequence && likely && (1..=LONGEST_FIRST).contains(&length) {
             self.replies.resume();
             self.reply.restart();
-            self.uncertain = 0;
+            self.exchanges.settle();
         }
     }
 

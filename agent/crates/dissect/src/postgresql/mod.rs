@@ -161,14 +161,14 @@ impl Postgresql {
             self.replies.resume();
             if self.requests.is_lost() {
                 // The reply to a request that was lost too, or to one of those that wait.
-                self.session.abandon_uncertain(cx);
+                self.session.exchanges.abandon_uncertain(cx);
             }
         }
         while let Some(message) = self.replies.next(at_ns, &mut bytes) {
             self.session.reply(&message, cx);
         }
         if self.replies.is_lost() {
-            self.session.lost_replies();
+            self.session.lost_replies(at_ns);
         }
     }
 
@@ -190,7 +190,7 @@ impl Postgresql {
         match (self.replies.skip(gap.at_ns, gap.bytes), gap.at_ns) {
             (true, Some(at_ns)) => self.server_bytes(at_ns, &[], cx),
             (true, None) => {}
-            (false, _) => self.session.lost_replies(),
+            (false, _) => self.session.lost_replies(gap.seen_ns),
         }
     }
 }

@@ -30,6 +30,7 @@ impl Session {
             _ => {}
         }
         let is_last = self.exchanges.len() == 1;
+        let is_certain = self.exchanges.uncertain() == 0;
         let Some(exchange) = self.exchanges.first() else { return };
         let size = message.size();
         match kind {
@@ -51,7 +52,7 @@ impl Session {
             }
             _ => false,
         };
-        if !is_over || exchange.detail.syncs || self.uncertain > 0 {
+        if !is_over || exchange.detail.syncs || !is_certain {
             return;
         }
         exchange.status = Some(0);
@@ -65,7 +66,7 @@ impl Session {
     /// The server waits for the next request.
     fn ready(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
         let syncing = self.syncing();
-        let is_certain = std::mem::take(&mut self.uncertain) == 0;
+        let is_certain = self.exchanges.settle() == 0;
         if !is_certain && syncing > 1 {
             // Whose this is cannot be told.
             self.exchanges.abandon(cx);
@@ -108,11 +109,12 @@ impl Session {
 
     fn failed(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
         let failure = sqlstate::read(message.prefix);
+        let is_certain = self.exchanges.uncertain() == 0;
         let Some(exchange) = self.exchanges.first() else { return };
         exchange.reply_grew(message.start_ns, message.size());
         exchange.status = failure.status;
         let is_extended = !matches!(exchange.detail.kind, Kind::Query | Kind::Login);
-        let is_over = !exchange.detail.syncs && self.uncertain == 0;
+        let is_over = !exchange.detail.syncs && is_certain;
         if is_extended && is_over {
             self.skipped = Some(Skipped { status: failure.status });
         }

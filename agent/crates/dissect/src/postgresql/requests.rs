@@ -58,12 +58,12 @@ impl Session {
     fn settle(&mut self, cx: &mut Context<'_>) {
         if self.is_ready && (self.adrift || self.in_doubt) {
             self.exchanges.abandon(cx);
-            (self.adrift, self.in_doubt, self.uncertain) = (false, false, 0);
+            (self.adrift, self.in_doubt) = (false, false);
         }
-        if self.uncertain > 0 {
+        if self.exchanges.uncertain() > 0 {
             // If several were asked at once, replies of them may still come.
             self.adrift = self.syncing() > 1;
-            self.abandon_uncertain(cx);
+            self.exchanges.abandon_uncertain(cx);
         }
     }
 

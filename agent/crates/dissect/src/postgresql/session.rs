@@ -49,8 +49,6 @@ pub(super) struct Asked {
 pub(super) struct Session {
     pub exchanges: Exchanges<Asked>,
     pub statements: Statements,
-    /// How many of the exchanges waited when replies were lost, so that theirs may be among the lost.
-    pub uncertain: usize,
     /// It is not known whose replies come, until the server waits and the client asks.
     pub adrift: bool,
     /// Requests were lost: some of the exchanges may be parts of one, until then, too.
@@ -81,9 +79,10 @@ impl Asked {
 }
 
 impl Session {
-    /// Replies were lost: those of the exchanges that wait may be among them.
-    pub(super) fn lost_replies(&mut self) {
-        self.uncertain = self.exchanges.len();
+    /// Replies were lost, which was known at `seen_ns`: those of the exchanges that wait may be among
+    /// them.
+    pub(super) fn lost_replies(&mut self, seen_ns: i64) {
+        self.exchanges.lost_replies(seen_ns);
         self.is_ready = false;
         self.skipped = None;
     }
@@ -98,13 +97,6 @@ impl Session {
             exchange.detail.kind = Kind::Ended;
             exchange.detail.syncs = true;
             exchange.label = cx.shared.labels.number("(incomplete)");
-        }
-    }
-
-    /// The replies that may have been lost were lost.
-    pub(super) fn abandon_uncertain(&mut self, cx: &mut Context<'_>) {
-        for _ in 0..std::mem::take(&mut self.uncertain) {
-            self.exchanges.replied(None, cx);
         }
     }
 }

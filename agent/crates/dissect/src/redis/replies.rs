@@ -111,12 +111,12 @@ impl Replies {
     }
 
     pub(super) fn lost(&mut self, gap: Gap, pipeline: &mut Pipeline<Asked>, cx: &mut Context<'_>) {
-        let State::String(left) = self.state else { return self.lose(pipeline, cx) };
+        let State::String(left) = self.state else { return self.lose(gap.seen_ns, pipeline, cx) };
         // The end of the last one must be seen.
         if gap.bytes < left || (gap.bytes == left && (gap.at_ns.is_some() || !self.is_last())) {
             self.string(gap.at_ns.unwrap_or_default(), gap.bytes, pipeline, cx);
         } else {
-            self.lose(pipeline, cx);
+            self.lose(gap.seen_ns, pipeline, cx);
         }
     }
 
@@ -124,11 +124,11 @@ impl Replies {
         self.nesting.clone().over()
     }
 
-    fn lose(&mut self, pipeline: &mut Pipeline<Asked>, cx: &mut Context<'_>) {
+    fn lose(&mut self, seen_ns: i64, pipeline: &mut Pipeline<Asked>, cx: &mut Context<'_>) {
         self.restart();
         self.lines.restart();
         self.state = State::Lost;
-        pipeline.lost_replies(cx);
+        pipeline.lost_replies(seen_ns, cx);
     }
 
     fn restart(&mut self) {
@@ -148,9 +148,9 @@ impl Replies {
         let line = match self.lines.next(at_ns, bytes) {
             Ok(Some(line)) => line,
             Ok(None) => return,
-            Err(_) => return self.lose(pipeline, cx),
+            Err(_) => return self.lose(at_ns, pipeline, cx),
         };
-        let Some(what) = begun(line.text) else { return self.lose(pipeline, cx) };
+        let Some(what) = begun(line.text) else { return self.lose(at_ns, pipeline, cx) };
         if self.size == 0 {
             self.start_ns = line.start_ns;
         }
@@ -176,7 +176,7 @@ impl Replies {
             Begun::Attributes(values) => self.nesting.enter(values, true),
         };
         if entered.is_err() {
-            self.lose(pipeline, cx);
+            self.lose(at_ns, pipeline, cx);
         }
     }
 

@@ -34,6 +34,8 @@ pub struct Spoken {
     /// Whether its handshake and its end are captured.
     pub opens: bool,
     pub ends: bool,
+    /// Whether a message is acknowledged at once, or with what is said next.
+    pub acknowledges: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +57,15 @@ pub fn turn() -> impl Strategy<Value = Turn> {
 
 pub fn spoken() -> impl Strategy<Value = Spoken> {
     let turns = prop::collection::vec(turn(), 1..5);
-    (any::<[u32; 2]>(), turns, any::<bool>(), any::<bool>())
-        .prop_map(|(first, turns, opens, ends)| Spoken { first, turns, opens, ends })
+    (any::<[u32; 2]>(), turns, any::<[bool; 3]>()).prop_map(
+        |(first, turns, [opens, ends, acknowledges])| Spoken {
+            first,
+            turns,
+            opens,
+            ends,
+            acknowledges,
+        },
+    )
 }
 
 /// Where neither an end nor a beginning was captured, two conversations whose numbers lie within 16
@@ -137,8 +146,10 @@ pub fn play(plan: &Plan) -> Played {
             let mut fates_asked = std::iter::repeat_n(Fate::Captured, kept).chain(fates.by_ref());
             let (asked, asked_whole) =
                 send(&mut it, Client, turn.packets[0], &request, &mut fates_asked, &mut played);
+            acknowledge(&mut it, ServerSide, spoken, &mut played);
             let (answered, answered_whole) =
                 send(&mut it, ServerSide, turn.packets[1], &reply, &mut fates, &mut played);
+            acknowledge(&mut it, Client, spoken, &mut played);
             let truth = Truth {
                 arrival_ns: asked.0,
                 request_end_ns: asked.1,
@@ -160,7 +171,15 @@ pub fn play(plan: &Plan) -> Played {
     played
 }
 
-/// Sends a message in packets, each of which meets its fate, and the acknowledgment of all.
+/// Acknowledges all of a message, if that is not left to what is said next.
+pub fn acknowledge(it: &mut Conversation, from: Side, spoken: &Spoken, played: &mut Played) {
+    if spoken.acknowledges {
+        it.ack(from);
+        played.frames.append(&mut it.frames);
+    }
+}
+
+/// Sends a message in packets, each of which meets its fate.
 pub fn send(
     it: &mut Conversation,
     from: Side,
@@ -190,7 +209,5 @@ pub fn send(
         played.frames.extend(late.take());
     }
     played.frames.extend(late);
-    it.ack(if from == Client { ServerSide } else { Client });
-    played.frames.append(&mut it.frames);
     (times, is_whole)
 }
