@@ -29,6 +29,8 @@ class Database(Protocol):
     """One that can be used by a driver of the Python DB API, and disturbed."""
 
     most_connections: int
+    kept_bytes: int
+    """What may stay in its buffer pool when that is emptied."""
 
     @property
     def login(self) -> dict[str, Any]:
@@ -56,6 +58,8 @@ class MariaDB:
 
     socket: str
     most_connections = 20
+    kept_bytes = 6 << 20
+    """A pool is not made smaller."""
 
     @property
     def login(self) -> dict[str, Any]:
@@ -109,6 +113,7 @@ class PostgreSQL:
     server: PrivatePostgreSQL
     most_connections = 20
     """Few: it starts a process for each."""
+    kept_bytes = 0
 
     @property
     def login(self) -> dict[str, Any]:

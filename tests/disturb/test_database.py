@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Iterator
@@ -150,12 +151,15 @@ def left_behind(database: Database) -> list[str]:
 
 @contextmanager
 def wide_table(database: Database) -> Iterator[None]:
-    """One of 8 MiB and more."""
+    """One of 8 MiB, and of what may stay in memory."""
+    rows = (8 * MIB + database.kept_bytes) // 1024
     with closing(database.connect()) as own, closing(own.cursor()) as cursor:
         cursor.execute("CREATE TABLE wide (id INT PRIMARY KEY, filler VARCHAR(1000) NOT NULL)")
         cursor.execute("INSERT INTO wide VALUES (1, REPEAT('x', 900))")
-        for size in (1 << n for n in range(13)):
-            cursor.execute(f"INSERT INTO wide SELECT id + {size}, filler FROM wide")
+        for size in itertools.takewhile(lambda size: size < rows, (1 << n for n in range(32))):
+            cursor.execute(
+                f"INSERT INTO wide SELECT id + {size}, filler FROM wide WHERE id <= {rows - size}"
+            )
         yield
         cursor.execute("DROP TABLE wide")
 

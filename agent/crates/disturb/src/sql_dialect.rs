@@ -103,8 +103,9 @@ const MYSQL: Dialect = Dialect {
     // A checkpoint of this one table. That of all needs an account which may do anything.
     write: |table| format!("FLUSH LOCAL TABLES {table} FOR EXPORT; UNLOCK TABLES"),
     folder: "SELECT DATABASE()",
-    // The pool is shrunk to its least and grown again in one statement, which is not broken off when
-    // its client dies. Before there was a greatest size, that was done some time after the statement.
+    // The pool is shrunk to its least (6 MiB, of which pages may stay) and grown again in one statement,
+    // which is not broken off when its client dies. Before there was a greatest size, that was done
+    // some time after the statement.
     emptying: Emptying {
         needs: &["SET ROLE buffer_pool_admin", "SELECT @@innodb_buffer_pool_size_max"],
         filler: None,
