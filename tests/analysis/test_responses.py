@@ -38,6 +38,23 @@ def test_figures_by_hand(tiny):
     assert kinds == {"status 500": 1, "status 404": 1}
 
 
+def test_an_http_request_without_a_status_is_no_success(tiny):
+    """A statement has none and succeeds; nothing is known of what is said to have been neither."""
+    rows = [
+        request(100, 10, protocol="http1"),
+        request(200, 20, protocol="http1", status=None),
+        request(300, 30, protocol="postgresql", status=None),
+        request(400, 40, protocol="postgresql", status=None, error="sqlstate_22012"),
+        request(500, 50, protocol=None, status=None),
+    ]
+    observed = tiny({"requests": rows})
+    found = responses(observed.db, observed.measured)
+    assert (found.count, found.failed, found.throughput) == (5, 3, 2.0)
+    assert found.time.max_s == 0.030
+    kinds = {each.kind: each.count for each in found.errors}
+    assert kinds == {"no status": 2, "sqlstate_22012": 1}
+
+
 def test_each_of_several_systems_has_figures_of_its_own(tiny):
     """A system that answered nothing has none; the whole has those of all."""
     systems = {

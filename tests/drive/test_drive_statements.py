@@ -68,6 +68,7 @@ def test_each_user_logs_in_once_and_gets_its_rows(
     requests = driven.requests
     assert driven.summary["errors"] == 0
     assert requests.status.isna().all()
+    assert set(requests.protocol) == {"postgresql"}
     # Users take the sessions in turn: each begins with its own.
     first = requests.sort_values("start_ns").groupby("user").interaction.first()
     assert list(first) == ["one", "many", "one", "many"]

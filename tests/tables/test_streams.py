@@ -10,7 +10,7 @@ import pytest
 
 import tierlab
 from tierlab.errors import UserError
-from tierlab.tables.manifest import Manifest
+from tierlab.tables.manifest import Manifest, ServerPart
 from tierlab.tables.schemas import SCHEMAS
 from tierlab.tables.streams import convert_all
 
@@ -136,6 +136,25 @@ def test_a_folder_from_before_rows_had_a_host_opens_with_null(tmp_path: Path) ->
     assert found.columns[:4].tolist() == ["t_ns", "dt_ns", "host", "subject"]
     assert found.host.isna().all()
     assert found.some.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("spoken", ["http", "postgresql", None])
+def test_a_folder_from_before_requests_had_a_protocol_has_that_of_who_was_called(
+    spoken: str | None, tmp_path: Path
+) -> None:
+    older = pa.schema([field for field in SCHEMAS["requests"] if field.name != "protocol"])
+    row = {field.name: 0 for field in older if not field.nullable} | {"interaction": "Home"}
+    pq.write_table(pa.Table.from_pylist([row], older), tmp_path / "requests.parquet")
+    stood = {} if spoken is None else {"first": spoken, "second": "mysql"}
+    servers = {
+        name: ServerPart(tier=name, server="any", address="::1", port=1, protocol=protocol)
+        for name, protocol in stood.items()
+    }
+    Manifest(
+        experiment="e", trial="1", environment="n", workload="w", created_ns=0, servers=servers
+    ).write(tmp_path)
+    (found,) = tierlab.open(tmp_path).connect().execute("SELECT protocol FROM requests").fetchall()
+    assert found == (spoken,)
 
 
 def test_a_column_that_an_older_agent_did_not_have_is_null(tmp_path: Path) -> None:

@@ -82,12 +82,23 @@ class Run:
         there = connection.view(name).columns
         if any(label not in there for label in LABELS.intersection(TABLES[name].names)):
             known = [each for each in TABLES[name].names if each in LABELS or each in there]
-            columns = ", ".join(
-                f'"{e}"' if e in there else f'NULL::VARCHAR AS "{e}"' for e in known
-            )
+            columns = ", ".join(f'"{e}"' if e in there else self._label(e) for e in known)
             connection.execute(
                 f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{path}')"
             )
+
+    def _label(self, name: str) -> str:
+        """A label that the folder is too old to have, as a column in SQL: what users spoke is what
+        those servers spoke that they called; whose a row is nobody knows.
+        """
+        spoken = None
+        if name == "protocol":
+            servers, entries = self.manifest.servers, self.manifest.topology.entries
+            found = {servers[entry].protocol for entry in entries}
+            spoken = found.pop() if len(found) == 1 else None
+        if spoken is None:
+            return f'NULL::VARCHAR AS "{name}"'
+        return f"""'{spoken.replace("'", "''")}'::VARCHAR AS "{name}\""""
 
     @cached_property
     def _ibis(self) -> Any:

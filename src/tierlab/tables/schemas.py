@@ -37,7 +37,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
         "requests": """user:i32 session:i64 interaction:text request_id:text? intended_ns:i64
             start_ns:i64 connected_ns:i64? first_byte_ns:i64? end_ns:i64 status:i16? bytes:i64
             error:text? attempts:i16 system:text? delay_ns:i64? steps:text? images_named:i32?
-            images:i32? image_bytes:i64? statics:i32?""",
+            images:i32? image_bytes:i64? statics:i32? protocol:text?""",
         "visits": """visit:i64 server:text protocol:text connection:i64 arrival_ns:i64
             request_end_ns:i64 reply_start_ns:i64? departure_ns:i64? label:text status:i32?
             bytes_in:i64 bytes_out:i64 parent:i64? link:text? confidence:f64?""",
@@ -128,6 +128,7 @@ def _with_host(schema: pa.Schema) -> pa.Schema:
 TABLES: Final = {name: _with_host(schema) for name, schema in STREAMS.items()}
 """All that a run folder may have."""
 
-LABELS: Final = frozenset({"host", "system"})
-"""Text that says whose a row is: null where a folder is from before it was kept. Any other column
-that a folder has not was not measured in it, and its table has none of that name."""
+LABELS: Final = frozenset({"host", "system", "protocol"})
+"""Text that says whose a row is, or what was spoken: null where a folder is from before it was kept
+and nothing else tells. Any other column that a folder has not was not measured in it, and its table
+has none of that name."""

@@ -21,6 +21,11 @@ pub struct Destination {
 }
 
 impl Destination {
+    /// What is spoken with it, as tables call it.
+    pub fn protocol(&self) -> &'static str {
+        if self.login.is_some() { "postgresql" } else { "http1" }
+    }
+
     /// The answer to a page's request or a statement, before anything was sent. `buffer` is for the
     /// page; `reused`: on a connection that has served an exchange before.
     pub fn answer(&self, buffer: Vec<u8>, reused: bool) -> Answer {

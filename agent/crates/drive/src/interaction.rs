@@ -205,7 +205,8 @@ impl Shard {
         let flight = &self.flights[place];
         let end_ns = now + self.real_offset_ns;
         let number = self.share.number(flight.user);
-        self.tally.ended(&self.common.script, number, &flight.record, end_ns);
+        let protocol = self.destinations.of(number).protocol();
+        self.tally.ended(&self.common.script, number, protocol, &flight.record, end_ns);
     }
 
     pub(crate) fn release(&mut self, place: usize) {

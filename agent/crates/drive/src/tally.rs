@@ -175,7 +175,14 @@ impl Tally {
     }
 
     /// Records an interaction of the user `number` that ended at `end_ns`.
-    pub fn ended(&mut self, script: &Script, number: u32, record: &Record, end_ns: i64) {
+    pub fn ended(
+        &mut self,
+        script: &Script,
+        number: u32,
+        protocol: &str,
+        record: &Record,
+        end_ns: i64,
+    ) {
         let error = record.failure.map(|(failure, purpose)| match purpose {
             Purpose::Page => failure.name().into_owned(),
             Purpose::Static => format!("static_{}", failure.name()),
@@ -207,6 +214,7 @@ impl Tally {
             images: self.images.then_some(record.images),
             image_bytes: self.images.then_some(record.image_bytes),
             statics: self.images.then_some(record.statics),
+            protocol: Some(protocol),
         });
         let judgement = &mut self.whole.judgement;
         judgement.interaction(record.intended_ns, record.start_ns, error.as_deref());

@@ -30,6 +30,7 @@ tables! {
         images: Option<i32>,
         image_bytes: Option<i64>,
         statics: Option<i32>,
+        protocol: Option<Text>,
     }
 
     /// Visits as the tracer saw them, before they are linked. `id_hash` is the salted hash of the

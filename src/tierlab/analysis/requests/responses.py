@@ -10,11 +10,12 @@ RESPONSE_NS = "(end_ns - intended_ns)"
 """Response time as SQL. It starts when the user meant to click, not when a late driver got to it:
 else a stall hides itself ("coordinated omission", G. Tene, "How NOT to Measure Latency")."""
 
-FAILED = "(error IS NOT NULL OR coalesce(status, 200) NOT BETWEEN 100 AND 399)"
-"""A failed request as SQL: the driver says why, or the status is not a success or a redirect. A
-database's answer has no status, and what got no answer has its error."""
+FAILED = """(error IS NOT NULL OR (coalesce(protocol, 'http1') LIKE 'http%'
+    AND coalesce(status, 0) NOT BETWEEN 100 AND 399))"""
+"""A failed request as SQL: the driver says why, or by HTTP no status came that is a success or a
+redirect. A database's answer has no status."""
 
-_KIND = "coalesce(error, 'status ' || status)"
+_KIND = "coalesce(error, 'status ' || status, 'no status')"
 
 
 class ErrorCount(Result):
