@@ -221,7 +221,9 @@ def test_a_crossing_lies_where_its_sign_changes(excess: list[float], width: floa
         assert (rising < 0).all()
 
 
-def searched(answer: Callable[[float], Windows], most: float) -> tuple[Knee, int]:
+def searched(
+    answer: Callable[[float], Windows], most: float, largest: float = math.inf
+) -> tuple[Knee, int]:
     """A search whose trials are answered by a function; how many there were."""
     seen: list[Windows] = []
     loads, trials, closer = first_loads(most), 0, 0
@@ -229,8 +231,24 @@ def searched(answer: Callable[[float], Windows], most: float) -> tuple[Knee, int
         trials += 1
         seen += [answer(load) for load in loads]
         found = knee(seen, {}, is_closed=False)
-        loads, closer = next_loads(found, trials, closer)
+        loads, closer = next_loads(found, trials, closer, largest)
     return found, trials
+
+
+@pytest.mark.parametrize(("capacity", "reached"), [(130.0, True), (640.0, False)])
+def test_a_search_goes_as_far_as_loads_may_go(capacity: float, reached: bool) -> None:
+    dice = np.random.default_rng(5)
+    asked = []
+
+    def answer(load: float) -> Windows:
+        asked.append(load)
+        return windows(load, np.full(dice.poisson(min(load, capacity) * 4 * SECONDS), 0.01))
+
+    found, trials = searched(answer, 100.0, 160.0)
+
+    assert max(asked) == 160
+    assert trials <= 2 + len(AROUND)
+    assert (found.load == pytest.approx(capacity, rel=0.1)) if reached else (found.load is None)
 
 
 @settings(deadline=None, max_examples=25)

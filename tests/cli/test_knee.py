@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
+import numpy as np
 import pytest
+import typer
 
+from tests.analysis.test_knee import SECONDS, windows
 from tests.command import Start
 from tierlab.analysis.knee.search import first_loads
+from tierlab.analysis.knee.step import Windows
+from tierlab.cli import knee
 from tierlab.errors import UserError
-from tierlab.experiment import Experiment, Objective
+from tierlab.experiment import Experiment, Objective, TrialPlan
 from tierlab.experiment.rising import check_searchable, rising
 
 S = 10**9
@@ -79,6 +86,67 @@ def test_what_cannot_be_searched_is_one_sentence(tables: dict[str, Any], what: s
     assert str(raised.value).startswith(what)
 
 
+OLIO: dict[str, Any] = {
+    "experiment": {"name": "e"},
+    "system": {"workload": "olio", "scale": 0.03},
+    "load": {"users": 25, "phases": {"runtime": "25s", "ramp_up": "2s"}},
+}
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int | None], Path]:
+    """A search whose trials are made up: each user has ten requests a second, and the trial of a
+    number may fail.
+    """
+
+    def search(fails: int | None) -> Path:
+        trials: list[TrialPlan] = []
+
+        def run(asked: Experiment, runs: Path, *_: Any, **__: Any) -> list[Path]:
+            trials.extend(asked.trials())
+            if len(trials) == fails:
+                raise UserError("the trial failed.")
+            return [runs / f"{len(trials):03}"]
+
+        def steps(*_: Any) -> list[Windows]:
+            load = trials[-1].load
+            levels = {level for _, level in load.shape.curve(load.phases.runtime_ns)}
+            counts = [round(level * (load.users or 0)) for level in sorted(levels)]
+            return [windows(n, np.full(round(10 * SECONDS) * n, 0.01)) for n in counts]
+
+        monkeypatch.setattr(knee, "run_trials", run)
+        monkeypatch.setattr(knee, "Run", lambda folder: folder)
+        monkeypatch.setattr(knee, "observe", lambda _: MagicMock())
+        monkeypatch.setattr(knee, "steps", steps)
+        knee.find_knees(Experiment.from_tables(OLIO, "my.toml"), tmp_path, json=False)
+        return tmp_path
+
+    return search
+
+
+def test_a_search_that_the_data_end_says_so_and_that_there_is_no_knee(
+    searched: Callable[[int | None], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e").mkdir()
+    with pytest.raises(typer.Exit) as ended:
+        searched(None)
+    assert ended.value.exit_code == 1
+    said = capsys.readouterr().out
+    assert "Up to 30 users, throughput follows the load: the knee is above that." in said
+    assert "The data of system.scale 0.03 are for 30 users: a larger scale is needed" in said
+    (found,) = json.loads((tmp_path / "e" / "knee.json").read_text())["found"]
+    assert (found["trials"], found["knee"]["load"]) == (["001", "002"], None)
+
+
+def test_what_a_search_found_is_said_though_it_fails(
+    searched: Callable[[int | None], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e").mkdir()
+    with pytest.raises(UserError, match=r"the trial failed\. The same command with --resume"):
+        searched(2)
+    assert "Up to 25 users, throughput follows the load" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 @pytest.mark.environments
 @pytest.mark.privileged
@@ -94,10 +162,10 @@ def test_a_search_on_a_real_server_and_its_answer_again(
 
     assert ended.status == 0, ended.stderr
     (found,) = json.loads(ended.stdout)["found"]
-    knee = found["knee"]
-    assert (found["trials"], knee["low"], knee["is_closed"]) == (["001"], 0, True)
-    assert [round(step["load"]) for step in knee["steps"]] == list(range(1, 6))
-    for step in knee["steps"]:
+    shown = found["knee"]
+    assert (found["trials"], shown["low"], shown["is_closed"]) == (["001"], 0, True)
+    assert [round(step["load"]) for step in shown["steps"]] == list(range(1, 6))
+    for step in shown["steps"]:
         # N = X (R + Z): who thinks 50 ms, and waits hardly at all.
         expected = step["load"] / (0.05 + step["mean_s"])
         assert step["throughput"] == pytest.approx(expected, abs=5 * (expected / 0.7) ** 0.5)

@@ -73,6 +73,21 @@ def found(**changes: Any) -> FoundKnee:
             ["Up to 600 users, throughput follows the load: the knee is above that."],
         ),
         (
+            found(
+                load=None,
+                low=600.0,
+                high=None,
+                saturation=None,
+                objective={"rules": 1.0},
+                limited="The data are for 600 users.",
+            ),
+            [
+                "Up to 600 users, the limits of the benchmark's rules that depend on the load are"
+                " kept: the knee is above that.",
+                "The data are for 600 users.",
+            ],
+        ),
+        (
             found(load=100.0, low=0.0, high=100.0, objective={"mean_ns": 1e6}, saturation=None),
             ["Not even at 100 users: the mean is at most 1 ms."],
         ),

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
 from tierlab.analysis.knee.breaking import judged
-from tierlab.analysis.knee.search import Knee, first_loads, knee, next_loads
+from tierlab.analysis.knee.search import (
+    MOST_TRIALS,
+    Knee,
+    first_loads,
+    is_near,
+    knee,
+    next_loads,
+)
 from tierlab.analysis.knee.step import Windows, steps
 from tierlab.analysis.observed import observe
-from tierlab.cli.sweep import GO_ON, run_trials
+from tierlab.cli.sweep import GO_ON, MISSED, run_trials
 from tierlab.errors import Interrupted, UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.rising import check_searchable, rising
 from tierlab.report import Report
-from tierlab.report.knee import FoundKnee, Knees, show_knee, write_knees
+from tierlab.report.knee import NAME, FoundKnee, Knees, show_knee, write_knees
 from tierlab.tables.run import Run
 
 
@@ -25,29 +33,62 @@ def find_knees(asked: Experiment, runs: Path, json: bool, *, resume: bool = Fals
 
     Every search is a few trials, each a run folder of the experiment's; ``knee.json`` and
     ``knee.html`` beside them have what was found so far after each of them. With ``resume``, trials
-    that came to their end before are not run again.
+    that came to their end before are not run again. What was found is shown, too, where a search
+    does not come to its end. Exits with status 1 when a knee is above all loads that were tried.
     """
     check_searchable(asked)
-    about, console = asked.about, Console()
-    found: list[FoundKnee] = []
+    answer = _Answer(asked, runs, json)
     for plan in asked.trials():
         search = _Search(asked, plan, runs, resume)
         try:
             while search.goes_on():
-                told = Knees.of(about.name, about.question, [*found, search.found()])
-                page = write_knees(told, runs / about.name)
-        except Interrupted as interrupted:
-            raise Interrupted(f"{interrupted} {GO_ON.capitalize()}.") from None
-        except UserError as error:
-            raise UserError(f"{error} {GO_ON.capitalize()}.") from error
-        found.append(search.found())
-        if not json:
-            show_knee(found[-1], console)
-    if json:
-        typer.echo(told.model_dump_json())
-    else:
-        console.print(f"  {page}", style="dim", markup=False, highlight=False, soft_wrap=True)
-    return told
+                answer.write(search.found())
+        except (Interrupted, UserError) as ended:
+            if search.has_shown_something:
+                answer.add(search.found())
+            answer.conclude()
+            raise type(ended)(f"{ended} {GO_ON.capitalize()}.") from ended
+        answer.add(search.found())
+    answer.conclude()
+    if any(each.knee.load is None for each in answer.found):
+        raise typer.Exit(MISSED)
+    return answer.told
+
+
+class _Answer:
+    """The knees that were found, beside the run folders and in the terminal."""
+
+    def __init__(self, asked: Experiment, runs: Path, json: bool) -> None:
+        self._about, self._folder, self._json = asked.about, runs / asked.about.name, json
+        self._console = Console()
+        self.found: list[FoundKnee] = []
+
+    @property
+    def told(self) -> Knees:
+        """All of it."""
+        return Knees.of(self._about.name, self._about.question, self.found)
+
+    def write(self, going_on: FoundKnee) -> None:
+        """Keep what a search has found so far."""
+        told = Knees.of(self._about.name, self._about.question, [*self.found, going_on])
+        write_knees(told, self._folder)
+
+    def add(self, found: FoundKnee) -> None:
+        """Keep and show what a search has found in the end."""
+        self.found.append(found)
+        write_knees(self.told, self._folder)
+        if not self._json:
+            show_knee(found, self._console)
+
+    def conclude(self) -> None:
+        """Say where all of it is; or, for programs, all of it."""
+        if not self.found:
+            return
+        if self._json:
+            typer.echo(self.told.model_dump_json())
+        else:
+            page = f"  {self._folder / NAME}"
+            self._console.print(page, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 class _Search:
@@ -60,15 +101,22 @@ class _Search:
         self._limited: list[str] = []
         self._knee: Knee | None = None
         self._closer = 0
+        of, is_closed = plan.system, plan.load.users is not None
+        self._most = of.application.most_users(of.scale) if is_closed else None
+
+    @property
+    def has_shown_something(self) -> bool:
+        """Whether a trial of it came to its end."""
+        return self._knee is not None
 
     def goes_on(self) -> bool:
         """Run the next trial, if one more is needed, and learn from it."""
         load = self._plan.load
-        most = load.rate if load.users is None else load.users
         if self._knee is None:
-            loads = first_loads(most or 0)
+            loads = first_loads((load.rate if load.users is None else load.users) or 0)
         else:
-            loads, self._closer = next_loads(self._knee, len(self._folders), self._closer)
+            most = math.inf if self._most is None else self._most
+            loads, self._closer = next_loads(self._knee, len(self._folders), self._closer, most)
         if not loads:
             return False
         (folder,) = self._run(rising(self._plan, loads, f"{len(self._folders) + 1:03}"))
@@ -86,7 +134,7 @@ class _Search:
         return True
 
     def _run(self, plan: TrialPlan) -> list[Path]:
-        # Some loads are more than a workload's data are for: said before anything runs.
+        # A load that is out of its range is refused before anything runs.
         Experiment.from_tables(plan.as_file(), self._asked.source)
         asked = self._asked.alone(plan)
         return run_trials(asked, self._runs, self._look, resume=self._resume)
@@ -105,5 +153,21 @@ class _Search:
             trials=[folder.name for folder in self._folders],
             driver_limited=self._limited,
             knee=self._knee,
+            limited=self._limited_by(self._knee),
             dollars_per_month=self._asked.about.dollars_per_month,
         )
+
+    def _limited_by(self, found: Knee) -> str | None:
+        """Why no larger load is tried, where the knee is above those that were."""
+        if found.load is not None:
+            return None
+        if self._most is not None and is_near(found.steps[-1].load, self._most):
+            scale = self._plan.system.scale
+            return (
+                f"The data of system.scale {scale:g} are for {self._most:,} users: a larger scale"
+                " is needed to try more."
+            )
+        if len(self._folders) - self._closer >= MOST_TRIALS:
+            key = "rate" if self._plan.load.users is None else "users"
+            return f"After {MOST_TRIALS} trials it was not reached: begin with a larger load.{key}."
+        return None

@@ -60,7 +60,8 @@ def run(
 
     A trial that fails ends itself, and the others are run; --resume goes on after that, after
     Ctrl-C and after a kill. runs/index.html shows all trials side by side. The exit status is 1
-    when a trial misses the file's [objective], 2 when one fails.
+    when a trial misses the file's [objective] or a knee is above all loads that could be tried, 2
+    when a trial fails.
     """
     asked = experiment.load(
         file, environment=environment, assignments=assignments or (), repeat=repeat

@@ -31,13 +31,15 @@ LEFT, RIGHT, TOP, BOTTOM = 66.0, 14.0, 14.0, 34.0
 
 class FoundKnee(Result):
     """A knee, the ``levels`` at which it was searched, the trials that showed it, and those of them
-    in which the driver was the bottleneck: the knee may be its own then.
+    in which the driver was the bottleneck: the knee may be its own then. ``limited`` says why no
+    larger load was tried, where a knee that is above them was not reached for that.
     """
 
     levels: dict[str, Any]
     trials: list[str]
     driver_limited: list[str]
     knee: Knee
+    limited: str | None = None
     dollars_per_month: float | None
 
     @property
@@ -71,6 +73,8 @@ def sentences(found: FoundKnee) -> Iterator[str]:
     what = " and ".join(bounds(knee)) or "throughput follows the load"
     if knee.load is None:
         yield f"Up to {number(knee.low)} {unit}, {what}: the knee is above that."
+        if found.limited is not None:
+            yield found.limited
     elif knee.low == 0:
         yield f"Not even at {number(knee.load)} {unit}: {what}."
     else:

@@ -8,6 +8,7 @@ rises, so that what it has to do above the knee is not in the way of what is mea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tierlab.analysis.knee.breaking import Breaking, breaking
@@ -31,6 +32,10 @@ PRECISION = 0.03
 
 BELOW, SURELY = 0.98, 2
 """So many steps must be below this part of the knee: else it may be lower than all of them."""
+
+SMALLEST_RISE = 0.02
+"""By so large a part of the highest load at least a trial goes beyond it: users are counted on
+average, and where all are there a few may just be coming or going."""
 
 MOST_TRIALS = 6
 """Until the knee's neighbourhood is found."""
@@ -96,14 +101,24 @@ def first_loads(most: float) -> list[float]:
     return [most * step / STEPS for step in range(1, STEPS + 1)]
 
 
-def next_loads(found: Knee, trials: int, closer: int) -> tuple[list[float], int]:
+def is_near(load: float, most: float) -> bool:
+    """Whether a load is so near to the largest one that going on to that would show nothing new."""
+    return most - load <= SMALLEST_RISE * load
+
+
+def next_loads(
+    found: Knee, trials: int, closer: int, most: float = math.inf
+) -> tuple[list[float], int]:
     """The steps of the next trial after so many, none where the search is over; and how many trials
-    in the knee's neighbourhood there are with it, where there were `closer`.
+    in the knee's neighbourhood there are with it, where there were `closer`. No load may be larger
+    than `most`.
     """
     highest, lowest = found.steps[-1].load, found.steps[0].load
     goes_further = trials - closer < MOST_TRIALS
     if found.load is None:
-        rise = [highest * (1 + step / STEPS) for step in range(1, STEPS + 1)]
+        further = min(2 * highest, most) - highest
+        goes_further &= not is_near(highest, most)
+        rise = [highest + further * step / STEPS for step in range(1, STEPS + 1)]
         # What seemed to be one was none.
         return (rise if goes_further else []), 0
     if sum(step.load < BELOW * found.load for step in found.steps) < SURELY:
@@ -115,4 +130,4 @@ def next_loads(found: Knee, trials: int, closer: int) -> tuple[list[float], int]
         return [], closer
     width = AROUND[closer]
     around = [1 - width + 2 * width * step / (CLOSER - 1) for step in range(CLOSER)]
-    return [found.load * share for share in around], closer + 1
+    return [min(found.load * share, most) for share in around], closer + 1
