@@ -174,6 +174,7 @@ def test_an_interaction_is_all_its_requests(run) -> None:
     assert set(by_name["add"].steps) == {"add+added"}
     assert by_name["home"].steps.isna().all(), "it has one page"
     assert set(requests.attempts) == {1}
+    assert set(requests.protocol) == {"http1"}
     assert set(requests.status) == {200}, "of the page that a redirection led to"
 
 
@@ -193,11 +194,16 @@ def test_six_sessions_in_ten_only_ask_whether_files_have_changed(run) -> None:
     requests, asked = run
     statics = [line for line in asked if line["path"].startswith("/static/")]
     assert {line["since"] for line in statics} == {None, SINCE}
-    own = requests.groupby("session").statics.sum()
-    assert own.max() == 3, "three files, each once a session"
-    cached = sum(line["since"] is not None for line in statics) / len(statics)
-    # Of sessions, of which each asks for its files alike: the error of a share of so many.
-    assert abs(cached - 0.6) < 5 * np.sqrt(0.24 / requests.session.nunique())
+    # Two of the three files are of the home page, two of the event's.
+    asking = requests[requests.statics.notna() & requests.interaction.isin(["home", "event"])]
+    whole = asking.groupby(["user", "session"]).filter(lambda pages: len(pages) == 2)
+    own = whole.groupby(["user", "session"]).statics.sum()
+    assert set(own) == {4, 3}, "who has them asks with each page, who has not once a session"
+    cached = (own == 4).mean()
+    assert abs(cached - 0.6) < 5 * np.sqrt(0.24 / len(own))
+    asked_for_changes = sum(line["since"] is not None for line in statics) / len(statics)
+    wanted = 0.6 * 4 / (0.6 * 4 + 0.4 * 3)
+    assert abs(asked_for_changes - wanted) < 5 * np.sqrt(0.24 / len(own))
 
 
 def test_a_session_has_a_cookie_until_its_user_logs_out(run) -> None:

@@ -11,8 +11,9 @@ import asyncio
 import sys
 
 EVENTS = "".join(f'<a href="/olio/php/events.php?socialEventID={n}">e</a>' for n in range(1, 11))
+PICTURES = "".join(f'<img src="/olio/php/fileService.php?file=e{n}t.jpg"/>' for n in range(1, 11))
 PAGES = {
-    "index": EVENTS,
+    "index": PICTURES + EVENTS,
     "taggedEvents": EVENTS,
     "login": f"Log out{EVENTS}",
     "events": '<a href="/olio/php/addAttendee.php?id=1">Attend</a>',

@@ -17,6 +17,7 @@ from tests.drive.driving import Driver
 from tests.figures import figure
 from tests.pace import pace
 from tierlab.errors import UserError
+from tierlab.workloads.olio import shape
 from tierlab.workloads.olio.operations import CYCLE_NS
 from tierlab.workloads.olio.population import Population
 from tierlab.workloads.olio.users import MIX, matrix, users
@@ -102,6 +103,35 @@ def test_operations_have_the_shares_of_the_stationary_mix(site: int, tmp_path: P
         measured = (requests.interaction == operation).mean()
         error = math.sqrt(share * (1 - share) / len(requests))
         assert abs(measured - share) < POINT + 3 * error, (operation, measured)
+
+
+@pytest.mark.slow
+def test_home_pages_have_the_pictures_that_the_published_client_loads(
+    site: int, tmp_path: Path
+) -> None:
+    """Ten at the first home page of a session, which logging out ends, and none at the others;
+    files that were there from before are asked for with each page, others once.
+    """
+    driven = Driver(tmp_path / "drive")(
+        site,
+        with_cycle(users(MIX, "corrected", POPULATION), CYCLE_NS // 100),
+        seconds=1.5,
+        users=6,
+        connection="keep_alive",
+    )
+    requests = driven.requests
+    again: set[int] = set()
+    for _, rows in requests[requests.error.isna()].sort_values("start_ns").groupby("user"):
+        logged_in = seen = False
+        for row in rows.itertuples():
+            if row.interaction in ("Login", "AddPerson"):
+                seen &= not logged_in
+                logged_in = row.interaction == "Login"
+            if row.interaction == "HomePage":
+                assert (row.images_named, row.images) == (10, 0 if seen else 10)
+                again |= {row.statics} if seen else set()
+                seen = True
+    assert again == {0, len(shape.PAGE_STATICS)}
 
 
 def most_off(requests: pd.DataFrame) -> float:

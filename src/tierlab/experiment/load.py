@@ -107,7 +107,8 @@ class Load(Section):
 
     start: Literal["staggered", "at once"] | None = Field(default=None, examples=["at once"])
     """Closed loop: users begin evenly over the ramp-up, or all together; without it, as
-    `system.fidelity` has it: staggered where it is corrected, at once where it is published."""
+    `system.fidelity` has it: staggered where it is corrected, at once where it is published. Olio's
+    begin 100 ms after one another."""
 
     connection: Literal["per-request", "keep-alive"] = "per-request"
     """A new connection for each request, or one kept per user."""

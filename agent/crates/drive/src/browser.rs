@@ -44,8 +44,12 @@ impl Browser {
         self.cached = cache.is_some_and(|cache| random.unit() < cache.cached);
     }
 
-    /// Whether a resource, of this number among the workload's, is to be asked for: once a session.
+    /// Whether a resource, of this number among the workload's, is to be asked for: with each page,
+    /// where it is there from before and may have changed; else once a session.
     pub fn wants_resource(&mut self, number: u16) -> bool {
+        if self.cached {
+            return true;
+        }
         let (word, bit) = (usize::from(number / 64), 1u64 << (number % 64));
         if self.resources.len() <= word {
             self.resources.resize(word + 1, 0);
@@ -90,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_is_asked_for_once_a_session() {
+    fn each_file_that_was_not_there_is_asked_for_once_a_session() {
         let mut browser = Browser::new(0);
         let mut random = Stream::new(1, 0);
         for _ in 0..2 {

@@ -3,6 +3,7 @@
 mod operation;
 
 use crate::plan::LONGEST_TIME_NS;
+use crate::rules::Start;
 use crate::source::{DrawFrom, Source};
 use crate::state::{Encoding, State};
 use crate::workload::Workload;
@@ -32,6 +33,11 @@ pub fn workload(workload: &Workload) -> Result<(), String> {
     }
     if !(0..=LONGEST_TIME_NS).contains(&workload.rules.reopen_after_ns) {
         return Err("`rules.reopen_after_ns` must be 0 to ten years".into());
+    }
+    if let Start::Every { gap_ns } = workload.rules.start
+        && !(0..=LONGEST_TIME_NS).contains(&gap_ns)
+    {
+        return Err("`rules.start.every.gap_ns` must be 0 to ten years".into());
     }
     if let Some(cache) = &workload.rules.cache {
         if !(0.0..=1.0).contains(&cache.cached) {

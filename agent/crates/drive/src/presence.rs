@@ -4,7 +4,6 @@
 
 use crate::curve::Curve;
 use crate::random::{Stream, mix};
-use crate::rules::Start;
 use crate::shard::Shard;
 use std::cmp::Reverse;
 
@@ -13,12 +12,9 @@ impl Shard {
     /// of each other user a think time after it first comes. `began_ns` is monotonic.
     pub(crate) fn schedule_by(&mut self, curve: &Curve, began_ns: i64, think_ns: i64) {
         let plan = &self.common.plan;
-        let ramp_up_ns = plan.phases[0].duration_ns;
-        let over = match self.common.script.workload.rules.start {
-            Start::AtOnce => 0,
-            Start::Staggered => ramp_up_ns,
-        };
         let at_first = present(curve, 0, plan.users);
+        let start = self.common.script.workload.rules.start;
+        let over = start.over_ns(at_first, plan.phases[0].duration_ns);
         for place in 0..self.users.len() as u32 {
             let rank = self.share.rank(place);
             let least = threshold(rank, plan.users);

@@ -7,6 +7,7 @@ use crate::links;
 use crate::page::{Link, Page};
 use crate::random::Stream;
 use crate::render::Request;
+use crate::rules::AfterFailure;
 use crate::script::{BACK, END, Script};
 use crate::state::Missing;
 
@@ -124,9 +125,10 @@ impl User {
         self.hops = 0;
         match outcome {
             Outcome::Failed => {
-                self.go_home(script);
-                if self.left == 0 {
-                    self.begin_session(script);
+                match rules.after_failure {
+                    AfterFailure::Home if self.left > 0 => self.go_home(script),
+                    AfterFailure::Home => self.begin_session(script),
+                    AfterFailure::Next => _ = self.step(script),
                 }
                 self.prepare(script, None);
                 rules.think_after_failure
@@ -211,7 +213,9 @@ impl User {
         self.sessions += 1;
         if script.workload.rules.browser {
             self.jar.clear();
-            self.remembered.fill(None);
+            if !script.workload.rules.keep_remembered {
+                self.remembered.fill(None);
+            }
         }
         let Some(browser) = self.browser.as_deref_mut() else { return };
         browser.renew(script.workload.rules.cache.as_ref(), &mut self.random);

@@ -4,7 +4,6 @@
 use crate::arrivals::ArrivalTimes;
 use crate::flight::{Flight, Stage};
 use crate::plan::Pace;
-use crate::rules::Start;
 use crate::session::User;
 use crate::shard::{NOWHERE, Shard};
 use anyhow::Result;
@@ -32,10 +31,8 @@ impl Shard {
                 if let Some(curve) = &common.curve {
                     return self.schedule_by(curve, began_ns, think_ns);
                 }
-                let over = match self.common.script.workload.rules.start {
-                    Start::AtOnce => 0,
-                    Start::Staggered => plan.phases[0].duration_ns,
-                };
+                let start = self.common.script.workload.rules.start;
+                let over = start.over_ns(plan.users, plan.phases[0].duration_ns);
                 let users = i128::from(plan.users);
                 let at = |rank: u32| (i128::from(rank) * i128::from(over) / users) as i64;
                 let first = |place| Reverse((began_ns + at(self.share.rank(place)), place));

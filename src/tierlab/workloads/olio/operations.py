@@ -47,8 +47,6 @@ def states(fidelity: Fidelity, population: Population) -> list[State]:
             effect="log_in",
             before=[_LOGOUT],
             expect={"text": LOGGED_IN},
-            # The published client has an event in mind from before it logged out.
-            extract=_AN_EVENT,
         ),
         _page(
             "TagSearch",

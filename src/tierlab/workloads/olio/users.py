@@ -14,6 +14,7 @@ from typing import Any
 
 from tierlab.errors import UserError
 from tierlab.servers.content import Fidelity
+from tierlab.values.quantities import MILLISECOND
 from tierlab.workloads.olio import pictures
 from tierlab.workloads.olio.operations import CYCLE_NS, states
 from tierlab.workloads.olio.population import PEOPLE_PER_USER, Population
@@ -25,6 +26,8 @@ HOME = "HomePage"
 MIX = "cloudstone"
 CACHED = 0.6
 """The share of the sessions whose browser has the static files from before."""
+START_GAP_NS = 100 * MILLISECOND
+"""From the start of a user to that of the next, as in the published run."""
 NO_LIMIT = 2**32 - 1
 """Of requests of one session: it ends by logging out only."""
 
@@ -65,9 +68,12 @@ def users(mix: str, fidelity: Fidelity, population: Population) -> dict[str, Any
         "delay": cycle(CYCLE_NS),
         "rules": {
             "session_limit": NO_LIMIT,
-            "back_if": "Sorry",
+            "start": {"every": {"gap_ns": START_GAP_NS}},
             "failed_if": "ERROR",
+            "after_failure": "next",
             "browser": True,
+            # The published client has an event in mind whoever it is logged in as.
+            "keep_remembered": True,
             "redirects": "within",
             "cache": {"cached": CACHED, "since": _beginning(population.load_day)},
         },

@@ -4,10 +4,16 @@ use super::*;
 use crate::embedded;
 use crate::flight::Resource;
 use crate::render;
+use crate::rules::Rules;
 use crate::workload::Workload;
 
 /// A calendar of events: home -> login or event -> ... with every part that an operation may have.
 fn script() -> Script {
+    ruled(|_| ())
+}
+
+/// The same, with rules changed.
+fn ruled(change: impl FnOnce(&mut Rules)) -> Script {
     let mut workload: Workload = serde_json::from_str(
         r#"{
         "name": "calendar", "home": "home",
@@ -51,6 +57,7 @@ fn script() -> Script {
     }"#,
     )
     .expect("the test's JSON is well formed");
+    change(&mut workload.rules);
     assert_eq!(crate::check::workload(&workload), Ok(()));
     workload.files[0].content = b"\xff\xd8 a photo".to_vec();
     Script::new(workload)
@@ -174,8 +181,35 @@ fn a_form_has_its_fields_as_they_are_and_ends_with_its_files() {
 }
 
 #[test]
+fn what_is_remembered_goes_with_the_session_unless_the_rules_keep_it() {
+    for kept in [false, true] {
+        let script = ruled(|rules| rules.keep_remembered = kept);
+        let mut user = User::new(&script, 1, 3);
+        play(&mut user, &script, calendar);
+        user.renew(&script);
+        assert_eq!(user.remembered(&script, "event"), kept.then_some(b"7".as_slice()));
+    }
+}
+
+/// The rules with a cache that has the files of so large a share of the sessions.
+fn cached(share: f64) -> impl FnOnce(&mut Rules) {
+    move |rules| rules.cache.as_mut().expect("it is there").cached = share
+}
+
+#[test]
+fn files_from_before_are_asked_for_with_each_page_in_case_they_have_changed() {
+    let script = ruled(cached(1.0));
+    let mut user = User::new(&script, 1, 0);
+    let page = Page(HOME.as_bytes());
+    assert_eq!(embedded::of_page(&script, &mut user, page).1.len(), 4, "two files, two images");
+    let (named, mut again) = embedded::of_page(&script, &mut user, page);
+    again.reverse();
+    assert_eq!((named, again), (2, vec![Resource::Static(0), Resource::Static(1)]), "no image");
+}
+
+#[test]
 fn what_the_cache_has_is_not_fetched_again_in_the_session() {
-    let script = script();
+    let script = ruled(cached(0.0));
     let mut user = User::new(&script, 1, 0);
     let page = Page(HOME.as_bytes());
     let image = |path: &str| Resource::Image(path.as_bytes().into());

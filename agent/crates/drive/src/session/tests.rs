@@ -107,6 +107,18 @@ fn a_failure_leads_home_and_the_rules_say_whether_one_thinks() {
 }
 
 #[test]
+fn by_the_rules_a_failure_leaves_the_mix_as_it_is() {
+    let script = script(r#"[["search", 1]]"#, r#"{"after_failure": "next"}"#);
+    let mut user = User::new(&script, 1, 0);
+    assert!(user.decide(&script, Outcome::Failed));
+    assert_eq!(target(&user), "/list", "where home leads");
+    see(&mut user, &script, ITEM);
+    assert!(user.decide(&script, Outcome::Failed));
+    assert!(target(&user).starts_with("/search?for=user"), "where the item leads");
+    assert_eq!(user.session(), 1);
+}
+
+#[test]
 fn a_column_below_one_repeats_the_state_beyond_its_sum() {
     let script = script(r#"[["Back", 0.25], ["list", 0.25]]"#, "{}");
     let item = script.workload.state("item").expect("it is there");
