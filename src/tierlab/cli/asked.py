@@ -20,6 +20,8 @@ class Answers:
     """Of the options; None where one is not given."""
 
     command: str | None
+    image: str | None
+    compose: str | None
     folder: str | None
     port: int | None
     ready: str | None
@@ -36,7 +38,7 @@ class Answers:
 
 def completed(answers: Answers) -> dict[str, Any]:
     """The answers, those that are missing asked for on a terminal; elsewhere `UserError`."""
-    missing = [name for name in ("command", "port") if getattr(answers, name) is None]
+    missing = [name for name in _needed(answers) if getattr(answers, name) is None]
     if not any((answers.start, answers.har, answers.log)):
         missing.append("start")
     if missing and not sys.stdin.isatty():
@@ -50,8 +52,23 @@ def completed(answers: Answers) -> dict[str, Any]:
     return answers.keys()
 
 
+def _needed(answers: Answers) -> tuple[str, ...]:
+    """What of its server has to be said: an image or a compose file says it itself."""
+    return () if answers.image or answers.compose else ("command", "port")
+
+
 def _ask(answers: Answers) -> None:
     """Ask for all that no option says."""
+    if _needed(answers):
+        _ask_of_the_server(answers)
+    if not any((answers.start, answers.har, answers.log)):
+        said = typer.prompt(
+            "A recording (.har), an access log, or a page to start from", default="/"
+        )
+        setattr(answers, _users(said), said)
+
+
+def _ask_of_the_server(answers: Answers) -> None:
     question("command", "The command that starts your server", answers, str)
     if answers.folder is None and typer.confirm("Does it need a folder of files?", default=True):
         question("folder", "That folder, from the file's own", answers, str)
@@ -65,11 +82,6 @@ def _ask(answers: Answers) -> None:
     if answers.database is not None and answers.sql is None:
         said = typer.prompt("A file of SQL that fills it (empty: none)", default="")
         answers.sql = said or None
-    if not any((answers.start, answers.har, answers.log)):
-        said = typer.prompt(
-            "A recording (.har), an access log, or a page to start from", default="/"
-        )
-        setattr(answers, _users(said), said)
 
 
 def question(name: str, text: str, answers: Answers, kind: Callable[[str], Any]) -> None:

@@ -15,7 +15,7 @@ from tierlab.cli.progress import progress_on
 from tierlab.errors import Interrupted, UserError
 from tierlab.experiment import TrialPlan
 from tierlab.experiment.checking import checking
-from tierlab.experiment.file import load_tables
+from tierlab.experiment.file import assumptions, load_tables
 from tierlab.tables.folder import create
 from tierlab.trial.life import run_trial
 from tierlab.trial.needs import check_needs
@@ -36,6 +36,8 @@ def check(
     again. No run folder is kept. The exit status is 1 when something does not work.
     """
     experiment.load(file)
+    for each in assumptions(file):
+        typer.echo(f"takes  {each}.")
     asked = experiment.Experiment.from_tables(checking(load_tables(file), seconds), str(file))
     plan = asked.trials()[0]
     check_needs(plan)

@@ -13,6 +13,7 @@ from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 from tierlab.experiment.own_template import own_tables, own_template
 from tierlab.experiment.template import template
+from tierlab.workloads.own.compose.expand import expanded
 from tierlab.workloads.own.paths import anchored
 
 
@@ -23,6 +24,14 @@ def init(
     own: Annotated[bool, typer.Option("--own", help="For your own application.")] = False,
     command: Annotated[
         str | None, typer.Option(help="--own: the command that starts it.", show_default=False)
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(help="--own: the image that it comes as, instead.", show_default=False),
+    ] = None,
+    compose: Annotated[
+        str | None,
+        typer.Option(help="--own: a compose file of all servers, instead.", show_default=False),
     ] = None,
     folder: Annotated[
         str | None, typer.Option(help="--own: its folder, from the file's own.", show_default=False)
@@ -62,7 +71,9 @@ def init(
     if path.exists() and not force:
         raise UserError(f"{path}: exists already; name another file, or add --force.")
     if own:
-        answers = Answers(command, folder, port, ready, database, sql, start, har, log)
+        answers = Answers(
+            *(command, image, compose, folder, port, ready, database, sql, start, har, log)
+        )
         _write(path, _own(path, completed(answers), users))
         typer.echo(f"Wrote {path}. Try it: tierlab check {path}")
         return
@@ -73,7 +84,7 @@ def init(
 def _own(path: Path, answers: dict[str, Any], users: int) -> str:
     """The text of a file for one's own application; `UserError` for all that is wrong with it."""
     tables = own_tables(_name(path), answers, users)
-    seen = {**tables, "system": anchored(tables["system"], path.parent)}
+    seen = {**tables, "system": expanded(anchored(tables["system"], path.parent)).system}
     Experiment.from_tables(seen, str(path))
     return own_template(tables)
 

@@ -55,6 +55,8 @@ class Instance:
         Where memory of this host's kernel is limited, none of its pages is in the cache yet.
         """
         server, domain = self.server, self.server.site.domain
+        if server.brings_root:
+            return server.command()
         name, *arguments = server.command()
         # One that is in its folder has been laid down there.
         is_own = Path(name).is_relative_to(domain.folder)
@@ -79,7 +81,7 @@ class Instance:
     def _end(self, process: Process) -> None:
         server = self.server
         deadline = time.monotonic() + server.site.patience(server.stop_seconds)
-        first = server.stop_signal
+        first = server.stops_by
         if server.last_signal is not None:
             process.signal(first)
             while self._has_workers(process) and time.monotonic() < deadline:

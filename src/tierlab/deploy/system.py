@@ -15,6 +15,7 @@ from tierlab.deploy.placement import placements, vcpus
 from tierlab.deploy.standing import Standing
 from tierlab.environments.domain import Domain, DomainSpec, Move
 from tierlab.environments.environment import Accelerator, Environment
+from tierlab.environments.image_root import ImageRoot
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
@@ -241,6 +242,35 @@ class System:
             if KINDS[place.server].stands
             else None,
             moves=name in self._moving,
+            root=self._root(place),
+            hosts=self._hosts,
+        )
+
+    def _root(self, place: Place) -> ImageRoot | None:
+        """The image's that a server comes as, whose volumes are its system's."""
+        tier = self._shape.tiers[place.own_tier]
+        root = tier.software.root(tier.settings.options)
+        if root is None:
+            return None
+        volumes = (
+            replace(each, source=full_name(self.name, each.source)) if each.is_named else each
+            for each in root.volumes
+        )
+        port = place.endpoint.port
+        same = sum(each.endpoint.port == port for each in self._places.values())
+        return replace(root, volumes=tuple(volumes), own_loopback=same > 1)
+
+    @property
+    def _hosts(self) -> tuple[tuple[str, str], ...]:
+        """By each of their names, where its servers are."""
+        tiers = self._shape.tiers
+        return tuple(
+            (name, place.endpoint.address)
+            for place in self._places.values()
+            for name in (
+                place.own_tier,
+                *tiers[place.own_tier].software.names(tiers[place.own_tier].settings.options),
+            )
         )
 
     def _subject(self, instance: Instance | Standing) -> Subject:

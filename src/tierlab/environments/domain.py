@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tierlab.environments.image_root import ImageRoot
 from tierlab.environments.placement import Placement
 from tierlab.environments.process import Process
 from tierlab.errors import UserError
@@ -39,6 +40,10 @@ class DomainSpec:
     """Address and port at which what is in it listens already, started by somebody else."""
     moves: bool = False
     """Whether it is to move to another host while it runs."""
+    root: ImageRoot | None = None
+    """The image that its programs come in; None where they are this host's, or the guest's."""
+    hosts: tuple[tuple[str, str], ...] = ()
+    """Names of others in its trial, each with an address, where it has a root of its own."""
 
 
 @dataclass(frozen=True)

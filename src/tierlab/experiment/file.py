@@ -11,6 +11,7 @@ from tierlab.errors import UserError
 from tierlab.experiment.assign import assigned, assignment
 from tierlab.experiment.experiment import Experiment
 from tierlab.experiment.several import are_several, with_environment
+from tierlab.workloads.own.compose.expand import Expanded, expanded
 from tierlab.workloads.own.paths import anchored
 from tierlab.workloads.own.workload import Own
 
@@ -40,8 +41,25 @@ def load(
 
 
 def load_tables(path: Path) -> dict[str, Any]:
-    """The file's tables, unchecked, in which a user's own paths begin where the file is."""
-    return _anchored(read_tables(path), path.parent)
+    """The file's tables, unchecked, in which a user's own paths begin where the file is, and the
+    servers of a compose file stand as if they were described there.
+    """
+    tables = _anchored(read_tables(path), path.parent)
+    system = tables.get("system")
+    if isinstance(system, list):
+        return {**tables, "system": [_described(each).system for each in system]}
+    return {**tables, "system": _described(system).system} if _is_own(system) else tables
+
+
+def assumptions(path: Path) -> tuple[str, ...]:
+    """What is taken for granted of a compose file's services, where the experiment names one."""
+    system = _anchored(read_tables(path), path.parent).get("system")
+    systems = system if isinstance(system, list) else [system]
+    return tuple(note for each in systems for note in _described(each).notes)
+
+
+def _described(system: Any) -> Expanded:
+    return expanded(system) if _is_own(system) else Expanded(system)
 
 
 def read_tables(path: Path) -> dict[str, Any]:

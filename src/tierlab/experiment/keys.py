@@ -80,6 +80,8 @@ def tables(
             keys.append(_key((*path, key), field, meaning))
     if model is System:
         below += [pair for each in systems for pair in _tiers(each)]
+        for own in dict.fromkeys(each.application.keys for each in systems):
+            keys += [] if own is None else _own_keys(own, *path)
     names = tuple(dict.fromkeys(name for name, _ in below))
     soft = ("soft",) if issubclass(model, Tier) else ()
     meaning = " ".join((model.__doc__ or "").split())
@@ -88,6 +90,12 @@ def tables(
         yield from tables(section, *path, key, systems=systems)
     if issubclass(model, Tier) and model.software.soft_resources:
         yield _soft(model.software, *path, "soft")
+
+
+def _own_keys(model: type[Section], *path: str) -> list[Key]:
+    """Those that only one workload has."""
+    texts = meanings(model)
+    return [_key((*path, name), field, texts[name]) for name, field in _fields(model)]
 
 
 def merged(found: Iterable[Table]) -> dict[tuple[str, ...], Table]:

@@ -19,15 +19,18 @@ ABOUT: Mapping[str, str] = {
 
 
 def own_tables(name: str, answers: Mapping[str, Any], users: int) -> dict[str, Any]:
-    """The file's tables. `answers`: keys of the server, and `database`, `sql`, `start`, `har` and
-    `log` as `tierlab init --own` asks for them; None for what is not there.
+    """The file's tables. `answers`: keys of the server, and `compose`, `database`, `sql`, `start`,
+    `har` and `log` as `tierlab init --own` asks for them; None for what is not there.
     """
     given = {key: value for key, value in answers.items() if value is not None}
     server: dict[str, Any] = {
-        key: given[key] for key in ("command", "folder", "port", "ready") if key in given
+        key: given[key] for key in ("image", "command", "folder", "port", "ready") if key in given
     }
-    system: dict[str, Any] = {"workload": "own", "web": server}
-    if "database" in given:
+    system: dict[str, Any] = {"workload": "own"}
+    if "image" in given or "compose" in given:
+        system["environment"] = "podman"
+    system |= {"compose": given["compose"]} if "compose" in given else {"web": server}
+    if "database" in given and "compose" not in given:
         server["environment"] = {"DATABASE_URL": DATABASE_URL.format(given["database"])}
         sql = {"sql": given["sql"]} if "sql" in given else {}
         system["db"] = {"server": given["database"]} | sql

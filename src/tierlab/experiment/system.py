@@ -5,7 +5,6 @@ Each workload has a model of its own, with the tiers that it declares.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Mapping as TypingMapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union
 
@@ -24,8 +23,8 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
+from tierlab.experiment.calling import call_problems, protocols
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.problem import FORM, problem, raise_all
 from tierlab.experiment.tier import Tier, tier_field
@@ -109,13 +108,13 @@ class System(Section):
     @model_validator(mode="after")
     def _callable(self) -> Self:
         _ = self.protocols
-        raise_all([*_replication_problems(self), *_standing_problems(self)])
+        raise_all(call_problems(self))
         return self
 
     @property
     def protocols(self) -> dict[str, tuple[str, int]]:
         """What each tier speaks, and the port that it listens on."""
-        return _protocols(self)
+        return protocols(self)
 
     @property
     def absent(self) -> dict[str, str]:
@@ -140,86 +139,6 @@ class System(Section):
         return {key: value for key, value in write(self).items() if key not in absent}
 
 
-def _protocols(shape: System) -> dict[str, tuple[str, int]]:
-    """What each tier speaks, and on which port: what those that call it want to.
-
-    Who passes through speaks what is spoken behind it. Raises a `problem` where a tier cannot call
-    the next.
-    """
-    if not shape.tiers:
-        raise problem('needs a server, as in web = { command = "node server.js", port = 8080 }')
-    entry, users_speak = next(iter(shape.tiers)), shape.application.users_speak
-    ports = _ports(shape, entry)
-    if users_speak not in ports:
-        raise problem(f"must speak {users_speak}, as users do, not {' or '.join(ports)}", entry)
-    spoken = {entry: (users_speak, ports[users_speak])}
-    for caller in shape.tiers:
-        for callee in shape.callees(caller):
-            if callee not in spoken:
-                spoken[callee] = _protocol(shape, caller, callee)
-    raise_all(
-        problem(
-            "is called by no server, and users call the first; say in whose `calls` it is", name
-        )
-        for name in shape.tiers
-        if name not in spoken
-    )
-    return spoken
-
-
-def _protocol(shape: System, caller: str, callee: str) -> tuple[str, int]:
-    ports = _ports(shape, callee)
-    calling = shape.tiers[caller]
-    if calling.software.passes_through:
-        return next(iter(ports.items()))
-    name = calling.software.caller_protocol(calling.settings.options, ports)
-    if name is None:
-        called = shape.tiers[callee].server
-        raise problem(
-            f"cannot be {called}, which speaks {' and '.join(ports)}: {calling.server} of"
-            f" system.{caller} does not call by that",
-            callee,
-            "server",
-        )
-    return name, ports[name]
-
-
-def _ports(shape: System, tier: str) -> TypingMapping[str, int]:
-    """What a tier's servers can speak."""
-    software = shape.tiers[tier].software
-    if not software.passes_through:
-        return software.spoken(shape.tiers[tier].settings.options)
-    (behind,) = shape.callees(tier)
-    return _ports(shape, behind)
-
-
-def _replication_problems(shape: System) -> Iterator[PydanticCustomError]:
-    """Databases of one tier are to hold the same data."""
-    tiers = shape.tiers
-    for name, tier in tiers.items():
-        if not tier.software.is_database or tier.count == 1 or tier.software.replicates:
-            continue
-        if not all(
-            tiers[each].software.replicates for each in tiers if name in shape.callees(each)
-        ):
-            yield problem(
-                f"must be 1: nothing keeps the data of {tier.count} servers of {tier.server} the"
-                ' same; put "pgpool" in front of them',
-                name,
-                "count",
-            )
-
-
-def _standing_problems(shape: System) -> Iterator[PydanticCustomError]:
-    """What runs already is on the host's network, where no trial's own leads to."""
-    standing = [name for name, tier in shape.tiers.items() if tier.software.stands]
-    if standing and shape.environment != "host":
-        yield problem(
-            f'must be "host": {standing[0]} runs already, outside of any network of a trial\'s own',
-            "environment",
-        )
-
-
 def _no_tier(workload: str) -> Any:
     """The annotation and default of a tier that only other workloads have."""
 
@@ -235,7 +154,8 @@ def _model(workload: Workload) -> type[System]:
     tiers = {name: tier_field(declared) for name, declared in workload.tiers.items()}
     none = {name: _no_tier(workload.name) for name in sorted(others)}
     tables: Any = {name: (table, ...) for name, table in workload.tables.items()}
-    model: type[System] = create_model("System", __base__=System, **tiers, **none, **tables)
+    bases: Any = (System,) if workload.keys is None else (workload.keys, System)
+    model: type[System] = create_model("System", __base__=bases, **tiers, **none, **tables)
     model.application = workload
     return model
 

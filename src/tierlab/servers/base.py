@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from tierlab.environments.domain import Domain
 from tierlab.environments.environment import Environment
+from tierlab.environments.image_root import ImageRoot
 from tierlab.errors import UserError
 from tierlab.machine.programs import Program
 from tierlab.servers.content import Content
@@ -124,6 +125,8 @@ class Server(ABC):
     """Whether a connection needs one of its `threads` only once a request's head has come whole."""
     stands: ClassVar[bool] = False
     """Whether it runs already, started by somebody else: it is only looked at."""
+    brings_root: ClassVar[bool] = False
+    """Whether its program lies in a root of its own, and this host's programs are none of it."""
     is_database: ClassVar[bool] = False
     """Whether it keeps the workload's tables, and locks their rows."""
     locks_rows: ClassVar[bool] = False
@@ -197,6 +200,16 @@ class Server(ABC):
         return None
 
     @classmethod
+    def root(cls, options: Options) -> ImageRoot | None:  # noqa: ARG003 - most have the domain's
+        """The root that its programs come in; None where the domain's has them."""
+        return None
+
+    @classmethod
+    def names(cls, options: Options) -> tuple[str, ...]:  # noqa: ARG003 - most have none
+        """Names besides its tier's by which servers with a root of their own find it."""
+        return ()
+
+    @classmethod
     def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
         """By which protocol it calls a server that speaks these; None if it cannot."""
         return next((name for name in cls.calls if name in spoken), None)
@@ -234,6 +247,11 @@ class Server(ABC):
     def start_within(self) -> float:
         """How long it may take until it answers, in seconds."""
         return self.start_seconds
+
+    @property
+    def stops_by(self) -> signal.Signals:
+        """The signal that tells its program to stop."""
+        return self.stop_signal
 
     def program_files(self, program: Path) -> list[Path]:
         """The files on this host that its program runs from; they count as its memory."""

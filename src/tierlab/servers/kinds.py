@@ -10,6 +10,7 @@ from tierlab.servers.command import Command
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.httpd_php import HttpdPhp
+from tierlab.servers.image import Image
 from tierlab.servers.kernels import Kernels
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.memcached import Memcached
@@ -25,7 +26,7 @@ KINDS: Mapping[str, type[Server]] = {
     server.kind: server
     for server in (
         *(Httpd, HttpdPhp, Nginx, Tomcat, PhpFpm, HAProxy, Pgpool, Memcached, Redis),
-        *(MariaDB, PostgreSQL, Kernels, Command, NodeJs, Address),
+        *(MariaDB, PostgreSQL, Kernels, Command, Image, NodeJs, Address),
     )
 }
 """In a request's order."""

@@ -27,6 +27,7 @@ from tierlab.tables.manifest import (
 )
 from tierlab.tables.rules import RunRules
 from tierlab.trial.versions import programs, versions
+from tierlab.workloads.own.secrets import without_secrets
 
 
 def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
@@ -53,7 +54,7 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         },
         rules=None if plan.several else _rules(plan.systems[0]),
         very_long=_very_long(plan),
-        plan=plan.as_file(),
+        plan=without_secrets(plan.as_file()),
         owner=Owner(pid=me.pid, start=me.start),
         observation=Observation(interval_ns=plan.observe.interval_ns),
     )

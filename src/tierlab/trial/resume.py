@@ -15,6 +15,7 @@ from tierlab.tables.folder import NAMED
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.complete import complete
 from tierlab.trial.truth import TruthFolder, written
+from tierlab.workloads.own.secrets import without_secrets
 
 
 def finished(experiment: Path, plans: Sequence[TrialPlan]) -> dict[str, Path]:
@@ -71,6 +72,6 @@ def _planned(manifest: Manifest) -> TrialPlan:
 
 def _likeness(plan: TrialPlan, disturbances: str) -> str:
     """Equal for plans that differ in nothing but the words of the question and the objective."""
-    parts = plan.as_file()
+    parts = without_secrets(plan.as_file())
     del parts["objective"], parts["experiment"]["question"]
     return json.dumps([parts, disturbances], sort_keys=True)

@@ -60,6 +60,8 @@ class Workload(ABC):
     """Whether its users' think times are its own, whatever the load's is."""
     tables: ClassVar[Mapping[str, type[Section]]] = {}
     """Tables of the system's that only this workload has."""
+    keys: ClassVar[type[Section] | None] = None
+    """Keys of the system's that only this workload has."""
     any_tier: ClassVar[TierDeclaration | None] = None
     """A tier that a file names itself, where the workload leaves that to files."""
     lockable: ClassVar[tuple[str, ...]] = ()

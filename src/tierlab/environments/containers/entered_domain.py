@@ -76,6 +76,9 @@ class EnteredDomain(HostDomain):
                     f"{self.spec.name}: '{argv[0]}' cannot be run in a container, because {reason};"
                     " install it on the file system of /, or use environment 'native'."
                 )
+        return self._launched(argv, env)
+
+    def _launched(self, argv: Sequence[str], env: Mapping[str, str] | None) -> Launch:
         return replace(super()._launch(argv, env), cwd=None, stays=True)
 
     def destroy(self) -> None:

@@ -36,7 +36,7 @@ class PodmanDomain(EnteredDomain):
         hierarchy.make_trial(ledger)
         what = {"name": self.container, "path": str(self._storage.folder)}
         entry = ledger.add("container", **what)
-        identity = self._podman("create", *self._options(), "--rootfs", "/:O", *INIT)
+        identity = self._podman("create", *self._options(), *self._rooted())
         ledger.amend(entry, id=identity)
         self._group = hierarchy.group(ledger.trial, f"libpod-{identity}")
         with announced(ledger, f"libpod-{identity}"):
@@ -51,10 +51,24 @@ class PodmanDomain(EnteredDomain):
         except (OSError, ValueError) as error:
             raise self._ended() from error
 
+    def _rooted(self) -> list[str]:
+        """The container's root, and what runs in it."""
+        return ["--rootfs", "/:O", *INIT]
+
     def _options(self) -> list[str]:
-        namespace, user = self._ground.namespace, self._ground.user
-        assert namespace is not None  # nor without these
-        assert user is not None
+        user = self._ground.user
+        assert user is not None  # nor without these
+        return [
+            *self._common_options(),
+            f"--user={user.pw_uid}:{user.pw_gid}",
+            # The root below the overlay shows all domains' folders.
+            f"--tmpfs={self._ground.work}:mode=755,notmpcopyup",
+            f"--volume={self.folder}:{self.folder}",
+        ]
+
+    def _common_options(self) -> list[str]:
+        namespace = self._ground.namespace
+        assert namespace is not None
         files = _at_most(MOST_FILES, resource.RLIMIT_NOFILE)
         processes = _at_most(MOST_PROCESSES, resource.RLIMIT_NPROC)
         return [
@@ -66,7 +80,6 @@ class PodmanDomain(EnteredDomain):
             "--uts=private",
             "--ipc=private",
             f"--hostname={self.spec.name}",
-            f"--user={user.pw_uid}:{user.pw_gid}",
             "--cap-drop=all",
             "--security-opt=no-new-privileges",
             # Programs do not run under it, and podman leaves what it loads in the kernel.
@@ -76,9 +89,7 @@ class PodmanDomain(EnteredDomain):
             f"--shm-size={shared_memory_size()}b",
             f"--ulimit=nofile={files}:{files}",
             f"--ulimit=nproc={processes}:{processes}",
-            # The root below the overlay shows all domains' folders.
-            f"--tmpfs={self._ground.work}:mode=755,notmpcopyup",
-            f"--volume={self.folder}:{self.folder}",
+            *(f"--add-host={name}:{address}" for name, address in self.spec.hosts),
         ]
 
     def _is_mine(self, entry: Entry) -> bool:

@@ -6,6 +6,7 @@ storage.conf and hooks are not read: see containers.conf(5) and containers-stora
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from pathlib import Path
 import psutil
 
 from tierlab.environments.files import make_folder, share_folder
-from tierlab.environments.launching import last_words
+from tierlab.environments.launching import last_words, run_to_end
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.process import TOKEN, carries
+from tierlab.environments.process import TOKEN, Launch, carries
+from tierlab.errors import UserError
 from tierlab.machine.programs import SYSTEM_PATH
 
 REMOVE_SECONDS = 30.0
+LOAD_SECONDS = 600.0
 SHARED = (Path("/run/runc"), Path("/run/containers"), Path("/run/containers/networks"))
 """Folders that podman makes though nothing is kept there: runc's own by the monitor's last call,
 the network's by netavark where podman prefers it."""
@@ -45,11 +48,12 @@ network_config_dir = "{folder}/networks"
 
 _STORAGE = """\
 [storage]
-driver = "vfs"
+driver = "{driver}"
 graphroot = "{folder}/root"
 runroot = "{folder}/run"
+[storage.options]
+additionalimagestores = [{stores}]
 """
-# No image is ever stored there, so that the plainest driver does.
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,15 @@ class Storage:
 
     folder: Path
     token: str
+    driver: str = "vfs"
+    """The plainest does where no image is ever stored or used."""
+    stores: tuple[str, ...] = ()
+    """Folders of the user's own images, which are only read; stored by the same driver."""
+
+    @property
+    def entrance(self) -> Path:
+        """What programs need to enter a container of an image."""
+        return self.folder / "entrance"
 
     def make(self, ledger: Ledger) -> None:
         """Make the folder, with podman's settings in it."""
@@ -67,7 +80,8 @@ class Storage:
         (self.folder / "hooks").mkdir()
         words = {
             **{"folder": self.folder, "path": SYSTEM_PATH},
-            **{"token_name": TOKEN, "token": self.token},
+            **{"token_name": TOKEN, "token": self.token, "driver": self.driver},
+            "stores": ", ".join(json.dumps(each) for each in self.stores),
         }
         (self.folder / "containers.conf").write_text(_ENGINE.format(**words))
         (self.folder / "storage.conf").write_text(_STORAGE.format(**words))
@@ -85,6 +99,20 @@ class Storage:
             "CONTAINERS_CONF": str(self.folder / "containers.conf"),
             "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf"),
         }
+
+
+def load_archive(storage: Storage, ledger: Ledger, archive: str) -> None:
+    """Have podman load an image into the storage; `UserError` if it cannot."""
+    launch = Launch(
+        storage.argv("pull", "--quiet", archive),
+        ledger.token,
+        env=storage.environment,
+        cwd=storage.folder,
+    )
+    done = run_to_end(ledger, launch, LOAD_SECONDS)
+    if done is None or done.status != 0:
+        reason = "it takes too long" if done is None else last_words(done.stderr)
+        raise UserError(f"{archive.partition(':')[2]}: podman cannot load the image ({reason}).")
 
 
 def remove(storage: Storage, name: str) -> str | None:

@@ -36,11 +36,18 @@ def set_syn_timeout(group: Path, seconds: int) -> None:
 
     OSError if the kernel refuses, or has no such system call.
     """
-    program = _load(_timeout_program(seconds))
+    attach(group, load(_timeout_program(seconds), SOCK_OPS_PROGRAM), AT_SOCK_OPS)
+
+
+def attach(group: Path, program: int, at: int) -> None:
+    """Attach a program to a control group and close its descriptor; OSError if the kernel refuses.
+
+    `at`: where, as ``enum bpf_attach_type`` has it.
+    """
     try:
         folder = os.open(group, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            _bpf(BPF_PROG_ATTACH, struct.pack("=4I", folder, program, AT_SOCK_OPS, ALLOW_MULTI))
+            _bpf(BPF_PROG_ATTACH, struct.pack("=4I", folder, program, at, ALLOW_MULTI))
         finally:
             os.close(folder)
     finally:
@@ -50,7 +57,7 @@ def set_syn_timeout(group: Path, seconds: int) -> None:
 def refusal() -> str | None:
     """Say why the kernel takes no such program from this user; None if it does."""
     try:
-        os.close(_load(_timeout_program(1)))
+        os.close(load(_timeout_program(1), SOCK_OPS_PROGRAM))
     except OSError as error:
         return f"the kernel takes no BPF program of it ({error.strerror})"
     return None
@@ -62,36 +69,39 @@ def _timeout_program(seconds: int) -> bytes:
     reply_in_r3, context, op, reply = 3, 1, 0, 4
     return b"".join(
         [
-            _instruction(0x61, 2, context, op),  # r2 = ctx->op
-            _instruction(0xB7, 3, value=-1),  # r3 = -1: as it would be without us
-            _instruction(0x55, 2, offset=1, value=TIMEOUT_INIT),  # if r2 != TIMEOUT_INIT skip one
-            _instruction(0xB7, 3, value=seconds * hz),
-            _instruction(0x63, context, reply_in_r3, reply),  # ctx->reply = r3
-            _instruction(0xB7, 0, value=1),  # r0 = 1
-            _instruction(0x95),  # return r0
+            instruction(0x61, 2, context, op),  # r2 = ctx->op
+            instruction(0xB7, 3, value=-1),  # r3 = -1: as it would be without us
+            instruction(0x55, 2, offset=1, value=TIMEOUT_INIT),  # if r2 != TIMEOUT_INIT skip one
+            instruction(0xB7, 3, value=seconds * hz),
+            instruction(0x63, context, reply_in_r3, reply),  # ctx->reply = r3
+            instruction(0xB7, 0, value=1),  # r0 = 1
+            instruction(0x95),  # return r0
         ]
     )
 
 
-def _instruction(
+def instruction(
     code: int, target: int = 0, source: int = 0, offset: int = 0, value: int = 0
 ) -> bytes:
-    """`struct bpf_insn`, see Documentation/bpf/standardization/instruction-set.rst."""
+    """Encode one, `struct bpf_insn`, see Documentation/bpf/standardization/instruction-set.rst."""
     return struct.pack("=BBhi", code, source << 4 | target, offset, value)
 
 
-def _load(instructions: bytes) -> int:
-    """A file descriptor of the program."""
+def load(instructions: bytes, kind: int, at: int = 0) -> int:
+    """A file descriptor of the program, of a type of ``enum bpf_prog_type``; OSError if the kernel
+    refuses it. `at`: where it is to be attached, for the types that ask.
+    """
     code = ctypes.create_string_buffer(instructions, len(instructions))
     licence = ctypes.create_string_buffer(b"Apache-2.0")
     return _bpf(
         BPF_PROG_LOAD,
         struct.pack(
-            "=2I2Q",
-            SOCK_OPS_PROGRAM,
+            "=2I2Q44xI",
+            kind,
             len(instructions) // 8,
             ctypes.addressof(code),
             ctypes.addressof(licence),
+            at,
         ),
     )
 

@@ -12,6 +12,8 @@ from pydantic_core import PydanticCustomError
 from tierlab.servers.address import Address, AddressOptions
 from tierlab.servers.base import Server
 from tierlab.servers.command import Command, CommandOptions, command_fault
+from tierlab.servers.image import Image
+from tierlab.servers.image_options import ImageOptions
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.memcached import Memcached
 from tierlab.servers.nodejs import NodeJs
@@ -29,8 +31,10 @@ NAME_WORDS = "up to 12 lower-case letters and digits, the first a letter"
 MOST_SERVERS = 8
 INSTANCES = "Instances; each is told its own address."
 
-FORMS: Mapping[str, type[Server]] = {"command": Command, "address": Address}
-"""By the key that only one of them has: who starts a server, or that nobody does."""
+FORMS: Mapping[str, type[Server]] = {"command": Command, "address": Address, "image": Image}
+"""By the key that they are known by: who starts a server, or that nobody does."""
+TELLING = ("image", "command", "address")
+"""Those keys; of several in a table, the first tells."""
 DATABASES: tuple[type[Server], ...] = (PostgreSQL, MariaDB)
 """Software that Tierlab configures, and fills for whoever brings the statements."""
 CACHES: tuple[type[Server], ...] = (Redis, Memcached)
@@ -47,7 +51,7 @@ class Called(Section):
 
     name: ClassVar[str] = "web"
     """Its table's."""
-    names: ClassVar[tuple[str, ...]] = ()
+    tables: ClassVar[tuple[str, ...]] = ()
     """All servers'."""
 
     calls: Annotated[tuple[str, ...] | None, Chosen(())] = Field(default=None, examples=[["db"]])
@@ -65,7 +69,9 @@ class Called(Section):
                 if key in self.model_fields_set
             )
         if isinstance(self, CommandOptions):
-            raise_all(_command_problems(self, self.names))
+            raise_all(_command_problems(self, self.tables))
+        if isinstance(self, ImageOptions):
+            raise_all(_text_problems(self.texts(), self.tables))
         return self
 
 
@@ -102,6 +108,10 @@ def _command_problems(
         yield problem(why, "command")
     texts = {"command": options.command}
     texts |= {f"environment.{name}": each for name, each in options.environment.items()}
+    yield from _text_problems(texts, names)
+
+
+def _text_problems(texts: Mapping[str, str], names: Sequence[str]) -> Iterator[PydanticCustomError]:
     for key, text in texts.items():
         if (place := unknown(text, names)) is not None:
             yield problem(
@@ -139,7 +149,7 @@ def declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, TierDeclarati
 
 def _software(table: Mapping[str, Any]) -> tuple[type[Server], ...]:
     """The one that the table's keys speak of first."""
-    meant = next((form for key, form in FORMS.items() if key in table), Command)
+    meant = next((FORMS[key] for key in TELLING if key in table), Command)
     return (meant, *(each for each in SOFTWARE if each is not meant))
 
 
@@ -156,7 +166,7 @@ def _own(names: tuple[str, ...], name: str, table: Mapping[str, Any]) -> type[Se
             Field(default=None, examples=field.examples, description=CALLS),
         ),
     )
-    model.name, model.names = name, names
+    model.name, model.tables = name, names
     return model
 
 
@@ -178,7 +188,8 @@ def _calls(name: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...
 def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[str, ...]:
     """The servers that a table's command and variables speak of."""
     variables = table.get("environment")
-    texts = [table.get("command"), *(variables.values() if isinstance(variables, dict) else ())]
+    said = (table.get(key) for key in ("command", "entrypoint", "health"))
+    texts = [*said, *(variables.values() if isinstance(variables, dict) else ())]
     found = (each for text in texts if isinstance(text, str) for each in named(text, names))
     return tuple(dict.fromkeys(each for each in found if each != name))
 

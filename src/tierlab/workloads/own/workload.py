@@ -12,6 +12,7 @@ from tierlab.servers.content import Content, Fidelity
 from tierlab.servers.database import Credentials
 from tierlab.servers.placeholders import from_environment
 from tierlab.values.section import Section
+from tierlab.workloads.own.compose.composed import Composed
 from tierlab.workloads.own.load import StatementLoader
 from tierlab.workloads.own.logged import logged
 from tierlab.workloads.own.pages import following
@@ -29,6 +30,7 @@ class Own(Workload):
     name = "own"
     hands_on_traces = True
     tables: ClassVar[Mapping[str, type[Section]]] = {SESSIONS: Sessions}
+    keys = Composed
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {}
     any_tier: ClassVar[TierDeclaration | None] = ANY_TIER
 

@@ -1,0 +1,103 @@
+"""Whether the tiers of a system can call each other, and by which protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from pydantic_core import PydanticCustomError
+
+from tierlab.experiment.problem import problem, raise_all
+
+if TYPE_CHECKING:
+    from tierlab.experiment.system import System
+
+
+def protocols(shape: System) -> dict[str, tuple[str, int]]:
+    """What each tier speaks, and on which port: what those that call it want to.
+
+    Who passes through speaks what is spoken behind it. Raises a `problem` where a tier cannot call
+    the next.
+    """
+    if not shape.tiers:
+        raise problem('needs a server, as in web = { command = "node server.js", port = 8080 }')
+    entry, users_speak = next(iter(shape.tiers)), shape.application.users_speak
+    ports = _ports(shape, entry)
+    if users_speak not in ports:
+        raise problem(f"must speak {users_speak}, as users do, not {' or '.join(ports)}", entry)
+    spoken = {entry: (users_speak, ports[users_speak])}
+    for caller in shape.tiers:
+        for callee in shape.callees(caller):
+            if callee not in spoken:
+                spoken[callee] = _protocol(shape, caller, callee)
+    raise_all(
+        problem(
+            "is called by no server, and users call the first; say in whose `calls` it is", name
+        )
+        for name in shape.tiers
+        if name not in spoken
+    )
+    return spoken
+
+
+def _protocol(shape: System, caller: str, callee: str) -> tuple[str, int]:
+    ports = _ports(shape, callee)
+    calling = shape.tiers[caller]
+    if calling.software.passes_through:
+        return next(iter(ports.items()))
+    name = calling.software.caller_protocol(calling.settings.options, ports)
+    if name is None:
+        called = shape.tiers[callee].server
+        raise problem(
+            f"cannot be {called}, which speaks {' and '.join(ports)}: {calling.server} of"
+            f" system.{caller} does not call by that",
+            callee,
+            "server",
+        )
+    return name, ports[name]
+
+
+def _ports(shape: System, tier: str) -> Mapping[str, int]:
+    """What a tier's servers can speak."""
+    software = shape.tiers[tier].software
+    if not software.passes_through:
+        return software.spoken(shape.tiers[tier].settings.options)
+    (behind,) = shape.callees(tier)
+    return _ports(shape, behind)
+
+
+def call_problems(shape: System) -> Iterator[PydanticCustomError]:
+    """What no system can be, whose tiers call each other like that."""
+    yield from _replication_problems(shape)
+    yield from _standing_problems(shape)
+
+
+def _replication_problems(shape: System) -> Iterator[PydanticCustomError]:
+    """Databases of one tier are to hold the same data."""
+    tiers = shape.tiers
+    for name, tier in tiers.items():
+        if not tier.software.is_database or tier.count == 1 or tier.software.replicates:
+            continue
+        if not all(
+            tiers[each].software.replicates for each in tiers if name in shape.callees(each)
+        ):
+            yield problem(
+                f"must be 1: nothing keeps the data of {tier.count} servers of {tier.server} the"
+                ' same; put "pgpool" in front of them',
+                name,
+                "count",
+            )
+
+
+def _standing_problems(shape: System) -> Iterator[PydanticCustomError]:
+    """What runs already is on the host's network, where no trial's own leads to; an image's root is
+    a container's."""
+    images = [name for name, tier in shape.tiers.items() if tier.software.brings_root]
+    if images and shape.environment != "podman":
+        yield problem(f'must be "podman": {images[0]} comes as an image', "environment")
+    standing = [name for name, tier in shape.tiers.items() if tier.software.stands]
+    if standing and shape.environment != "host":
+        yield problem(
+            f'must be "host": {standing[0]} runs already, outside of any network of a trial\'s own',
+            "environment",
+        )

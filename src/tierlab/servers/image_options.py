@@ -1,0 +1,204 @@
+"""What a file says of a server that comes as a container image."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from tierlab.environments.containers.oci_image import OciImage, find_image
+from tierlab.environments.image_root import Mode, Volume
+from tierlab.errors import UserError
+from tierlab.servers.own_options import OwnOptions
+from tierlab.values.kinds import Text
+from tierlab.values.problem import problem, raise_all
+from tierlab.values.texts import Line, Lines, LineTable
+
+HOST_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
+MODES: Mapping[str, Mode] = {"": "kept", "ro": "ro", "rw": "rw"}
+MEMORY = "tmpfs"
+"""The source of a volume that is in memory."""
+
+
+class ImageOptions(OwnOptions):
+    """How a server that comes as an image is run; what is not said here, the image says."""
+
+    image: Annotated[str, Line("an image")] = Field(examples=["docker.io/library/nginx:1.27"])
+    """The image that it runs from, in environment "podman": a name by which podman has it on this
+    machine, or the path of an archive (`podman save`) or a folder of it. What the table does not
+    say (`command`, `port`, user, variables, signal), the image does; `command` is the words that
+    follow its entry point."""
+
+    image_id: Annotated[str | None, Text("an image's id", r"[0-9a-f]{12,64}")] = Field(
+        default=None, examples=["2474c7cedb24"]
+    )
+    """Its id: an image of that name with another is refused. A run's own file has it."""
+
+    command: Annotated[str | None, Line("a command")] = Field(
+        default=None, examples=["node server.js"]
+    )
+    """The words that follow the image's entry point, instead of its own (Cmd); the same stands for
+    addresses there as in other commands. No shell reads them, unless they begin with one."""
+
+    entrypoint: Annotated[str | None, Line("a command")] = Field(
+        default=None, examples=["/docker-entrypoint.sh"]
+    )
+    """What is run instead of the image's entry point, with `command` and without the image's."""
+
+    environment: Annotated[dict[str, str], LineTable("a table of variables")] = Field(
+        default_factory=dict, examples=[{"DATABASE": "postgresql://{db}/shop"}]
+    )
+    """Variables besides the image's, as those of other servers."""
+
+    run_as: Annotated[str | None, Text("a user", r"[\w.-]+(:[\w.-]+)?")] = Field(
+        default=None, examples=["node"]
+    )
+    """The user, and the group, in the image or by number. One that runs as root has the rights of
+    podman's containers and no more."""
+
+    workdir: Annotated[str | None, Text('a path that begins with "/"', r"/[^\0]*")] = Field(
+        default=None, examples=["/app"]
+    )
+    """Its working folder in the image."""
+
+    volumes: Annotated[tuple[str, ...] | None, Lines("volumes")] = Field(
+        default=None, examples=[["data:/var/lib/data", "./conf:/etc/shop:ro"]]
+    )
+    """What lies where in it: a folder or file of this host (its path from the file's folder), a
+    name for what is empty at first, or `tmpfs` for what is in memory. All that is written goes with
+    the trial: a folder of yours is written to only where the entry ends in `:rw`."""
+
+    names: Annotated[tuple[str, ...] | None, Lines("names")] = Field(
+        default=None, examples=[["database"]]
+    )
+    """Names besides its table's by which other images find it."""
+
+    health: Annotated[str | None, Line("a command")] = Field(
+        default=None, examples=["pg_isready --quiet"]
+    )
+    """A command, run in it, that succeeds once it can work, instead of the image's own
+    (HEALTHCHECK); not beside `ready`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_the_image(cls, table: Any) -> Any:
+        """What the image alone says and the rest of a system goes by: its id, its port."""
+        if not isinstance(table, dict) or not isinstance(name := table.get("image"), str):
+            return table
+        try:
+            found = find_image(name)
+        except UserError:
+            return {"port": 1, **table}  # `_sensible_image` says it, and nothing of a port
+        known: dict[str, Any] = {"image_id": found.id}
+        if len(found.ports) == 1:
+            known["port"] = found.ports[0]
+        return {**known, **table}
+
+    @model_validator(mode="after")
+    def _sensible_image(self) -> ImageOptions:
+        raise_all(self._problems())
+        return self
+
+    def _problems(self) -> Iterator[PydanticCustomError]:
+        try:
+            found = find_image(self.image)
+        except UserError as error:
+            yield problem(str(error), "image")
+            return
+        if self.image_id is not None and not found.id.startswith(self.image_id):
+            yield problem(
+                f"is not that of {self.image} on this machine, {found.id[:12]}; remove it, or bring"
+                " that image",
+                "image_id",
+            )
+        for key in ("command", "entrypoint", "health"):
+            try:
+                shlex.split(getattr(self, key) or "")
+            except ValueError as error:
+                yield problem(f"cannot be read ({error})", key)
+                return
+        if not words_of(self, found):
+            yield problem(f"is missing: {self.image} says none itself", "command")
+        for text in self.volumes or ():
+            if isinstance(why := volume(text), str):
+                yield problem(f"has {text!r}, {why}", "volumes")
+        for name in self.names or ():
+            if not HOST_NAME.fullmatch(name):
+                yield problem(f"has {name!r}, which is no name of a host", "names")
+        if self.health is not None and self.ready is not None:
+            yield problem("says twice when it is ready, beside `ready`; keep one", "health")
+
+    def texts(self) -> dict[str, str]:
+        """What may speak of other servers, by its key."""
+        said = {key: getattr(self, key) for key in ("command", "entrypoint", "health")}
+        found = {key: text for key, text in said.items() if text is not None}
+        return found | {f"environment.{name}": each for name, each in self.environment.items()}
+
+    @property
+    def found(self) -> OciImage:
+        """The image; `UserError` where it is gone."""
+        return find_image(self.image)
+
+    @property
+    def laid_over(self) -> tuple[Volume, ...]:
+        """Its volumes."""
+        return tuple(
+            each for text in self.volumes or () if isinstance(each := volume(text), Volume)
+        )
+
+
+def words_of(options: ImageOptions, found: OciImage) -> list[str]:
+    """The words of the command, by the file and the image."""
+    said = None if options.command is None else shlex.split(options.command)
+    if options.entrypoint is not None:
+        return [*shlex.split(options.entrypoint), *(said or ())]
+    return [*found.words("Entrypoint"), *(found.words("Cmd") if said is None else said)]
+
+
+@dataclass(frozen=True)
+class Health:
+    """A command of an image's, and how long after a failure it is tried again."""
+
+    words: tuple[str, ...]
+    every: float
+
+
+def health_of(options: ImageOptions, found: OciImage) -> Health | None:
+    """When it can work, by the file or the image; None where neither says."""
+    if options.health is not None:
+        return Health(tuple(shlex.split(options.health)), HEALTH_SECONDS)
+    test = list((found.config.get("Healthcheck") or {}).get("Test") or ())
+    match test:
+        case ["CMD", *words] if words:
+            return Health(tuple(words), HEALTH_SECONDS)
+        case ["CMD-SHELL", text]:
+            return Health(("/bin/sh", "-c", text), HEALTH_SECONDS)
+    return None
+
+
+HEALTH_SECONDS = 0.5
+"""Between two trials: an image's own interval is one for days, not for a start."""
+
+
+def volume(text: str) -> Volume | str:
+    """The volume that an entry asks for, or what is wrong with the entry."""
+    source, _, rest = text.partition(":")
+    target, _, mode = rest.partition(":")
+    if not target.startswith("/"):
+        return 'which is not "SOURCE:/PLACE" or "SOURCE:/PLACE:ro" (or :rw)'
+    if mode not in MODES:
+        return f'whose "{mode}" is neither ro nor rw'
+    if source.startswith("/"):
+        found = Volume(source, target, MODES[mode])
+        return found if Path(source).exists() else f"and there is no {source}"
+    if source == MEMORY:
+        return Volume("", target)
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", source):
+        return Volume(source, target)
+    return f'and "{source}" is neither a path nor a name of letters, digits, "_", "." and "-"'

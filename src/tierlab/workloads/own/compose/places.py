@@ -1,0 +1,88 @@
+"""Ports and volumes of a service, in their short and long forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LABELS = frozenset({"z", "Z", "cached", "delegated", "consistent", "nocopy", "rprivate", "private"})
+"""Modes of a volume that say nothing of what may be written."""
+
+
+class FormError(Exception):
+    """How the sentence about an entry goes on."""
+
+
+def ports_of(entries: Any) -> Iterator[int]:
+    """The TCP ports in the container, in the file's order; `FormError` for what is none."""
+    for entry in entries if isinstance(entries, list) else [entries]:
+        if isinstance(entry, dict):
+            if entry.get("protocol", "tcp") == "tcp":
+                yield _port(entry.get("target"), entry)
+            continue
+        text, _, protocol = str(entry).partition("/")
+        if protocol in ("", "tcp"):
+            yield _port(text.rpartition(":")[2].partition("-")[0], entry)
+
+
+def _port(value: Any, entry: Any) -> int:
+    if not re.fullmatch(r"\d{1,5}", str(value)) or not 0 < int(value) < 65_536:
+        raise FormError(f"has {entry!r}, which says no port of the container's")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """How the volumes of a file's services are read: paths from its folder; `named` are its own."""
+
+    folder: Path
+    named: Mapping[str, Any]
+
+    def entry(self, said: Any, anonymous: str) -> str:
+        """A service's volume, as a table of a server's has it; `anonymous` is the name of one that
+        has none. `FormError` for what cannot be had.
+        """
+        source, target, mode = self._long(said) if isinstance(said, dict) else _short(str(said))
+        if not target.startswith("/"):
+            raise FormError(f"has {said!r}, which names no place in the container")
+        if source == "tmpfs":
+            return f"tmpfs:{target}"
+        if source.startswith((".", "/", "~")):
+            path = (self.folder / Path(source).expanduser()).resolve()
+            if not path.exists():
+                raise FormError(f"has {said!r}, and there is no {path}")
+            return ":".join([str(path), target, *([mode] if mode else [])])
+        if source:
+            if source not in self.named:
+                raise FormError(f'has {said!r}, and the file has no volume "{source}"')
+            if (self.named[source] or {}).get("external"):
+                raise FormError(
+                    f"has {said!r}, which is external: a trial sees no volume of yours; bind a"
+                    " folder"
+                )
+        return f"{source or anonymous}:{target}"
+
+    def _long(self, said: Mapping[str, Any]) -> tuple[str, str, str]:
+        kind, target = said.get("type", "volume"), str(said.get("target", ""))
+        mode = {True: "ro", False: "rw", None: ""}.get(said.get("read_only"), "")
+        if kind == "tmpfs":
+            return "tmpfs", target, ""
+        source = str(said.get("source") or "")
+        if kind == "bind":
+            is_path = source.startswith((".", "/", "~"))
+            return (source if is_path else f"./{source}"), target, mode
+        if kind == "volume":
+            return source, target, ""
+        raise FormError(f'has one of type "{kind}"; there are bind, volume and tmpfs')
+
+
+def _short(text: str) -> tuple[str, str, str]:
+    parts = text.split(":")
+    if len(parts) == 1:
+        return "", parts[0], ""
+    source, target, *rest = parts
+    words = {word for each in rest for word in each.split(",")} - LABELS
+    return source, target, next((mode for mode in ("ro", "rw") if mode in words), "")

@@ -1,0 +1,236 @@
+"""Compose files: what of them becomes servers, and each mistake in a sentence, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tierlab.environments.containers.oci_image import OciImage
+from tierlab.errors import UserError
+from tierlab.experiment import load
+from tierlab.servers import image, image_options
+from tierlab.workloads.own.compose import service
+from tierlab.workloads.own.compose.expand import expanded
+from tierlab.workloads.own.secrets import is_secret_variable
+
+IMAGES = {
+    "shop": {"Cmd": ["node", "main.js"], "ExposedPorts": {"3000/tcp": {}}},
+    "postgres:15": {
+        "Entrypoint": ["/entry"],
+        "Cmd": ["postgres"],
+        "ExposedPorts": {"5432/tcp": {}},
+    },
+    "redis": {"Cmd": ["redis-server"], "ExposedPorts": {"6379/tcp": {}}},
+    "silent": {"Cmd": ["run"]},
+}
+FILE = """\
+x-common: &common
+  restart: always
+  environment: &variables
+    MODE: ${MODE:-production}
+    PAGES: 10
+    DEBUG: false
+services:
+  web-front:
+    <<: *common
+    image: ${REGISTRY-}shop
+    command: node main.js --greeting "good day" $$HOME
+    environment:
+      <<: *variables
+      DATABASE_URL: postgres://shop:pw@database:5432/shop
+    env_file: web.env
+    ports: ["127.0.0.1:8080:3000/tcp"]
+    depends_on: [cache]
+    working_dir: /srv
+    user: 1000:1000
+    volumes:
+      - ./conf:/etc/shop:ro
+      - type: bind
+        source: ./conf
+        target: /uploads
+      - uploads:/var/uploads
+    healthcheck: { test: "curl -f localhost:3000/health", interval: 5s }
+    mem_limit: 512m
+  database:
+    image: postgres:15
+    environment: ["POSTGRES_PASSWORD=pw"]
+    networks: { inner: { aliases: [db] } }
+  cache: { image: redis, scale: 2 }
+  admin: { image: shop, profiles: [tools] }
+volumes: { uploads: }
+"""
+SERVED = """\
+[experiment]
+name = "t"
+[system]
+workload = "own"
+environment = "podman"
+compose = "compose.yml"
+sessions = { start = "/" }
+webfront = { ready = "/health", environment = { MODE = "test" } }
+[load]
+users = 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def _images(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> OciImage:
+        if name not in IMAGES:
+            raise UserError(f'names "{name}", an image that podman does not have')
+        return OciImage(f"{len(name):064x}", IMAGES[name])
+
+    for module in (service, image_options):
+        monkeypatch.setattr(module, "find_image", find)
+    assert image.Image.kind == "image"
+
+
+def of(place: Path, text: str, **system: Any) -> Mapping[str, Any]:
+    (place / "compose.yml").write_text(text)
+    return expanded({"workload": "own", "compose": str(place / "compose.yml"), **system}).system
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Path:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "web.env").write_text('# of the shop\nexport TOKEN="a b#c"\nMODE=overridden\n')
+    (tmp_path / "compose.yml").write_text(FILE)
+    (tmp_path / "e.toml").write_text(SERVED)
+    return tmp_path
+
+
+def test_services_are_servers_with_what_the_experiment_adds(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MODE", raising=False)
+    monkeypatch.setenv("REGISTRY", "")
+    (trial,) = load(served / "e.toml").trials()
+    system = trial.system
+    assert list(system.tiers) == ["webfront", "cache", "database"]
+    assert system.callees("webfront") == ("cache", "database")
+    assert system.protocols["webfront"] == ("http", 3000)
+    assert system.protocols["database"] == ("postgresql", 5432)
+    assert system.tiers["cache"].count == 2
+    web = trial.as_file()["system"]["webfront"]
+    assert web["environment"] == {
+        **{"TOKEN": "a b#c", "MODE": "test", "PAGES": "10", "DEBUG": "false"},
+        "DATABASE_URL": "postgres://shop:pw@database:5432/shop",
+    }
+    assert web["memory"] == "512MiB"
+    assert (web["workdir"], web["run_as"], web["ready"]) == ("/srv", "1000:1000", "/health")
+    assert "health" not in web
+    conf = served / "conf"
+    assert web["volumes"] == [f"{conf}:/etc/shop:ro", f"{conf}:/uploads", "uploads:/var/uploads"]
+    assert web["names"] == ["web-front"]
+    assert trial.as_file()["system"]["database"]["names"] == ["db"]
+    options = system.tiers["webfront"].settings.options
+    assert isinstance(options, image_options.ImageOptions)
+    words = image_options.words_of(options, options.found)
+    assert words == ["node", "main.js", "--greeting", "good day", "$HOME"]
+
+
+def test_a_run_s_own_file_runs_again_without_the_compose_file(served: Path) -> None:
+    from tierlab.experiment import Experiment
+
+    (trial,) = load(served / "e.toml").trials()
+    file = trial.as_file()
+    assert "compose" not in file["system"]
+    (again,) = Experiment.from_tables(file).trials()
+    assert again.as_file() == file
+
+
+WEB = "services:\n  web:\n    image: shop\n    ports: ['80:3000']\n"
+CASES = [
+    ("services: [", "is not valid YAML (line 1)"),
+    ("version: '3'\n", "has no services"),
+    ("services: { web: { ports: [80] } }", "services.web has no image."),
+    ("services: { web: { image: none } }", 'services.web.image names "none", an image that'),
+    ("services: { web: { image: silent, ports: [] } }", "services.web says no port, nor does its"),
+    ("services: { web: { build: ./app } }", "services.web.build is not run by Tierlab; build it"),
+    (WEB + "    ports: [http]", "services.web.ports has 'http', which says no port"),
+    (WEB + "    cap_add: [NET_ADMIN]", "services.web.cap_add asks for rights that no server"),
+    (
+        WEB + "    cpus: 0.5",
+        "services.web.cpus is a share of the CPUs; say in [system.web] mapping",
+    ),
+    (WEB + "    network_mode: host", "services.web.network_mode is not the trial's network"),
+    (
+        WEB + "    comand: x",
+        "services.web.comand is nothing that Tierlab knows of (did you mean command?)",
+    ),
+    (WEB + "    depends_on: [db]", 'services.web.depends_on names "db", which is no service'),
+    (WEB + "    env_file: none.env", "none.env, and there is no such file"),
+    (WEB + "    volumes: [./none:/x]", "services.web.volumes has './none:/x', and there is no"),
+    (WEB + "    volumes: [data:/x]", 'and the file has no volume "data"'),
+    (WEB + "    volumes: [d:/x]\nvolumes: {d: {external: true}}", "which is external"),
+    (WEB + "    secrets: [key]", 'services.web.secrets has "key", which is no file'),
+    (WEB + "    mem_limit: much", "services.web has the limit of memory 'much'"),
+    (WEB + "    command: ${COMMAND:?say it}", "services.web.command needs the variable COMMAND ("),
+    (WEB + "    command: ${COMMAND", "whose brace is not closed"),
+    (
+        WEB + "    depends_on: {web: {condition: service_completed_successfully}}",
+        "services.web.depends_on.web waits for a service that ends",
+    ),
+    (
+        WEB + "  other: { image: shop, ports: ['81:3000'] }",
+        "services may be called by users at web, other; say which: system.entry",
+    ),
+    (WEB + "  db: { image: redis }", "services.db is called by no service, as far as the file"),
+    ("services: { db: { image: redis } }", "services has none that publishes a port and speaks"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), CASES, ids=[text[-30:] for text, _ in CASES])
+def test_each_mistake_is_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as raised:
+        of(tmp_path, text)
+    assert str(raised.value).startswith(f"{tmp_path}/compose.yml: ")
+    assert sentence in str(raised.value)
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    text = WEB + "    privileged: true\n    links: [x]\n  db: { image: none, pid: host }\n"
+    with pytest.raises(UserError) as raised:
+        of(tmp_path, text)
+    count, *lines = str(raised.value).splitlines()
+    assert count.endswith("compose.yml: 4 mistakes:")
+    assert [line.split()[0] for line in lines] == [
+        *("services.web.privileged", "services.web.links", "services.db.pid", "services.db.image"),
+    ]
+
+
+def test_the_file_says_who_is_called_and_who_is_no_server(tmp_path: Path) -> None:
+    text = WEB + "  worker: { image: shop, depends_on: [web] }\n  db: { image: redis }\n"
+    made = of(tmp_path, text, services=["web", "db"], web={"calls": ["db"]})
+    assert [name for name in made if name in ("web", "worker", "db")] == ["web", "db"]
+    assert made["web"]["calls"] == ["db"]
+    made = of(tmp_path, text, entry="worker", web={"calls": ["db"]})
+    assert list(made)[-3:] == ["worker", "web", "db"]
+
+
+def test_a_server_of_tierlab_s_takes_a_service_s_place(tmp_path: Path) -> None:
+    text = WEB + "    depends_on: [db]\n  db: { image: postgres:15 }\n"
+    made = of(tmp_path, text, db={"server": "postgresql"})
+    assert made["db"] == {"server": "postgresql"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_secret"),
+    [
+        ("POSTGRES_PASSWORD", "pw", True),
+        ("PGPASSWORD", "{db.password}", False),
+        ("SECRET_KEY_BASE", "x", True),
+        ("DATABASE_URL", "postgres://shop:pw@db:5432/shop", True),
+        ("DATABASE_URL", "postgres://shop:{db.password}@db/shop", False),
+        ("REDIS_URL", "redis://cache:6379/0", False),
+        ("STRIPE", "sk_live_51HxyzABCDEF0123", True),
+        ("NODE_ENV", "production", False),
+        ("GITHUB_TOKEN", "$GITHUB_TOKEN", False),
+        ("PGDATA", "/var/lib/postgresql/data/15/main", False),
+    ],
+)
+def test_secrets_are_known_by_name_and_by_looks(name: str, value: str, is_secret: bool) -> None:
+    assert is_secret_variable(name, value) == is_secret
