@@ -96,17 +96,18 @@ def _experiment(
     name: str, seed: int, system: System, *, users: int, seconds: tuple[int, int]
 ) -> str:
     ramp_up_s, runtime_s = seconds
+    mix = f'mix = "{system.mix}"\n' if system.mix else ""
+    phases = f'ramp_up = "{ramp_up_s}s", runtime = "{runtime_s}s", ramp_down = "2s"'
     return f"""[experiment]
 name = "{name}"
 seed = {seed}
 
 [system]
 workload = "{system.workload}"
-
+{system.system}
 [load]
 users = {users}
-mix = "{system.mix}"
-phases = {{ ramp_up = "{ramp_up_s}s", runtime = "{runtime_s}s", ramp_down = "2s" }}
+{mix}{system.load}phases = {{ {phases} }}
 """
 
 
@@ -122,13 +123,14 @@ def _overload(name: str, seed: int, size: Size) -> str:
 
 
 def _random(size: Size, load: str) -> str:
+    tables = f"tables = {[*size.system.tables]}\n" if size.system.tables else ""
     return "".join(
         f"""
 [[disturb]]
 class = "random"
 classes = ["{kind}"]
 gap = "{round(GAP_S[load] * 1000)}ms"
-"""
+{tables if kind == "lock" else ""}"""
         for kind in (*size.system.classes, *SELDOM_FELT)
     )
 
@@ -151,8 +153,11 @@ def _pairs(size: Size, seed: int, load: str) -> str:
         at = 3000 + index * apart_ms
         for kind, subject, start in ((one, here, at), (other, there, at + 100)):
             length = draw.randint(300, 1000)
+            table = ""
+            if kind == "lock" and size.system.tables:
+                table = f'table = "{draw.choice(size.system.tables)}"\n'
             tables.append(
                 f'\n[[disturb]]\nclass = "{kind}"\non = "{subject}"\n'
-                f'at = "{start}ms"\nduration = "{length}ms"\n'
+                f'at = "{start}ms"\nduration = "{length}ms"\n{table}'
             )
     return "".join(tables)

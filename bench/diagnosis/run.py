@@ -35,6 +35,7 @@ from score import Score
 from scoring import VIEWS, Truths, score_of, scored_by, told_by
 from systems import SYSTEMS
 from table import holds, markdown
+from troubles import TROUBLES
 
 
 def main() -> int:
@@ -55,6 +56,8 @@ def main() -> int:
         )
         system = SYSTEMS[asked.workload]
         system = replace(system, capacity=asked.capacity or system.capacity)
+        if asked.outside and system.name not in TROUBLES:
+            parser.error(f"--outside knows troubles of {', '.join(TROUBLES)} alone")
         if asked.outside:
             table, holding = outside(folder, system, asked.seed, asked.outside)
             print(table)

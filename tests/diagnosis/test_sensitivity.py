@@ -33,7 +33,7 @@ def test_a_full_proof_has_25_cases_of_each_class_and_more_where_few_are_felt(wor
     drawn: Counter[str] = Counter()
     for trial in planned(replace(FULL, system=system), 7):
         asked = tomllib.loads(trial.text)
-        assert asked["system"]["workload"] == workload
+        assert asked["system"]["workload"] == system.workload
         drawn.update(
             name for table in asked.get("disturb", []) for name in table.get("classes", [])
         )

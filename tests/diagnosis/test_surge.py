@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tierlab.analysis.span import Span
+from tierlab.diagnosis.arrivals import dispersion
 from tierlab.diagnosis.causes.overload import UP_TO_FULL_NS
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.signals import Stretches
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import THRESHOLDS
 
@@ -19,13 +23,20 @@ MS = 1_000_000
 def told(came_ns, per_s, at_ns, *before_ns):
     """What is said of a stall that begins at that time, of users that come at that rate."""
     came_ns = np.sort(came_ns)
+    whole, stalled = Span(0, 20 * S), Stretches.of([Window(start_ns=at_ns, end_ns=at_ns + S)])
 
     def arriving(window):
         return int(np.diff(np.searchsorted(came_ns, [window.start_ns, window.end_ns]))[0])
 
     window = Window(start_ns=at_ns, end_ns=at_ns + 200 * MS)
     return surge(
-        SimpleNamespace(window=window, arriving=arriving, usual_arrivals=per_s), *before_ns
+        SimpleNamespace(
+            window=window,
+            arriving=arriving,
+            usual_arrivals=per_s,
+            dispersion=partial(dispersion, came_ns, whole, stalled),
+        ),
+        *before_ns,
     )
 
 
@@ -38,6 +49,29 @@ def test_independent_users_are_no_surge(per_s):
     came = independent(per_s)
     figures = [told(came, per_s, at) for at in range(S, 19 * S, 90 * MS)]
     assert max(figures) < THRESHOLDS["surge"].low
+
+
+def pages(per_s, seconds=20):
+    """What users ask for who each come for a page with a dozen files, or two dozen, in 60 ms."""
+    dice = np.random.default_rng(7)
+    start = dice.uniform(0, seconds * S, per_s * seconds)
+    files = dice.integers(12, 25, start.size)
+    return np.repeat(start, files) + dice.uniform(0, 60 * MS, files.sum())
+
+
+@pytest.mark.parametrize("per_s", [1, 5, 50])
+def test_a_page_with_all_its_files_is_no_surge(per_s):
+    """25 users of whom three happened to come at once were one, with a confidence of 0.97."""
+    came = pages(per_s)
+    figures = [told(came, 16 * per_s, at) for at in range(S, 19 * S, 90 * MS)]
+    assert max(figures) < THRESHOLDS["surge"].low
+
+
+def test_a_surge_is_one_among_pages_too():
+    """It does not count as what is usual itself."""
+    at_once = np.linspace(10 * S - 100 * MS, 10 * S - 50 * MS, 150)
+    found = told(np.concatenate([pages(5), at_once]), 80, 10 * S)
+    assert THRESHOLDS["surge"].support(found) > 0.25
 
 
 def test_a_short_surge_near_capacity_is_one():

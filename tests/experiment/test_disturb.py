@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
-from tierlab.experiment.disturb import drawable
+from tierlab.experiment.disturb import suited
 from tierlab.experiment.disturb_classes import CLASSES, KINDS
-from tierlab.experiment.draw_class import existing
 from tierlab.experiment.publish import schema
+from tierlab.experiment.subjects import existing
 from tierlab.servers.base import Server
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.httpd_php import HttpdPhp
@@ -45,9 +45,8 @@ SEEN_BY_THE_SCHEMA: list[tuple[Any, str]] = [
         "allowed here: class, at, count, every, gap, on, duration, take, request, leave",
     ),
     (
-        [{"class": "gc", "on": "db.1"}],
-        'disturb[1].on must be "app.1", "app.2", "app.3", "app.4",'
-        ' "app.5", "app.6", "app.7" or "app.8", not "db.1"',
+        [FREEZE | {"on": "db"}],
+        'disturb[1].on must be a server of the system, such as "db.1", not "db"',
     ),
     (
         [FREEZE | {"at": 3}],
@@ -68,7 +67,16 @@ NOT_SEEN: list[tuple[Any, str]] = [
     ),
     (
         [FREEZE | {"on": "db.2"}],
-        "disturb[1].on must be a server of this system, not db.2: system.db.count is 1",
+        'disturb[1].on for class freeze must be "web.1", "app.1", "lb.1" or "db.1" in this system,'
+        ' not "db.2": system.db.count is 1',
+    ),
+    (
+        [{"class": "gc", "on": "db.1"}],
+        'disturb[1].on for class gc must be "app.1" in this system, not "db.1"',
+    ),
+    (
+        [{"class": "random", "subjects": ["dv.1"]}],
+        'disturb[1].subjects must be out of web.1, app.1, lb.1, db.1, not "dv.1"',
     ),
     (
         [STATED | {"at": "59800ms"}],
@@ -163,7 +171,8 @@ def test_every_class_has_a_natural_server_and_a_default_for_all_its_keys(kind: s
 
     (drawn,) = plan.disturb
     assert isinstance(drawn.what, KINDS[kind])
-    assert drawable(kind, drawn.what.on, existing(plan.system)[drawn.what.on])
+    assert drawn.what.on in suited(KINDS[kind], plan.system)
+    assert drawn.what.felt(existing(plan.system)[drawn.what.on])
 
 
 @pytest.mark.parametrize(
@@ -182,5 +191,5 @@ def test_a_servers_existence_depends_on_the_level() -> None:
         "factors": {"system.db.count": [2, 1]},
     }
 
-    with pytest.raises(UserError, match=r"^my.toml with system.db.count = 1: disturb\[1\].on must"):
+    with pytest.raises(UserError, match=r"^my.toml with system.db.count = 1: disturb\[1\].on for"):
         Experiment.from_tables(document, "my.toml")

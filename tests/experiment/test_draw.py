@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tierlab.experiment import Experiment, TrialPlan
-from tierlab.experiment.disturb import drawable
+from tierlab.experiment.disturb import suited
 from tierlab.experiment.disturb_classes import CLASSES
 from tierlab.experiment.draw import APART_NS, MARGIN_NS, PREPARATION_NS, Drawn
-from tierlab.experiment.draw_class import existing
+from tierlab.experiment.subjects import existing
 from tierlab.trial.truth import written
 
 S = 10**9
@@ -80,12 +80,14 @@ def test_bounds_are_kept(seed: int) -> None:
 
 def test_each_class_is_as_likely_as_another_and_disturbs_only_what_it_can() -> None:
     found = [drawn(seed)[0].what for seed in range(1800)]
-    there = existing(trial([]).system)
+    system = trial([]).system
+    there = existing(system)
 
     counts = Counter(what.class_ for what in found)
     assert set(counts) == set(CLASSES)
     assert stats.chisquare(list(counts.values())).pvalue > 0.001
-    assert all(drawable(what.class_, what.on, there[what.on]) for what in found)
+    assert all(what.on in suited(type(what), system) for what in found)
+    assert all(what.felt(there[what.on]) for what in found)
 
 
 def test_durations_are_even_by_their_logarithm_and_starts_by_themselves() -> None:

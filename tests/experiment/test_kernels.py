@@ -57,7 +57,7 @@ def test_what_is_drawn_is_something_that_it_feels() -> None:
 
 
 def test_what_it_has_not_is_not_disturbed() -> None:
-    with pytest.raises(UserError, match=r'disturb\[1\]\.on must be "app'):
+    with pytest.raises(UserError, match=r'disturb\[1\]\.class cannot be "gc": no server here'):
         experiment(disturb=[{"class": "gc", "on": "compute.1", "at": "1s"}])
 
 

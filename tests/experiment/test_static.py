@@ -33,7 +33,9 @@ def test_a_tier_that_it_has_not_is_refused() -> None:
         experiment({"db": {"count": 2}})
 
 
-@pytest.mark.parametrize("kind", ["burst", "memory", "random"])
-def test_nothing_disturbs_what_it_has_not(kind: str) -> None:
-    with pytest.raises(UserError, match=r"disturb\[1\]\.class .*workload"):
-        experiment({}, disturb=[{"class": kind}])
+def test_its_server_is_disturbed_like_any_other_and_only_it() -> None:
+    (plan,) = experiment({}, disturb=[{"class": "burst"}, {"class": "random"}]).trials()
+
+    assert {each.what.on for each in plan.disturb} == {"web.1"}
+    with pytest.raises(UserError, match=r'disturb\[1\]\.class cannot be "lock": no server here'):
+        experiment({}, disturb=[{"class": "lock"}])

@@ -138,12 +138,12 @@ def test_locks_and_workers_can_be_held_on_rubis_usual_servers(
         (
             {},
             {"class": "pool", "on": "web.1"},
-            "on cannot be web.1: class pool is not for nginx.",
+            'on for class pool must be "app.1" or "db.1" in this system, not "web.1".',
         ),
         (
             {"web": {"server": "httpd-php"}},
             {"class": "pool"},
-            "on must be a server of this system, not app.1: httpd-php runs the pages itself.",
+            'on is missing; of this system it is "web.1" or "db.1".',
         ),
         (
             {},

@@ -10,6 +10,7 @@ from tierlab.analysis.query import Ints, columns
 from tierlab.analysis.queues.own_gaps import INCOMPLETE
 from tierlab.analysis.requests.driver import recorded_cpu_share
 from tierlab.analysis.resources.cpu_use import agents_use
+from tierlab.diagnosis import arrivals
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.evidence import LOCK_WAITS
 from tierlab.diagnosis.finding import Window
@@ -19,13 +20,8 @@ from tierlab.diagnosis.signals import Signals, Stretches
 from tierlab.diagnosis.stall_context import Pause, StallContext
 from tierlab.diagnosis.stalls import USERS, Stall, asked_by
 
-ARRIVAL_BIN_NS = 150_000_000
-
 SLOW_NS = 20_000_000
 """A request that takes so long from its first byte to its last is sent slowly."""
-
-QUIET_NS = 1_000_000_000
-"""Less quiet time says little: then the run's quieter nine tenths are taken."""
 
 
 class RunContext:
@@ -49,6 +45,7 @@ class RunContext:
         self._peers = cache(self._read_peers)
         self._usual = cache(self._read_usual)
         self._usual_quiet = cache(self._read_usual_quiet)
+        self._dispersion = cache(self._read_dispersion)
 
     @property
     def entry(self) -> str:
@@ -110,6 +107,7 @@ class RunContext:
             above=self._above(subject),
             usual_arrivals=self._usual(entry),
             usual_visits=self._usual_quiet(subject),
+            dispersion=partial(self._dispersion, entry),
         )
 
     def _tells_pauses(self, server: str) -> bool:
@@ -269,21 +267,22 @@ class RunContext:
         span = self._observed.measured
         if span is None or not self._any_arrivals():
             return 0.0
-        edges = np.arange(span.start_ns, span.end_ns + 1, ARRIVAL_BIN_NS)
-        counts = np.sort(np.diff(np.searchsorted(self._came(server), edges)))
-        return float(np.mean(counts[: max(1, int(0.9 * len(counts)))])) / (ARRIVAL_BIN_NS / 1e9)
+        return arrivals.usual(self._came(server), span)
 
     def _read_usual_quiet(self, server: str) -> float:
         """How many visits come to it a second in quiet time, which is that of all usual figures."""
         whole = self._observed.whole
         if whole is None or not self._any_arrivals():
             return 0.0
-        edges = np.arange(whole.start_ns, whole.end_ns + 1, ARRIVAL_BIN_NS)
-        quiet = ~self._stalled.touch(edges[:-1], edges[1:])
-        if np.count_nonzero(quiet) * ARRIVAL_BIN_NS < QUIET_NS:
-            return self._usual(server)
-        counts = np.diff(np.searchsorted(self._came(server), edges))[quiet]
-        return float(np.median(counts) or np.mean(counts)) / (ARRIVAL_BIN_NS / 1e9)
+        quiet = arrivals.usual_quiet(self._came(server), whole, self._stalled)
+        return self._usual(server) if quiet is None else quiet
+
+    def _read_dispersion(self, server: str, length_ns: int) -> float:
+        """How unevenly visits come to it in windows of that length."""
+        span = self._observed.measured
+        if span is None or not self._any_arrivals():
+            return 1.0
+        return arrivals.dispersion(self._came(server), span, self._stalled, length_ns)
 
     def _read_pauses(self) -> dict[str, list[Pause]]:
         """The servers' own pauses, by those servers that logged any."""

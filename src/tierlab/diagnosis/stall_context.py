@@ -37,7 +37,8 @@ class StallContext:
     counts the visits that left the server in a window, ``arriving`` those that came whole to the
     first one, and ``visiting`` those that came to or left the server, whichever are more; None
     where messages were not captured, but ``arriving`` and ``visiting`` are the users' requests
-    then. The usual numbers are a second's, the mean of the run's quieter nine tenths. ``below`` is
+    then. The usual numbers are a second's, the mean of the run's quieter nine tenths, and
+    ``dispersion`` their variance over their mean in windows of a length in ns. ``below`` is
     how many visits were in progress one tier below on average; None at the last tier and where
     messages were not captured. ``incoming`` is how many requests to the server were being sent in a
     window, from their first byte to their last, on average; None where messages were not captured.
@@ -70,6 +71,7 @@ class StallContext:
     above: str | None
     usual_arrivals: float
     usual_visits: float
+    dispersion: Callable[[int], float]
 
     def signal(self, table: str, value: str, where: str = "true") -> Signal | None:
         """Return a figure of the suspected server."""

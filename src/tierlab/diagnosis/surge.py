@@ -18,8 +18,9 @@ def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
     """Return the most arrivals in any 50 or 150 ms around the stall's start, from so long before it
     on, over what is usual.
 
-    What is usual is the mean of the run's quieter nine tenths and twice the square root of it, as
-    independent users scatter by that much.
+    What is usual is the mean of the run's quieter nine tenths and twice its scatter: the square
+    root of it, as of independent users, where each asks for one thing at a time. Whoever asks for
+    a page with all that belongs to it comes as many at once (:func:`arrivals.dispersion`).
     """
     if context.arriving is None:
         return None
@@ -34,4 +35,5 @@ def _surge(
     begins = range(start - before_ns, start + length_ns // 2, length_ns // 5)
     most = max(arriving(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
     usual = context.usual_arrivals * length_ns / 1e9
-    return most / (usual + 2 * math.sqrt(usual) + 1)
+    uneven = context.dispersion(length_ns)
+    return most / (usual + 2 * math.sqrt(uneven * usual) + uneven)

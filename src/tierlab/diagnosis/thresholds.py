@@ -235,6 +235,9 @@ THRESHOLDS: dict[str, Threshold] = {
         "quiet",
         "an idle server accepts at once; two may come in one tick",
     ),
+    "at work": Threshold(
+        "cores used and the share of time without one", 0.8, 1.0, "physics", "one thread makes 1"
+    ),
     "slow senders": Threshold(
         "requests that were being sent over the server's workers",
         0.5,
@@ -267,8 +270,7 @@ THRESHOLDS: dict[str, Threshold] = {
         0.3,
         0.6,
         "physics",
-        "most of them: where its own end drops them all had been, but for a few that it sent; "
-        "elsewhere none had, but for what only the acknowledgement was lost of",
+        "where its own end drops them all had been, but for a few that it sent; elsewhere none",
     ),
     "accept queue": Threshold(
         "connections that wait to be accepted over how many may",
@@ -285,7 +287,7 @@ THRESHOLDS: dict[str, Threshold] = {
         2.5,
         4.0,
         "visits",
-        "independent users scatter by the square root of their number",
+        "independent users scatter by the square root of their number, and of what each asks for",
     ),
 }
 """By name; looked up whenever a cause is judged."""

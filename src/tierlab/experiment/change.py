@@ -12,15 +12,17 @@ from tierlab.experiment.load import Phases
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.place import PLACE
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.experiment.subjects import ANYONE, DATABASES
+from tierlab.experiment.subjects import DATABASE, PATTERN, listed, reachable, why_not
 from tierlab.experiment.system import System
 from tierlab.machine.mapping import HOSTS, Host
-from tierlab.values.kinds import Duration, Numbers, Size, Whole
+from tierlab.values.kinds import Duration, Numbers, Size, Text, Whole
 from tierlab.values.quantities import format_duration
 from tierlab.values.section import Section
-from tierlab.values.word import Word
 
 NEIGHBOURS = "neighbours"
+SUBJECT = Text(
+    f'a server of the system, such as "{DATABASE}", or "{NEIGHBOURS}"', f"({PATTERN}|{NEIGHBOURS})"
+)
 
 
 class Change(Section):
@@ -30,7 +32,7 @@ class Change(Section):
     at_ns: Annotated[int, Duration("0s", "24h")] = Field(alias="at", examples=["20s"])
     """When, from the start of the runtime."""
 
-    on: Annotated[str, Word((*ANYONE, NEIGHBOURS))] = Field(examples=[DATABASES[0]])
+    on: Annotated[str, SUBJECT] = Field(examples=[DATABASE])
     """The server, or the neighbours."""
 
     pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
@@ -101,18 +103,13 @@ def change_problems(
 
 
 def _subject_problems(change: Change, system: System, at: str) -> Iterator[PydanticCustomError]:
-    tier = system.tiers.get(change.tier)
-    if tier is None:
-        yield problem(f'must be a server of workload "{system.workload}"', at, "on")
-    elif int(change.on.partition(".")[2]) > tier.count:
-        yield problem(
-            f"must be a server of this system, not {change.on}: system.{change.tier}.count is"
-            f" {tier.count}",
-            at,
-            "on",
-        )
+    there = reachable(system)
+    if change.on not in there:
+        allowed = listed([*there, NEIGHBOURS])
+        why = why_not(change.on, system)
+        yield problem(f'must be {allowed} in this system, not "{change.on}"{why}', at, "on")
     else:
-        resources = tier.software.soft_resources
+        resources = there[change.on].soft_resources
         for name in change.soft:
             if name not in resources or not resources[name].resizable:
                 text = f"is no soft resource that {change.on} resizes while it runs"

@@ -7,18 +7,18 @@ the disturbances of a trial, with nothing left open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tierlab.experiment.disturb_classes import CLASSES, KINDS, Stated
-from tierlab.experiment.disturbance import Timed
-from tierlab.experiment.problem import problem, raise_all
-from tierlab.experiment.subjects import ANYONE, ENTRIES
-from tierlab.servers.base import Server
+from tierlab.experiment.disturbance import Disturbance, Timed
+from tierlab.experiment.problem import problem
+from tierlab.experiment.subjects import Servers, entries, reachable
+from tierlab.experiment.system import System
 from tierlab.values.kinds import Duration, Selection
 from tierlab.values.quantities import MILLISECOND, SECOND
+from tierlab.values.texts import Lines
 
 
 class Random(Timed):
@@ -28,8 +28,14 @@ class Random(Timed):
     classes: Annotated[tuple[str, ...], Selection(CLASSES)] = CLASSES
     """What is drawn from."""
 
-    subjects: Annotated[tuple[str, ...], Selection(ANYONE)] = ANYONE
+    subjects: Annotated[tuple[str, ...] | Literal["all"], Servers()] = "all"
     """Servers that are drawn from, where the system has them and the class is felt."""
+
+    tables: Annotated[tuple[str, ...] | None, Lines("tables of its database")] = Field(
+        default=None, examples=[["stories"]]
+    )
+    """Of which class `lock` takes one; without it, those that matter most to the workload. Of your
+    own application they have to be said, or none is locked."""
 
     shortest_ns: Annotated[int, Duration("20ms", "10s")] = Field(
         default=50 * MILLISECOND, alias="shortest"
@@ -43,30 +49,34 @@ class Random(Timed):
     def _drawable(self) -> Self:
         if self.shortest_ns > self.longest_ns:
             raise problem("must not be over longest", "shortest")
-        raise_all(
-            problem('leaves nothing to draw from; "all" is the default', name)
-            for name in ("classes", "subjects")
-            if not getattr(self, name)
-        )
+        if not self.classes:
+            raise problem('leaves nothing to draw from; "all" is the default', "classes")
         return self
 
-    def reaches(self, there: Mapping[str, type[Server]]) -> dict[str, list[str]]:
-        """By class, the servers among `there` that may be drawn; only classes that have one."""
+    def lockable(self, system: System) -> tuple[str, ...]:
+        """The tables of which class `lock` takes one."""
+        return self.tables or system.application.lockable
+
+    def reaches(self, system: System) -> dict[str, list[str]]:
+        """By class, the servers that may be drawn; only classes that have one."""
         reached = {
             kind: [
                 name
-                for name in there
-                if name in self.subjects and drawable(kind, name, there[name])
+                for name in suited(KINDS[kind], system)
+                if (self.subjects == "all" or name in self.subjects)
+                and KINDS[kind].felt(reachable(system)[name])
             ]
             for kind in self.classes
+            if kind != "lock" or self.lockable(system)
         }
         return {kind: names for kind, names in reached.items() if names}
 
 
-def drawable(kind: str, name: str, software: type[Server]) -> bool:
-    """Whether a class may be drawn on a server of such software."""
-    model = KINDS[kind]
-    return model.felt(software) and (not model.from_outside or name in ENTRIES)
+def suited(model: type[Disturbance], system: System) -> list[str]:
+    """The servers of this system that a class can be done to."""
+    there = reachable(system)
+    asked = entries(system) if model.from_outside else there
+    return [name for name in asked if model.suits(there[name])]
 
 
 Written = Annotated[Stated | Random, Field(discriminator="class_")]

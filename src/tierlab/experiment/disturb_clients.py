@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tierlab.experiment.disturbance import Disturbance
-from tierlab.experiment.subjects import ENTRIES
+from tierlab.experiment.subjects import ENTRY, Subject
 from tierlab.servers.base import Server
 from tierlab.values.kinds import Whole
-from tierlab.values.word import Word
 
 
 class Burst(Disturbance):
@@ -18,13 +17,8 @@ class Burst(Disturbance):
 
     from_outside = True
     class_: Literal["burst"] = Field(alias="class")
-    on: Annotated[str, Word(ENTRIES)] = ENTRIES[0]
+    on: Subject = ENTRY
     """The server."""
-
-    @classmethod
-    def suits(cls, software: type[Server]) -> bool:
-        """To one that is asked for pages."""
-        return "http" in software.ports
 
     users: Annotated[int, Whole(1, 100_000)] = 200
     """Users who come."""
@@ -35,19 +29,13 @@ class SlowClients(Disturbance):
 
     from_outside = True
     class_: Literal["slow_clients"] = Field(alias="class")
-    on: Annotated[str, Word(ENTRIES)] = ENTRIES[0]
+    on: Subject = ENTRY
     """The server."""
 
     clients: Annotated[int, Whole(1, 20_000)] = 400
     """How many there are; users wait where they are more than its workers."""
 
     @classmethod
-    def suits(cls, software: type[Server]) -> bool:
-        """To one that is asked for pages."""
-        return "http" in software.ports
-
-    @classmethod
     def felt(cls, software: type[Server]) -> bool:
         """Where a connection needs a worker of its own: others read what comes from all at once."""
-        workers = "threads" in software.holdable and not software.waits_without_worker
-        return cls.suits(software) and workers
+        return "threads" in software.holdable and not software.waits_without_worker

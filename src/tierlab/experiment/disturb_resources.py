@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tierlab.experiment.disturbance import Disturbance
-from tierlab.experiment.subjects import APPLICATION, DATABASES, Anyone
+from tierlab.experiment.subjects import APPLICATION, DATABASE, Subject
 from tierlab.servers.base import Server
 from tierlab.values.kinds import Duration, Real, Size, Whole
 from tierlab.values.quantities import BYTES, MIB, MILLISECOND
@@ -17,7 +17,7 @@ class Memory(Disturbance):
     """Memory taken inside a server's domain, touched request by request, until it thrashes."""
 
     class_: Literal["memory"] = Field(alias="class")
-    on: Anyone = DATABASES[0]
+    on: Subject = DATABASE
     """The server; its tier gets a memory limit if it has none."""
 
     take: Annotated[int, Size("1MiB", "1TiB")] = 200 * MIB
@@ -39,7 +39,7 @@ class Cpu(Disturbance):
     """A neighbour that computes on a server's cores."""
 
     class_: Literal["cpu"] = Field(alias="class")
-    on: Anyone = DATABASES[0]
+    on: Subject = DATABASE
     """The server."""
 
     threads: Annotated[int, Whole(1, 64)] = 2
@@ -66,7 +66,7 @@ class Disk(Disturbance):
     """Writes that each wait for the device, against a server's share of it."""
 
     class_: Literal["disk"] = Field(alias="class")
-    on: Anyone = DATABASES[0]
+    on: Subject = DATABASE
     """The server; its tier gets a disk limit if it has none."""
 
     write: Annotated[int, Size("4KiB", "256MiB")] = 4 * MIB
@@ -85,7 +85,7 @@ class Network(Disturbance):
     """A rate limit on the way into one server."""
 
     class_: Literal["network"] = Field(alias="class")
-    on: Anyone = DATABASES[0]
+    on: Subject = DATABASE
     """The server."""
 
     rate: Annotated[int, Size("1KiB", "1TiB")] = 8 * BYTES["KiB"]
@@ -96,7 +96,7 @@ class Loss(Disturbance):
     """Packets to one server that are lost, by chance."""
 
     class_: Literal["loss"] = Field(alias="class")
-    on: Anyone = DATABASES[0]
+    on: Subject = DATABASE
     """The server."""
 
     share: Annotated[float, Real(0.001, 1)] = 0.3
@@ -107,7 +107,7 @@ class Quota(Disturbance):
     """A limit on a server's CPU time, as a container's or a small instance's."""
 
     class_: Literal["quota"] = Field(alias="class")
-    on: Anyone = APPLICATION
+    on: Subject = APPLICATION
     """The server."""
 
     cores: Annotated[float, Real(0.001, 64)] = 0.1
@@ -123,7 +123,7 @@ class Weight(Disturbance):
     """A server that weighs next to nothing on its cores, beside another job of the usual weight."""
 
     class_: Literal["weight"] = Field(alias="class")
-    on: Anyone = APPLICATION
+    on: Subject = APPLICATION
     """The server."""
 
     weight: Annotated[int, Whole(2, 1024)] = 16

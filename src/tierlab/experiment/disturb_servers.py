@@ -7,28 +7,20 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tierlab.experiment.disturbance import Disturbance
-from tierlab.experiment.subjects import (
-    APPLICATION,
-    COLLECTING,
-    DATABASES,
-    LOCKABLE,
-    POOLED,
-    RESOURCES,
-    RESTARTABLE,
-    Anyone,
-    Database,
-)
+from tierlab.experiment.subjects import APPLICATION, DATABASE, ENTRY, RESOURCES, Subject
 from tierlab.servers.base import Server
-from tierlab.values.kinds import Size, Whole
+from tierlab.values.kinds import Size, Text, Whole
 from tierlab.values.quantities import MIB
 from tierlab.values.word import Word
+
+TABLE = Text("a table's name: letters, digits and _", "[A-Za-z0-9_]{1,64}")
 
 
 class Freeze(Disturbance):
     """A server stopped and continued."""
 
     class_: Literal["freeze"] = Field(alias="class")
-    on: Anyone = DATABASES[0]
+    on: Subject = DATABASE
     """The server."""
 
 
@@ -36,7 +28,7 @@ class Collection(Disturbance):
     """Full garbage collections in the JVM, back to back."""
 
     class_: Literal["gc"] = Field(alias="class")
-    on: Annotated[str, Word(COLLECTING)] = COLLECTING[0]
+    on: Subject = APPLICATION
     """The server."""
 
     @classmethod
@@ -49,11 +41,12 @@ class Lock(Disturbance):
     """A transaction that holds the rows, or the table, which pages need."""
 
     class_: Literal["lock"] = Field(alias="class")
-    on: Database = DATABASES[0]
+    on: Subject = DATABASE
     """The database."""
 
-    table: Annotated[str | None, Word(LOCKABLE)] = Field(default=None, examples=[LOCKABLE[0]])
-    """The table; without it, the one that matters most to the workload."""
+    table: Annotated[str | None, TABLE] = Field(default=None, examples=["stories"])
+    """The table; without it, the one that matters most to the workload. Of your own application,
+    which it is has to be said."""
 
     rows: Annotated[int, Whole(0, 1_000_000)] = 0
     """Rows that are locked for update; 0 locks the whole table."""
@@ -68,7 +61,7 @@ class Pool(Disturbance):
     """A soft resource that is held by somebody else."""
 
     class_: Literal["pool"] = Field(alias="class")
-    on: Annotated[str, Word(POOLED)] = APPLICATION
+    on: Subject = APPLICATION
     """The server."""
 
     resource: Annotated[str | None, Word(RESOURCES)] = Field(default=None, examples=["pool"])
@@ -97,7 +90,7 @@ class Restart(Disturbance):
     """A server whose workers end and are started anew, again and again until the end."""
 
     class_: Literal["restart"] = Field(alias="class")
-    on: Annotated[str, Word(RESTARTABLE)] = RESTARTABLE[0]
+    on: Subject = ENTRY
     """The server."""
 
     @classmethod
@@ -110,7 +103,7 @@ class Checkpoint(Disturbance):
     """A database that writes changed pages to its disk at once, again and again until the end."""
 
     class_: Literal["checkpoint"] = Field(alias="class")
-    on: Database = DATABASES[0]
+    on: Subject = DATABASE
     """The database; its tier gets a disk limit if it has none."""
 
     dirty: Annotated[int, Size("1MiB", "1GiB")] = 16 * MIB
@@ -126,7 +119,7 @@ class ColdCache(Disturbance):
     """A database whose buffer pool is emptied, again and again until the end."""
 
     class_: Literal["cold_cache"] = Field(alias="class")
-    on: Database = DATABASES[0]
+    on: Subject = DATABASE
     """The database; its tier gets a limit on reads if it has none."""
 
     @classmethod

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.disturb import Random
+from tierlab.experiment.disturb import Random, suited
+from tierlab.experiment.disturb_resources import Memory
 from tierlab.experiment.disturb_servers import Lock, Pool
 from tierlab.experiment.disturbance import Disturbance, Timed
-from tierlab.experiment.draw_class import drawn_disturbance, existing
+from tierlab.experiment.draw_class import drawn_disturbance
 from tierlab.experiment.load import Phases
 from tierlab.experiment.problem import problem
+from tierlab.experiment.subjects import existing, listed, reachable, why_not
 from tierlab.experiment.system import System
 from tierlab.experiment.tier import Tier
 from tierlab.values.quantities import MILLISECOND, SECOND, format_duration
-from tierlab.values.word import Word
-from tierlab.workloads.kinds import WORKLOADS
 
 PREPARATION_NS = 5 * SECOND
 """From the start of the load to the first disturbance: it is prepared meanwhile."""
@@ -110,36 +110,49 @@ def _time_problems(
 
 
 def _subject_problems(name: str, table: Timed, system: System) -> Iterator[PydanticCustomError]:
-    if not system.application.disturbable:
-        words = Word(tuple(each.name for each in WORKLOADS.values() if each.disturbable)).words()
-        yield problem(f"goes with workload {words}, whose pages it delays", name, "class")
-        return
-    there = existing(system)
-    if isinstance(table, Random) and not table.reaches(there):
-        yield problem("leaves no server that its classes could disturb", name, "subjects")
+    if isinstance(table, Random):
+        yield from _drawn_problems(name, table, system)
     if not isinstance(table, Disturbance):
         return
-    tier_name = table.on.partition(".")[0]
-    tier = system.tiers.get(tier_name)
-    if (reason := system.absent.get(tier_name)) is not None:
-        yield problem(f"must be a server of this system, not {table.on}: {reason}", name, "on")
-    elif tier is None:
-        yield problem(f'must be a server of workload "{system.workload}"', name, "on")
-    elif table.on not in there:
-        yield problem(
-            f"must be a server of this system, not {table.on}: system.{tier_name}.count is"
-            f" {tier.count}",
-            name,
-            "on",
-        )
-    elif not table.suits(tier.software):
-        kind = tier.software.kind
-        yield problem(f"cannot be {table.on}: class {table.class_} is not for {kind}", name, "on")
+    allowed = suited(type(table), system)
+    tier = system.tiers.get(table.on.partition(".")[0])
+    if not allowed:
+        yield problem(f'cannot be "{table.class_}": no server here takes that', name, "class")
+    elif table.on not in allowed and "on" not in table.model_fields_set:
+        yield problem(f"is missing; of this system it is {listed(allowed)}", name, "on")
+    elif table.on not in allowed or tier is None:
+        why = why_not(table.on, system)
+        words = f"for class {table.class_} must be {listed(allowed)}"
+        yield problem(f'{words} in this system, not "{table.on}"{why}', name, "on")
     elif isinstance(table, Pool):
         yield from _pool_problems(name, table, tier)
-    elif isinstance(table, Lock) and table.table not in (None, *system.application.lockable):
-        words = Word(system.application.lockable).words()
-        yield problem(f'must be {words} with workload "{system.workload}"', name, "table")
+    elif isinstance(table, Lock):
+        yield from _lock_problems(name, table, system)
+    elif (
+        isinstance(table, Memory) and tier.memory is None and not tier.software.room(tier.settings)
+    ):
+        text = f"needs system.{table.on.partition('.')[0]}.memory, as nobody else knows how much"
+        yield problem(f'of "{table.on}" {text} it takes', name, "on")
+
+
+def _drawn_problems(name: str, table: Random, system: System) -> Iterator[PydanticCustomError]:
+    if table.subjects != "all":
+        tiers = system.application.tiers
+        for subject in table.subjects:
+            if subject.partition(".")[0] not in tiers:
+                words = ", ".join(reachable(system))
+                yield problem(f'must be out of {words}, not "{subject}"', name, "subjects")
+                return
+    if not table.reaches(system):
+        yield problem("leaves no server that its classes could disturb", name, "subjects")
+
+
+def _lock_problems(name: str, table: Lock, system: System) -> Iterator[PydanticCustomError]:
+    known = system.application.lockable
+    if table.table is None and not known:
+        yield problem("is missing: which table pages need is not known here", name, "table")
+    elif known and table.table not in (None, *known):
+        yield problem(f'must be {listed(known)} with workload "{system.workload}"', name, "table")
 
 
 def _pool_problems(name: str, table: Pool, tier: Tier) -> Iterator[PydanticCustomError]:

@@ -10,6 +10,7 @@ from typing import Any
 from tierlab.experiment.disturb import Random
 from tierlab.experiment.disturb_classes import KINDS
 from tierlab.experiment.disturbance import Disturbance
+from tierlab.experiment.subjects import existing
 from tierlab.experiment.system import System
 from tierlab.servers.base import Server
 from tierlab.values.quantities import BYTES, MIB, MILLISECOND
@@ -17,25 +18,16 @@ from tierlab.values.quantities import BYTES, MIB, MILLISECOND
 KIB = BYTES["KiB"]
 
 
-def existing(system: System) -> dict[str, type[Server]]:
-    """The servers of this system, each with its software."""
-    return {
-        f"{name}.{number}": tier.software
-        for name, tier in system.tiers.items()
-        for number in range(1, tier.count + 1)
-    }
-
-
 def drawn_disturbance(table: Random, system: System, dice: random.Random) -> Disturbance:
     """One draw: each class as likely as another, then each server that it can disturb."""
     there = existing(system)
-    reached = table.reaches(there)
+    reached = table.reaches(system)
     kind = dice.choice(list(reached))
     on = dice.choice(reached[kind])
     duration = evenly_by_logarithm(dice, table.shortest_ns, table.longest_ns, MILLISECOND)
     intensity = _INTENSITIES[kind](dice, there[on]) if kind in _INTENSITIES else {}
     if kind == "lock":
-        intensity = {"table": dice.choice(system.application.lockable)}
+        intensity = {"table": dice.choice(table.lockable(system))}
     model = KINDS[kind]
     return model.model_construct(class_=kind, on=on, duration_ns=duration, **intensity)
 

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from tierlab.machine.programs import locate
-from tierlab.servers.base import Options, Server
+from tierlab.servers.base import Options, Server, Settings
 from tierlab.servers.greetings import http2_get, http_answers
 from tierlab.servers.own_options import ADDRESS, OwnOptions
 from tierlab.servers.placeholders import filled, from_environment
@@ -86,6 +86,11 @@ class Command(Server):
     def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
         """It calls whom it calls."""
         return next(iter(spoken))
+
+    @classmethod
+    def room(cls, settings: Settings) -> int | None:  # noqa: ARG003
+        """Nobody but the user knows."""
+        return None
 
     @property
     def start_within(self) -> float:

@@ -84,11 +84,6 @@ class Workload(ABC):
     libraries: ClassVar[Path | None] = None
     """The libraries that the application brings, with its server where that is one of them."""
 
-    @property
-    def disturbable(self) -> bool:
-        """Whether it declares what disturbances need to know of an application."""
-        return bool(self.lockable or self.entry_paths)
-
     def absent(self, servers: Mapping[str, str], counts: Mapping[str, int]) -> dict[str, str]:  # noqa: ARG002
         """Tiers that a system with these servers and counts by tier has not, each with the reason.
 

@@ -1,9 +1,20 @@
 """Pool: a soft resource of the server was used up, while nothing below it was slow."""
 
+import numpy as np
+
 from tierlab.diagnosis.case import UNSEEN, Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import exceeded, no_limit
-from tierlab.diagnosis.evidence import no_pause, not_held_back, queued, stopped, unaccepted, wanting
+from tierlab.diagnosis.evidence import (
+    CORES,
+    no_pause,
+    not_held_back,
+    pressure,
+    queued,
+    stopped,
+    unaccepted,
+    wanting,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.replaced import no_restart
 from tierlab.diagnosis.slow_senders import no_slow_senders
@@ -14,6 +25,7 @@ from tierlab.diagnosis.thresholds import support
 NAME = "pool"
 POOL = "pool"
 GAUGES = (POOL, "threads")
+LASTS_S = 1.0
 
 
 def judge(context: StallContext) -> Suspect:
@@ -27,9 +39,11 @@ def judge(context: StallContext) -> Suspect:
         case.direct("soft", full[1], f"{full[0]} in use up to their limit, requests waiting")
         case.beside("cpu", against(exceeded(context)), "its CPUs had room for more")
     else:
-        waiting = unaccepted(context)
+        waiting = kept_waiting(context)
         case.direct("listen", support("unaccepted", waiting), "connections waited to be accepted")
         case.beside("pressure", against(wanting(context)), "it did not wait for a CPU")
+        busy = against(support("at work", at_work(context)))
+        case.beside("domain", busy, "it was not at work all of the time")
         not_held_back(case, context)
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
     no_pause(case, context)
@@ -38,6 +52,25 @@ def judge(context: StallContext) -> Suspect:
     no_slow_senders(case, context)
     case.beside("visits", against(support("surge", surge(context))), "no surge of users")
     return case.suspect()
+
+
+def kept_waiting(context: StallContext) -> float | None:
+    """Return how many connections waited to be accepted: the most at once, and in what lasts the
+    median, as a few come at once in any second.
+    """
+    signal = context.signal("listen", "accept_queue")
+    seen = None if signal is None else signal.within(context.window)
+    if signal is None or seen is None or not seen.size or context.window.duration_s < LASTS_S:
+        return unaccepted(context)
+    return max(0.0, float(np.median(seen)) - signal.usual)
+
+
+def at_work(context: StallContext) -> float | None:
+    """Return for how much of the window one thread would have worked, or been ready to: a server of
+    one thread that is never idle accepts nothing meanwhile, and has no workers that could be held.
+    """
+    used, waited = context.mean("domain", CORES), pressure(context, "cpu")
+    return None if used is None or waited is None else used + waited
 
 
 def exhausted(context: StallContext) -> tuple[str, float] | None:

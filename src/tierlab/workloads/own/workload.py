@@ -42,7 +42,11 @@ class Own(Workload):
         servers = {name: each for name, each in tables.items() if name != SESSIONS}
         sessions = tables.get(SESSIONS)
         recorded = isinstance(sessions, dict) and not {"start", "think"} & sessions.keys()
-        own = {"tiers": declared(servers), "own_think": recorded}
+        own = {
+            "tiers": declared(servers),
+            "own_think": recorded,
+            "entry_paths": _entry_paths(servers, sessions),
+        }
         kind: type[Own] = type("Own", (Own,), own)
         return kind(tables)
 
@@ -70,6 +74,17 @@ class Own(Workload):
             return logged(Path(asked.log), asked.expect, own_think=own_think)
         pages, avoid = asked.pages or (), asked.avoid or ()
         return following(asked.start or (), pages, avoid, asked.length, asked.expect)
+
+
+def _entry_paths(servers: Mapping[str, Any], sessions: object) -> tuple[str, ...]:
+    """Where sessions start; of those that are repeated, the page by which the first server is known
+    to work.
+    """
+    first = next(iter(servers.values()), None)
+    start = sessions.get("start") if isinstance(sessions, dict) else None
+    given = [start] if isinstance(start, str) else start if isinstance(start, list | tuple) else []
+    ready = first.get("ready") if isinstance(first, dict) else None
+    return tuple(each for each in given if isinstance(each, str)) or (str(ready or "/"),)
 
 
 def _loader(filled: Filled) -> StatementLoader:

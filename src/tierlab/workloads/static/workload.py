@@ -18,6 +18,7 @@ class Static(Workload):
     """One page of the web server's own."""
 
     name = page.NAME
+    entry_paths = (page.PATH,)
     tiers: ClassVar[Mapping[str, TierDeclaration]] = {
         "web": TierDeclaration("The web servers.", (Httpd,), most=8),
     }
