@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -10,17 +11,25 @@ from tierlab.servers.base import Server
 from tierlab.servers.kinds import KINDS
 from tierlab.values.kinds import Kind, Text
 from tierlab.values.word import Word
+from tierlab.workloads.kinds import servers
 from tierlab.workloads.own.tiers import NAME
 
 PATTERN = rf"{NAME}\.[1-9][0-9]?"
-DATABASE = "db.1"
-"""Where most is done unless said otherwise, as the workloads that come with Tierlab call it."""
-APPLICATION = "app.1"
-ENTRY = "web.1"
+
+
+def _first(software: Callable[[type[Server]], bool]) -> str:
+    """What the workloads that come with Tierlab call the first server of such software."""
+    return next(name for name, kind in servers() if software(kind))
+
+
+DATABASE = _first(lambda kind: kind.is_database)
+"""Where most is done unless said otherwise."""
+APPLICATION = _first(lambda kind: kind.collects)
+ENTRY = _first(lambda kind: kind.restart_signal is not None)
 RESOURCES = tuple(dict.fromkeys(name for each in KINDS.values() for name in each.holdable))
 """What class `pool` can hold in one server or another."""
 
-Subject = Annotated[str, Text('a server of the system, such as "db.1"', PATTERN)]
+Subject = Annotated[str, Text(f'a server of the system, such as "{DATABASE}"', PATTERN)]
 """Which there are is the system's to say."""
 
 
@@ -30,7 +39,7 @@ class Servers(Kind):
 
     def range(self) -> str:
         """`"all" or a list of servers`."""
-        return '"all" or a list of servers, such as ["db.1"]'
+        return f'"all" or a list of servers, such as ["{DATABASE}"]'
 
     def words(self) -> str:
         """The same."""
