@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.arrivals import dispersion
+from tierlab.diagnosis.arrivals import most_quiet
 from tierlab.diagnosis.causes.overload import UP_TO_FULL_NS
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Stretches
@@ -34,7 +34,7 @@ def told(came_ns, per_s, at_ns, *before_ns):
             window=window,
             arriving=arriving,
             usual_arrivals=per_s,
-            dispersion=partial(dispersion, came_ns, whole, stalled),
+            most_quiet=partial(most_quiet, came_ns, whole, stalled),
         ),
         *before_ns,
     )

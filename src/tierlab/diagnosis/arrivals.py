@@ -1,4 +1,4 @@
-"""How do visits usually come to a server: how many a second, and how unevenly?"""
+"""How do visits usually come to a server: how many a second, and how many at once?"""
 
 import numpy as np
 
@@ -11,9 +11,8 @@ BIN_NS = 150_000_000
 QUIET_NS = 1_000_000_000
 """Less quiet time says little: then the run's quieter nine tenths are taken."""
 
-APART_NS = 1_000_000_000
-"""Counts so far apart have no visits of one page in common, and a load that changes has not changed
-much between them."""
+STEPS = 5
+"""Of windows that slide, each begins a fifth of its length after the one before."""
 
 BEFORE_NS = 1_000_000_000
 """Who made a stall may have come so long before it, and is not usual."""
@@ -35,23 +34,16 @@ def usual_quiet(came_ns: Ints, span: Span, stalled: Stretches) -> float | None:
     return float(np.median(counts) or np.mean(counts)) / (BIN_NS / 1e9)
 
 
-def dispersion(came_ns: Ints, span: Span, stalled: Stretches, length_ns: int) -> float:
-    """Return the index of dispersion of the counts in windows of quiet time of that length: their
-    variance over their mean, and no less than 1.
-
-    It is 1 where each comes by itself (a Poisson process), and more where a user asks for many
-    things at once, as a browser does (D. R. Cox, P. A. W. Lewis, "The Statistical Analysis of
-    Series of Events", 1966). The variance is of pairs a second apart: a load that slowly rises is
-    not uneven. 1 where there is too little quiet time.
+def most_quiet(came_ns: Ints, span: Span, stalled: Stretches, length_ns: int) -> int | None:
+    """Return the most that came within any such length of quiet time; None where there is too
+    little of it.
     """
-    edges, apart = _edges(span, length_ns), APART_NS // length_ns
-    counts = _counts(came_ns, edges)
-    quiet = ~stalled.touch(edges[:-1], edges[1:] + BEFORE_NS)
-    both = quiet[apart:] & quiet[:-apart]
-    if np.count_nonzero(both) * length_ns < QUIET_NS or not counts[quiet].any():
-        return 1.0
-    steps = (counts[apart:] - counts[:-apart])[both]
-    return max(1.0, float(np.mean(np.square(steps)) / 2 / np.mean(counts[quiet])))
+    start_ns = np.arange(span.start_ns, span.end_ns - length_ns, length_ns // STEPS, dtype=np.int64)
+    quiet = ~stalled.touch(start_ns, start_ns + length_ns + BEFORE_NS)
+    if np.count_nonzero(quiet) * (length_ns // STEPS) < QUIET_NS:
+        return None
+    first, last = (np.searchsorted(came_ns, start_ns[quiet] + more) for more in (0, length_ns))
+    return int((last - first).max())
 
 
 def _edges(span: Span, length_ns: int) -> Ints:

@@ -13,14 +13,19 @@ LENGTHS_NS = (50_000_000, 150_000_000)
 """Few come within the shorter at a low load, and chance weighs more; near capacity a surge of that
 length is enough."""
 
+EVER = 2.0
+"""The figure of as many as came at once in quiet time, at most: its threshold begins at a quarter
+more, and says all at twice as many."""
+
 
 def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
     """Return the most arrivals in any 50 or 150 ms around the stall's start, from so long before it
     on, over what is usual.
 
-    What is usual is the mean of the run's quieter nine tenths and twice its scatter: the square
-    root of it, as of independent users, where each asks for one thing at a time. Whoever asks for
-    a page with all that belongs to it comes as many at once (:func:`arrivals.dispersion`).
+    What is usual is the mean of the run's quieter nine tenths and twice the square root of it, as
+    independent users scatter by that much who ask for one thing at a time. Where a page is asked
+    for with all its files, a few users come as many at once: nothing is said of what came in quiet
+    time, too.
     """
     if context.arriving is None:
         return None
@@ -35,5 +40,6 @@ def _surge(
     begins = range(start - before_ns, start + length_ns // 2, length_ns // 5)
     most = max(arriving(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
     usual = context.usual_arrivals * length_ns / 1e9
-    uneven = context.dispersion(length_ns)
-    return most / (usual + 2 * math.sqrt(uneven * usual) + uneven)
+    times = most / (usual + 2 * math.sqrt(usual) + 1)
+    ever = context.most_quiet(length_ns)
+    return min(times, EVER * most / ever) if ever else times

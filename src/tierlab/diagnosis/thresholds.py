@@ -287,7 +287,7 @@ THRESHOLDS: dict[str, Threshold] = {
         2.5,
         4.0,
         "visits",
-        "independent users scatter by the square root of their number, and of what each asks for",
+        "independent users scatter by the square root of their number",
     ),
 }
 """By name; looked up whenever a cause is judged."""
