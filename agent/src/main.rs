@@ -35,6 +35,8 @@ enum Verb {
     Capture(Planned),
     /// Read a pcap or pcapng file and write visits.
     Dissect(Planned),
+    /// See which programs call which, and by what protocol.
+    Calls(Planned),
     /// Link raw visits to their parents.
     Link(Planned),
     /// Disturb servers at stated times and write down what was done.
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Verb::Sample(it) => tierlab_sample::run(&it.plan, &it.out),
         Verb::Capture(it) => tierlab_capture::run_live(&it.plan, &it.out),
         Verb::Dissect(it) => tierlab_capture::run_file(&it.plan, &it.out),
+        Verb::Calls(it) => tierlab_capture::run_calls(&it.plan),
         Verb::Link(it) => tierlab_link::run(&it.plan, &it.out),
         Verb::Disturb(it) => tierlab_disturb::run(&it.plan, &it.out),
         Verb::Clock { listen } => tierlab_clock::tell(listen),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from tierlab.analysis.checked_calls import Checked, CheckedCalls
 from tierlab.tables.manifest import Manifest
 
 WORDS = {
@@ -23,17 +23,9 @@ WORDS = {
 """What the driver's errors mean to whoever checks."""
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A sentence, and whether what it is about works."""
-
-    works: bool
-    sentence: str
-
-
-def checked(folder: Path, manifest: Manifest) -> list[Checked]:
+def checked(folder: Path, manifest: Manifest, calls: CheckedCalls) -> list[Checked]:
     """What the tables of a run folder show, in a request's order."""
-    found = [*_servers(folder, manifest), *_interactions(folder)]
+    found = [*_servers(folder, manifest), *calls.found, *_interactions(folder)]
     return [*found, *_missed(folder)]
 
 

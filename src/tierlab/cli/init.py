@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tierlab.cli.asked import Answers, completed
+from tierlab.cli.running import look
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
-from tierlab.experiment.own_template import own_tables, own_template
+from tierlab.experiment.own_template import own_tables, own_template, standing_tables
 from tierlab.experiment.template import template
+from tierlab.observe.followed import Standing
+from tierlab.topology import Seen
 from tierlab.workloads.own.compose.expand import expanded
 from tierlab.workloads.own.paths import anchored
 
@@ -59,17 +63,31 @@ def init(
     log: Annotated[
         str | None, typer.Option(help="--own: an access log.", show_default=False)
     ] = None,
+    running: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="--own: a server that runs already: a port, an address and a port, or pid:N.",
+            show_default=False,
+        ),
+    ] = None,
     users: Annotated[int, typer.Option(min=1, help="--own: how many users.")] = 20,
 ) -> None:
     """Write a commented experiment file: every key, with its default.
 
     With --own a short one for your own application, of what the options say; what they do not is
-    asked for.
+    asked for. With --running besides, one for a server that runs on this host and for those that it
+    calls: it is asked for the page of --start for two seconds, and they are found.
     """
     if path.is_dir():
         raise UserError(f"{path}: is a folder; name the file to write, such as {path}/mine.toml.")
     if path.exists() and not force:
         raise UserError(f"{path}: exists already; name another file, or add --force.")
+    if own and running is not None:
+        users_do = {"start": start, "har": har, "log": log}
+        _write(path, _standing(path, running, users_do, users))
+        typer.echo(f"Wrote {path}. Try it: tierlab check {path}")
+        return
     if own:
         answers = Answers(
             *(command, image, compose, folder, port, ready, database, sql, start, har, log)
@@ -87,6 +105,33 @@ def _own(path: Path, answers: dict[str, Any], users: int) -> str:
     seen = {**tables, "system": expanded(anchored(tables["system"], path.parent)).system}
     Experiment.from_tables(seen, str(path))
     return own_template(tables)
+
+
+def _standing(path: Path, where: str, users_do: dict[str, str | None], users: int) -> str:
+    """The text of a file for servers that run already; `UserError` where none is found."""
+    if not any(users_do.values()):
+        users_do["start"] = "/"
+    seen = look(where, users_do["start"] or "/")
+    servers = [asdict(each) | {"calls": list(each.calls)} for each in seen.servers]
+    tables = standing_tables(_name(path), servers, users_do, users)
+    checked = {**tables, "system": anchored(tables["system"], path.parent)}
+    Experiment.from_tables(checked, str(path))
+    for each in seen.servers:
+        typer.echo(f"found  {each.name} at {each.address}:{each.port}{_calling(each)}")
+    return own_template(tables, list(map(_elsewhere, seen.elsewhere)))
+
+
+def _calling(server: Standing) -> str:
+    spoken = f" ({server.protocol})" if server.protocol else ""
+    return spoken + (f", which calls {' and '.join(server.calls)}" if server.calls else "")
+
+
+def _elsewhere(call: Seen) -> str:
+    protocol = f" ({call.protocol})" if call.protocol else ""
+    return (
+        f"{call.caller} also calls {call.address}:{call.port}{protocol}: elsewhere, or by IPv6;"
+        " Tierlab does not see what happens there."
+    )
 
 
 def _write(path: Path, text: str) -> None:

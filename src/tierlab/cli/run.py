@@ -10,10 +10,12 @@ from rich.console import Console
 
 from tierlab import experiment
 from tierlab.cli.knee import find_knees
+from tierlab.cli.progress import progress_on
 from tierlab.cli.sweep import run_trials
 from tierlab.experiment import Experiment, System
 from tierlab.report import Report, terminal
 from tierlab.report.reported import reported
+from tierlab.trial.find_calls import leaves_calls_open, with_found_calls
 
 ENVIRONMENTS: tuple[str, ...] = get_args(System.model_fields["environment"].annotation)
 
@@ -66,10 +68,23 @@ def run(
     asked = experiment.load(
         file, environment=environment, assignments=assignments or (), repeat=repeat
     )
+    asked = found(asked)
     if find_knee:
         find_knees(asked, runs, json, resume=resume)
     else:
         run_experiment(asked, runs, json, resume=resume)
+
+
+def found(asked: Experiment) -> Experiment:
+    """The experiment with the calls that its file leaves to be found."""
+    if not leaves_calls_open(asked):
+        return asked
+    said: list[str] = []
+    with progress_on(Console(stderr=True)) as progress:
+        complete = with_found_calls(asked, progress, said.append)
+    for each in said:
+        typer.echo(each, err=True)
+    return complete
 
 
 def run_experiment(

@@ -84,6 +84,18 @@ class Environment(ABC):
         (`Process.stdout`); its standard error goes to `log`.
         """
 
+    @property
+    def has_own_network(self) -> bool:
+        """Whether nobody but the trial is on the network that its servers are on."""
+        return True
+
+    def refuse_calls_out(self) -> None:
+        """Have calls to outside of the trial's network refused on it, where they can be seen.
+
+        Without that they get no further than the kernel; where they lead on, nothing is done.
+        """
+        return
+
     @abstractmethod
     def connect(self, address: str, port: int, *, timeout: float) -> socket.socket:
         """Open a TCP connection on the trial's network."""

@@ -32,7 +32,9 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
                 spoken[callee] = _protocol(shape, caller, callee)
     raise_all(
         problem(
-            "is called by no server, and users call the first; say in whose `calls` it is", name
+            "is called by no server, and users call the first; say in whose `calls` it is, or have"
+            ' it seen by calls = "found"',
+            name,
         )
         for name in shape.tiers
         if name not in spoken

@@ -7,6 +7,8 @@ from typing import Any
 
 KEPT = ("mix", "connection", "images", "timeouts")
 """What a lonely user does as the file says."""
+SEEN = {"observe": {"calls": True}}
+"""Who calls whom is to be seen meanwhile."""
 
 
 def checking(tables: Mapping[str, Any], seconds: int) -> dict[str, Any]:
@@ -15,8 +17,12 @@ def checking(tables: Mapping[str, Any], seconds: int) -> dict[str, Any]:
     phases = {"ramp_up": "0s", "runtime": f"{seconds}s", "ramp_down": "0s"}
     if isinstance(system, list):
         alone = [_hurried(each) | {"load": _one_user(each.get("load", {}))} for each in system]
-        return {"experiment": tables["experiment"], "system": alone, "load": {"phases": phases}}
-    return {
+        return SEEN | {
+            "experiment": tables["experiment"],
+            "system": alone,
+            "load": {"phases": phases},
+        }
+    return SEEN | {
         "experiment": tables["experiment"],
         "system": _hurried(system),
         "load": _one_user(load) | {"phases": phases},

@@ -73,6 +73,10 @@ class Experiment:
         """The experiment with this trial and no other."""
         return replace(self, _trials=(plan,))
 
+    def with_trials(self, plans: tuple[TrialPlan, ...]) -> Self:
+        """The experiment with these plans of its trials."""
+        return replace(self, _trials=plans)
+
     def trials(self) -> tuple[TrialPlan, ...]:
         """The trials in the order in which they run."""
         return self._trials

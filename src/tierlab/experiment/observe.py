@@ -42,5 +42,9 @@ class Observe(Section):
     samplers: Annotated[tuple[str, ...], Selection(SAMPLERS)] = SAMPLERS
     """What is sampled."""
 
+    calls: bool = False
+    """Whether it is looked, too, which server opens connections to which, and by what protocol, as
+    `tierlab check` does (needs privilege)."""
+
     messages: bool = True
     """Whether messages between the tiers are captured and made into visits (needs privilege)."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tierlab.servers.own_options import USUAL_PORTS
 from tierlab.values.toml import as_toml
 
 HEAD = """\
@@ -16,6 +17,7 @@ ABOUT: Mapping[str, str] = {
     "db": "The database, which it is told of as {db.address}, {db.user} and so on.",
     "sessions": "What users do.",
 }
+STANDING = "A server behind it that runs already."
 
 
 def own_tables(name: str, answers: Mapping[str, Any], users: int) -> dict[str, Any]:
@@ -38,12 +40,30 @@ def own_tables(name: str, answers: Mapping[str, Any], users: int) -> dict[str, A
     return {"experiment": {"name": name}, "system": system, "load": {"users": users}}
 
 
+def standing_tables(
+    name: str, servers: Sequence[Mapping[str, Any]], sessions: Mapping[str, Any], users: int
+) -> dict[str, Any]:
+    """The tables of a file for servers that run already, the one that users call first.
+
+    Each has its `name` and the keys `address`, `port`, `protocol` and `calls`.
+    """
+    system: dict[str, Any] = {"workload": "own", "environment": "host"}
+    for number, server in enumerate(servers):
+        keys = {key: value for key, value in server.items() if value and key != "name"}
+        if number == 0 or USUAL_PORTS.get(server["port"], "http") == keys.get("protocol"):
+            keys.pop("protocol", None)
+        system[server["name"]] = keys
+    system["sessions"] = {key: value for key, value in sessions.items() if value is not None}
+    return {"experiment": {"name": name}, "system": system, "load": {"users": users}}
+
+
 DATABASE_URL = "{}://{{db.user}}:{{db.password}}@{{db.address}}:{{db.port}}/{{db.database}}"
 
 
-def own_template(tables: Mapping[str, Any]) -> str:
-    """The file's text."""
-    return HEAD + "\n".join(_lines(tables)) + "\n"
+def own_template(tables: Mapping[str, Any], notes: Iterable[str] = ()) -> str:
+    """The file's text, with some notes at its end."""
+    text = HEAD + "\n".join(_lines(tables)) + "\n"
+    return text + "".join(f"\n# {note}" for note in notes) + ("\n" if notes else "")
 
 
 def _lines(tables: Mapping[str, Any]) -> Iterator[str]:
@@ -52,7 +72,7 @@ def _lines(tables: Mapping[str, Any]) -> Iterator[str]:
         yield from _keys(table)
         for below, each in table.items():
             if isinstance(each, dict):
-                yield f"\n# {ABOUT[below]}\n[{name}.{below}]"
+                yield f"\n# {ABOUT.get(below, STANDING)}\n[{name}.{below}]"
                 yield from (f"{key} = {as_toml(value)}" for key, value in each.items())
 
 

@@ -60,6 +60,9 @@ class TrialPlan(Section):
     change: tuple[Change, ...] = ()
     """What is changed while it runs, in order of time."""
 
+    found: frozenset[tuple[str, str, str]] = frozenset()
+    """Calls that no file says and that were seen before: the system's name, caller and callee."""
+
     disturb: tuple[Drawn, ...] = ()
     """What is done to it and when, nothing left to be drawn; the truth, which no run folder has."""
 

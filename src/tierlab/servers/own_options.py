@@ -22,6 +22,8 @@ USUAL_PORTS: Mapping[int, str] = {
     11211: "memcached",
 }
 """Ports that a protocol is known by."""
+FOUND = "found"
+"""Instead of a protocol, or of whom a server calls: it is seen before a run."""
 
 ADDRESS = Text(
     "an IPv4 address, such as 127.0.0.1", r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}"
@@ -35,9 +37,12 @@ class OwnOptions(Options):
     port: Annotated[int, Whole(1, 65_535)] = Field(examples=[8080])
     """The TCP port that it listens on."""
 
-    protocol: Annotated[str | None, Word(PROTOCOLS)] = Field(default=None, examples=["http"])
+    protocol: Annotated[str | None, Word((*PROTOCOLS, FOUND))] = Field(
+        default=None, examples=["http"]
+    )
     """What it speaks; without it, what is usual on that port, or http. Of tcp, and of what Tierlab
-    does not read, it sees who waits for whom and how long, and no more."""
+    does not read, it sees who waits for whom and how long, and no more. "found": Tierlab looks,
+    before a run."""
 
     ready: Annotated[str | None, PATH] = Field(default=None, examples=["/health"])
     """A page with which it answers, with a status of success, once it can work; without it, it is
@@ -48,4 +53,5 @@ class OwnOptions(Options):
 
     def speaks(self) -> str:
         """The protocol, said or usual."""
-        return self.protocol or USUAL_PORTS.get(self.port, "http")
+        said = None if self.protocol == FOUND else self.protocol
+        return said or USUAL_PORTS.get(self.port, "http")

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tierlab.errors import UserError
 from tierlab.tables.clock import ClockReading
 from tierlab.tables.rules import RunRules
-from tierlab.topology import Call, Topology
+from tierlab.topology import Call, Seen, Topology
 
 NAME = "manifest.json"
 ROOM = f"{NAME}.room"
@@ -114,6 +114,7 @@ class Manifest(_Part):
     ``clocks`` has the servers whose domain has a kernel, and so a clock, of its own: how it stood
     to the host's each time it was read; none if it could not be. ``dnu`` has the servers that are
     placed: how unevenly the mapping asked for shares out the PUs of each, if all want to run.
+    ``seen`` is what was seen of the calls between the servers, where that was asked for.
     ``accelerator`` is what runs virtual machines' processors: ``kvm``, or ``tcg`` where they are
     emulated. ``emulated_pus`` is how many PUs the servers' machine has, where that is emulated
     or another one.
@@ -132,6 +133,7 @@ class Manifest(_Part):
     host: dict[str, Any] = Field(default_factory=dict)
     servers: dict[str, ServerPart] = Field(default_factory=dict)
     calls: list[Call] | None = None
+    seen: list[Seen] | None = None
     mapping: dict[str, Any] = Field(default_factory=dict)
     dnu: dict[str, list[Degree]] = Field(default_factory=dict)
     accelerator: Literal["kvm", "tcg"] | None = None

@@ -20,6 +20,8 @@ class Call:
     caller: str
     callee: str
     protocol: str
+    found: bool = False
+    """No file says it: it was seen before the run."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tierlab.tables.manifest import (
     VeryLong,
 )
 from tierlab.tables.rules import RunRules
+from tierlab.topology import Call
 from tierlab.trial.versions import programs, versions
 from tierlab.workloads.own.secrets import without_secrets
 
@@ -153,7 +154,19 @@ def add_systems(manifest: Manifest, plan: TrialPlan, systems: Systems) -> None:
             "asked": _placement(subject.asked),
             "found": _placement(subject.found),
         }
-    manifest.calls = list(systems.topology.calls)
+    manifest.calls = [
+        replace(call, found=_pair(call, manifest) in plan.found) for call in systems.topology.calls
+    ]
+
+
+def _pair(call: Call, manifest: Manifest) -> tuple[str, str, str]:
+    """Of which system a call is, and between which of its tiers."""
+    caller, callee = manifest.servers[call.caller], manifest.servers[call.callee]
+    return caller.system or "", _own(caller.tier), _own(callee.tier)
+
+
+def _own(tier: str) -> str:
+    return tier.rpartition(".")[2]
 
 
 def _placement(placement: Placement) -> dict[str, object]:

@@ -21,6 +21,7 @@ from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.observe import plans
 from tierlab.observe.agent import Child, Spawn
+from tierlab.observe.calls import CallObserver
 from tierlab.observe.inside import InsideObserver, InsideObservers
 from tierlab.observe.observers import Observers
 from tierlab.observe.outside import OutsideObserver
@@ -34,7 +35,12 @@ from tierlab.trial.drivers import Drivers
 from tierlab.trial.finish import finish, write_first
 from tierlab.trial.interrupt import deferred, interruptible, undisturbed
 from tierlab.trial.migration import Migrations
-from tierlab.trial.outcome import record_drivers, record_inside, record_observers
+from tierlab.trial.outcome import (
+    record_calls,
+    record_drivers,
+    record_inside,
+    record_observers,
+)
 from tierlab.trial.progress import Progress
 from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.workload import DataKey
@@ -112,6 +118,7 @@ class _Trial:
         outside = self._outside()
         observers = self._observers(environment)
         self._capture(environment, systems, observers)
+        self._see_calls(environment, systems)
         self._start(systems)
         neighbours = self._neighbours(environment)
         self._sample(systems, observers)
@@ -173,6 +180,17 @@ class _Trial:
         if self.plan.observe.messages:
             plan = plans.capture(systems.places, environment.addresses.interface)
             observers.start("capture", plan, ("visits",))
+
+    def _see_calls(self, environment: Environment, systems: Systems) -> None:
+        if self.plan.observe.calls:
+            environment.refuse_calls_out()
+            observer = CallObserver(self.folder.streams, self.folder.logs, _spawner(environment))
+            self.teardown.callback(
+                lambda: record_calls(
+                    self.manifest, observer, systems, alone=environment.has_own_network
+                )
+            )
+            observer.start()
 
     def _start(self, systems: Systems) -> None:
         began = time.monotonic()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tierlab.deploy.systems import Systems
+from tierlab.observe.calls import CallObserver, parties, seen
 from tierlab.observe.inside import InsideObservers
 from tierlab.observe.observers import Observers
 from tierlab.tables.manifest import Manifest
@@ -37,6 +39,20 @@ def record_observers(manifest: Manifest, observers: Observers) -> None:
         record_summary(manifest, name, summary)
         if source := summary.get("cpu_source"):
             manifest.observation.cpu_source = source
+
+
+def record_calls(
+    manifest: Manifest, observer: CallObserver, systems: Systems, *, alone: bool
+) -> None:
+    """Keep who was seen to call whom, while the servers are still there to be told apart.
+
+    ``alone``: nobody else is on their network.
+    """
+    calls = observer.stop()
+    if observer.not_seen is None:
+        manifest.seen = seen(calls, parties(systems.subjects()), alone=alone)
+    else:
+        manifest.not_measured["calls"] = observer.not_seen
 
 
 def record_inside(manifest: Manifest, observers: InsideObservers) -> None:

@@ -108,33 +108,37 @@ class LineTable(Kind):
 
 @dataclass(frozen=True)
 class Chosen(Kind):
-    """A list of different ones of `names`."""
+    """A list of different ones of `names`, or the word that stands instead."""
 
     names: tuple[str, ...]
+    instead: str
 
     def range(self) -> str:
-        """`a list out of web, db`."""
-        return f"a list out of {', '.join(self.names) or 'the other tables'}"
+        """`a list out of web, db, or "found"`."""
+        return f'a list out of {", ".join(self.names) or "the other tables"}, or "{self.instead}"'
 
     def words(self) -> str:
         """The same."""
         return self.range()
 
-    def check(self, value: object) -> tuple[str, ...]:
+    def check(self, value: object) -> tuple[str, ...] | str:
         """The names in their order."""
+        if value == self.instead:
+            return self.instead
         if not isinstance(value, list | tuple) or len(set(map(str, value))) != len(value):
             raise ValueError
         if any(each not in self.names for each in value):
             raise ValueError
         return tuple(value)
 
-    def write(self, value: tuple[str, ...]) -> list[str]:
-        """A list."""
-        return list(value)
+    def write(self, value: tuple[str, ...] | str) -> list[str] | str:
+        """A list, or the word."""
+        return value if isinstance(value, str) else list(value)
 
     def json_schema(self) -> dict[str, Any]:
-        """An array of strings."""
-        return {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+        """An array of strings, or the word."""
+        names = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+        return {"anyOf": [names, {"const": self.instead}]}
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,10 @@ class Workload(ABC):
     hands_on_traces: ClassVar[bool] = False
     """Whether its application reads the header `traceparent` and hands the trace on to the servers
     that it calls."""
+    finds_calls: ClassVar[frozenset[str]] = frozenset()
+    """Tiers of which no file says whom they call: that has to be seen."""
+    finds_protocols: ClassVar[frozenset[str]] = frozenset()
+    """The same of what they speak."""
     place: ClassVar[Path | None] = None
     """Where what it consists of lies; None where it is all made when it is wanted."""
     files: ClassVar[Mapping[Path, str]] = {}

@@ -47,6 +47,14 @@ pub(crate) struct FilePlan {
     pub messages: bool,
 }
 
+/// `calls`: see who calls whom.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CallsPlan {
+    /// Stop after this long; without it, at SIGINT or SIGTERM.
+    pub duration_ns: Option<i64>,
+}
+
 fn default_threads() -> NonZero<usize> {
     std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }
@@ -75,11 +83,16 @@ impl Servers for FilePlan {
     }
 }
 
-/// Reads and checks a plan.
-pub(crate) fn read<P: DeserializeOwned + Servers>(path: &Path) -> Result<P> {
+/// Reads a plan.
+pub(crate) fn read<P: DeserializeOwned>(path: &Path) -> Result<P> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let plan: P = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{}", path.display()))
+}
+
+/// Reads and checks a plan that names servers.
+pub(crate) fn read_checked<P: DeserializeOwned + Servers>(path: &Path) -> Result<P> {
+    let plan: P = read(path)?;
     check(plan.servers()).with_context(|| format!("{}", path.display()))?;
     Ok(plan)
 }

@@ -54,13 +54,20 @@ impl LinkType {
 
 /// A TCP segment as captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment<'a> {
+pub struct Segment<'a> {
+    /// Who sent it.
     pub source: Peer,
+    /// Who is to get it.
     pub destination: Peer,
+    /// The first byte's number.
     pub sequence: u32,
+    /// The number of the byte that its sender expects next.
     pub acknowledgment: Option<u32>,
+    /// It opens a direction.
     pub syn: bool,
+    /// It ends one.
     pub fin: bool,
+    /// It breaks off the connection, or refuses it.
     pub rst: bool,
     /// What was captured of the payload.
     pub payload: &'a [u8],
@@ -73,7 +80,7 @@ pub(crate) struct Segment<'a> {
 
 impl<'a> Segment<'a> {
     /// The segment in a frame; none if the frame is anything else, a fragment or cut in its headers.
-    pub(crate) fn parse(link: LinkType, frame: &'a [u8]) -> Option<Self> {
+    pub fn parse(link: LinkType, frame: &'a [u8]) -> Option<Self> {
         let packet = link.inside(frame)?;
         let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
         let TransportSlice::Tcp(tcp) = sliced.transport? else { return None };

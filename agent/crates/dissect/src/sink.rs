@@ -140,8 +140,10 @@ pub trait Sink {
 
 /// An address and a port, kept small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Peer {
+pub struct Peer {
+    /// The address.
     pub address: IpAddr,
+    /// The port.
     pub port: u16,
 }
 

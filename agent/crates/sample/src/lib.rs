@@ -64,6 +64,7 @@ mod threads;
 
 use anyhow::Result;
 use plan::Plan;
+pub use sock_diag::SockDiag;
 use std::path::Path;
 use tierlab_record::Stop;
 

@@ -2,7 +2,7 @@
 
 use crate::netlink::{HEADER, Netlink, attributes, cut, header, u32_at};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const NETLINK_SOCK_DIAG: i32 = 4;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -11,6 +11,11 @@ const TCP_LISTEN: u32 = 10;
 const REQUEST: usize = 56;
 /// A `struct inet_diag_msg`.
 const ANSWER: usize = 72;
+/// Places in a request: the local port and address of a `struct inet_diag_sockid`.
+const PORT: usize = HEADER + 8;
+const ADDRESS: usize = HEADER + 12;
+/// The inode's place in an answer.
+const INODE: usize = 68;
 /// The attribute with the socket's memory, and the place of its drops in it (sock_diag.h).
 const SKMEMINFO: u16 = 7;
 const SK_MEMINFO_DROPS: usize = 8;
@@ -97,6 +102,38 @@ impl SockDiag {
     }
 }
 
+impl SockDiag {
+    /// The inode of the socket at this end of a connection; none if there is no such connection, or no
+    /// process holds it.
+    pub fn inode(&mut self, local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u64>> {
+        let mut found = None;
+        self.0.ask(&end(local, remote), 1, |_, answer| {
+            match answer {
+                Ok(body) => found = Some(u32_at(body, INODE).ok_or_else(cut)?),
+                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        })?;
+        Ok(found.map(u64::from).filter(|&inode| inode != 0))
+    }
+}
+
+/// A request for the socket at this end of a connection, whatever its state.
+fn end(local: SocketAddr, remote: SocketAddr) -> [u8; HEADER + REQUEST] {
+    const REMOTE_PORT: usize = HEADER + 10;
+    const REMOTE: usize = HEADER + 28;
+    let mut bytes = lookup(0, remote.ip(), remote.port());
+    // The kernel looks for it as for a segment that comes from the remote end.
+    bytes.copy_within(PORT..PORT + 2, REMOTE_PORT);
+    bytes.copy_within(ADDRESS..ADDRESS + 16, REMOTE);
+    let own = lookup(0, local.ip(), local.port());
+    bytes[PORT..PORT + 2].copy_from_slice(&own[PORT..PORT + 2]);
+    bytes[ADDRESS..ADDRESS + 16].copy_from_slice(&own[ADDRESS..ADDRESS + 16]);
+    bytes[HEADER + 4..HEADER + 8].fill(0xff);
+    bytes
+}
+
 fn request(family: u8, flags: i32, number: u32) -> [u8; HEADER + REQUEST] {
     let mut bytes = [0; HEADER + REQUEST];
     bytes[..HEADER].copy_from_slice(&header(SOCK_DIAG_BY_FAMILY, flags, number, REQUEST));
@@ -109,8 +146,6 @@ fn request(family: u8, flags: i32, number: u32) -> [u8; HEADER + REQUEST] {
 
 /// A request for the socket that a connection to this address and port would reach.
 fn lookup(number: u32, address: IpAddr, port: u16) -> [u8; HEADER + REQUEST] {
-    const PORT: usize = HEADER + 8;
-    const ADDRESS: usize = HEADER + 12;
     const COOKIE: usize = HEADER + 48;
     let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let mut bytes = request(family as u8, 0, number);
@@ -151,7 +186,7 @@ fn socket(message: &[u8]) -> Option<ListenSocket> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
 
     fn find(address: SocketAddr) -> Option<ListenSocket> {
@@ -199,6 +234,22 @@ mod tests {
                 assert_eq!(found.len(), 1, "{bound}");
                 assert_eq!((found[0].0, found[0].1.queue, found[0].1.port), (1, 3, port));
             }
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_connection_is_found_as_long_as_it_is_held() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let remote = listener.local_addr().unwrap();
+            let client = TcpStream::connect(remote).unwrap();
+            let local = client.local_addr().unwrap();
+            let link = std::fs::read_link(format!("/proc/self/fd/{}", client.as_raw_fd())).unwrap();
+            let mut diag = SockDiag::open().unwrap();
+            let inode = diag.inode(local, remote).unwrap().unwrap();
+            assert_eq!(link.to_str().unwrap(), format!("socket:[{inode}]"));
+            drop((client, listener));
+            assert_eq!(diag.inode(local, remote).unwrap(), None);
         }
     }
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.capability import Capability
 from tierlab.environments.cgroups.cgroup import Hierarchy
 from tierlab.environments.cgroups.find import find_hierarchy
@@ -102,6 +103,17 @@ class HostEnvironment(Environment):
         namespace = self._ground.namespace
         prefix = [] if namespace is None else namespace.entry
         return launch_agent(self._ledger, argv, log, prefix, self._agents)
+
+    @property
+    def has_own_network(self) -> bool:
+        """Say whether it has a namespace."""
+        return self._ground.namespace is not None
+
+    def refuse_calls_out(self) -> None:
+        """Take all addresses for the namespace's own."""
+        namespace = self._ground.namespace
+        if namespace is not None and self.addresses == LOOPBACK:
+            namespace.take_all_addresses()
 
     def create_neighbour(self, name: str, seats: Seats) -> Neighbour:
         """Make one of bare processes, or of a container's."""

@@ -17,6 +17,7 @@ from tierlab.servers.image_options import ImageOptions
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.memcached import Memcached
 from tierlab.servers.nodejs import NodeJs
+from tierlab.servers.own_options import FOUND
 from tierlab.servers.placeholders import named, unknown
 from tierlab.servers.postgresql import PostgreSQL
 from tierlab.servers.redis import Redis
@@ -54,9 +55,12 @@ class Called(Section):
     tables: ClassVar[tuple[str, ...]] = ()
     """All servers'."""
 
-    calls: Annotated[tuple[str, ...] | None, Chosen(())] = Field(default=None, examples=[["db"]])
+    calls: Annotated[tuple[str, ...] | str | None, Chosen((), FOUND)] = Field(
+        default=None, examples=[["db"]]
+    )
     """The servers that it calls, by the names of their tables; without it, those that its command
-    and variables speak of."""
+    and variables speak of. "found": Tierlab looks, before a run; of a file in which no server says
+    whom it calls, or speaks of another, it does that for all."""
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
@@ -162,7 +166,7 @@ def _own(names: tuple[str, ...], name: str, table: Mapping[str, Any]) -> type[Se
         "Called",
         __base__=bases,
         calls=(
-            Annotated[tuple[str, ...] | None, Chosen(others)],
+            Annotated[tuple[str, ...] | str | None, Chosen(others, FOUND)],
             Field(default=None, examples=field.examples, description=CALLS),
         ),
     )
@@ -174,15 +178,49 @@ CALLS = "The servers that it calls, by the names of their tables."
 
 
 def _calls(name: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """Whom a server calls: as its table says, or speaks of; of no table, the first calls all."""
-    table = tables[name]
-    said = table.get("calls")
+    """Whom a server calls: as its table says, or speaks of; as long as nobody looked, who is called
+    by no other is called by the first that does not say whom it calls.
+    """
+    open_ = finds_calls(tables)
+    said = {each: _said(each, tables) for each in tables}
+    if name not in open_:
+        return said[name]
+    first, called = next(iter(tables)), {callee for each in said.values() for callee in each}
+    left = tuple(each for each in tables if each not in (*called, name, first))
+    return left if name == next(each for each in tables if each in open_) else ()
+
+
+def _said(name: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    said = tables[name].get("calls")
     if isinstance(said, list):
         return tuple(each for each in said if each in tables and each != name)
-    if not calls_are_said(tables):
-        first, *others = tables
-        return tuple(others) if name == first else ()
-    return spoken_of(name, table, tables)
+    return () if said == FOUND else spoken_of(name, tables[name], tables)
+
+
+def finds_calls(tables: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+    """The servers of which it is to be seen whom they call: where a table leaves it to that, or all
+    do.
+    """
+    if len(tables) > 1 and not calls_are_said(tables):
+        return frozenset(tables)
+    return frozenset(name for name, table in tables.items() if table.get("calls") == FOUND)
+
+
+def finds_protocols(tables: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+    """The same of what they speak; users speak HTTP with the first."""
+    first = next(iter(tables), None)
+    own = {each.kind for each in (*FORMS.values(), *RUNTIMES)}
+    all_ = finds_calls(tables) == frozenset(tables)
+    return frozenset(
+        name
+        for name, table in tables.items()
+        if table.get("protocol") == FOUND
+        or (all_ and name != first and "protocol" not in table and _kind(table) in own)
+    )
+
+
+def _kind(table: Mapping[str, Any]) -> object:
+    return table.get("server", _software(table)[0].kind)
 
 
 def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[str, ...]:
@@ -196,7 +234,4 @@ def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> 
 
 def calls_are_said(tables: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether any table says whom its server calls."""
-    return any(
-        isinstance(table.get("calls"), list) or spoken_of(name, table, tables)
-        for name, table in tables.items()
-    )
+    return any("calls" in table or spoken_of(name, table, tables) for name, table in tables.items())

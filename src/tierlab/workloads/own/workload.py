@@ -18,7 +18,14 @@ from tierlab.workloads.own.logged import logged
 from tierlab.workloads.own.pages import following
 from tierlab.workloads.own.recorded import recorded
 from tierlab.workloads.own.sessions import Sessions
-from tierlab.workloads.own.tiers import ANY_TIER, DATABASES, Filled, declared
+from tierlab.workloads.own.tiers import (
+    ANY_TIER,
+    DATABASES,
+    Filled,
+    declared,
+    finds_calls,
+    finds_protocols,
+)
 from tierlab.workloads.workload import DataKey, TierDeclaration, Workload
 
 SESSIONS = "sessions"
@@ -46,6 +53,8 @@ class Own(Workload):
             "tiers": declared(servers),
             "own_think": recorded,
             "entry_paths": _entry_paths(servers, sessions),
+            "finds_calls": finds_calls(servers),
+            "finds_protocols": finds_protocols(servers),
         }
         kind: type[Own] = type("Own", (Own,), own)
         return kind(tables)

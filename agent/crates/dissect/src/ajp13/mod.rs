@@ -50,6 +50,12 @@ fn length(header: [u8; 4]) -> usize {
     usize::from(u16::from_be_bytes([header[2], header[3]]))
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    matches!(client, [0x12, 0x34, _, _, FORWARD_REQUEST | CPING, ..])
+        && matches!(server, [] | [b'A', b'B', ..])
+}
+
 impl Ajp13 {
     /// Takes up a lost stream where a packet begins with a message.
     fn resume(&mut self, from: Side, bytes: &[u8], cx: &mut Context<'_>) {

@@ -208,6 +208,12 @@ impl Asked {
     }
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    let begins = begins_request(client) || matches!(client, [1, GET_VALUES, 0, 0, ..]);
+    begins && (server.is_empty() || looks_like_replies(server))
+}
+
 fn take(buffer: &mut Vec<u8>, bytes: &[u8]) {
     let room = LONGEST.saturating_sub(buffer.len()).min(bytes.len());
     buffer.extend_from_slice(&bytes[..room]);

@@ -62,6 +62,17 @@ pub fn of(servers: &[Server]) -> Result<Vec<sock_filter>, TooManyPorts> {
     Ok(program.finish())
 }
 
+/// The program for everybody's connections: of each segment no more than so many bytes, its headers
+/// among them.
+pub fn of_all(bytes: u32) -> Vec<sock_filter> {
+    let mut program = Program::default();
+    tcp(&mut program);
+    program.step(RETURN, bytes);
+    program.place(DROP);
+    program.step(RETURN, 0);
+    program.finish()
+}
+
 /// Where packets from a server that speaks this protocol are looked at.
 fn place(protocol: Protocol) -> &'static str {
     protocol.bulk().map_or(KEEP, |_| protocol.name())
@@ -140,6 +151,19 @@ mod tests {
         let program = of(&servers).expect("few enough");
         for server in &servers {
             assert_eq!(kept(&program, &ipv4(5, 6, 0, [server.port, 40_000])), u32::MAX);
+        }
+    }
+
+    #[test]
+    fn everybody_s_segments_pass() {
+        let program = of_all(2_000);
+        for (packet, expected) in [
+            (ipv4(5, 6, 0, [40_000, 1]), 2_000),
+            (ipv6(6, [1, 40_000]), 2_000),
+            (ipv4(5, 17, 0, [40_000, 1]), 0),
+            (ipv4(5, 6, 0x2001, [40_000, 1]), 0),
+        ] {
+            assert_eq!(kept(&program, &packet), expected);
         }
     }
 

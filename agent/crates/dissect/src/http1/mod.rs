@@ -51,6 +51,11 @@ impl Http1 {
     }
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    head::looks_like_request(client) && (server.is_empty() || head::looks_like_reply(server))
+}
+
 impl Parser for Http1 {
     fn new(from_start: bool) -> Self {
         Self {

@@ -156,6 +156,11 @@ impl Http2 {
     }
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    client.starts_with(PREFACE) || (looks_like_frames(client) && looks_like_frames(server))
+}
+
 /// A frame of the client's.
 fn request(frame: &Frame<'_>, blocks: &mut Blocks, streams: &mut Streams, cx: &mut Context<'_>) {
     let kind = frame.header[3];

@@ -96,6 +96,13 @@ impl Parser for Memcached {
     }
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    let is_binary = binary::looks_like(binary::REQUEST, client)
+        && (server.is_empty() || binary::looks_like(binary::REPLY, server));
+    is_binary || (command::looks_like_command(client) && reply::looks_like_reply(server))
+}
+
 /// Which one a connection speaks on which these are the first bytes.
 fn dialect(from: Side, bytes: &[u8], from_start: bool) -> Dialect {
     let is_binary = match from {

@@ -68,6 +68,24 @@ pub(crate) struct Mysql {
     capabilities: u64,
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    // The client's answer to a greeting may be that it wants TLS.
+    (is_greeting(server) && client.len() > 4)
+        || (command::looks_like_command(client) && matches!(server, [_, _, _, 1, ..]))
+}
+
+/// Whether the client asks for TLS instead of logging in.
+pub(crate) fn asks_for_tls(client: &[u8], server: &[u8]) -> bool {
+    let answer = client.get(4..36);
+    is_greeting(server) && answer.is_some_and(login::asks_for_tls)
+}
+
+/// The server's first packet is the first of a connection that is not refused.
+fn is_greeting(server: &[u8]) -> bool {
+    matches!(server, [_, _, _, 0, payload @ ..] if login::greeting(payload).is_some())
+}
+
 impl Mysql {
     fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
         self.phase = Phase::Opaque;

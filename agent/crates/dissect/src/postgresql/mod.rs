@@ -195,6 +195,22 @@ impl Postgresql {
     }
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    match startup::begun(client) {
+        Some(Startup::Encryption(_)) => !server.is_empty(),
+        Some(_) => true,
+        None => message::looks_like_requests(client) && message::looks_like_replies(server),
+    }
+}
+
+/// Whether the client asks for TLS, and the server agrees.
+pub(crate) fn asks_for_tls(client: &[u8], server: &[u8]) -> bool {
+    let agreed = Encryption::Tls.agreed();
+    startup::begun(client) == Some(Startup::Encryption(Encryption::Tls))
+        && server.first() == Some(&agreed)
+}
+
 /// Takes what a client sends first.
 fn started(wish: Startup, message: &Message<'_>, session: &mut Session, cx: &mut Context<'_>) {
     let times = (message.start_ns, message.end_ns);

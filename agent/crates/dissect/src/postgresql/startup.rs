@@ -6,6 +6,9 @@ use super::message::HEADER;
 /// No longer one is accepted (MAX_STARTUP_PACKET_LENGTH).
 const LONGEST: usize = 10_000;
 
+/// The length's own bytes.
+const OWN: usize = 4;
+
 /// A length and a code.
 const SHORTEST: usize = 8;
 
@@ -59,7 +62,18 @@ pub(super) fn measure(header: [u8; HEADER]) -> Option<usize> {
 /// What the client wants; none if that is not known.
 pub(super) fn read(message: &Message<'_>) -> Option<Startup> {
     let [a, b, c, ..] = *message.prefix else { return None };
-    match u32::from_be_bytes([message.header[4], a, b, c]) {
+    wish(u32::from_be_bytes([message.header[4], a, b, c]))
+}
+
+/// The same of a connection's first bytes.
+pub(super) fn begun(client: &[u8]) -> Option<Startup> {
+    let header = client.first_chunk::<HEADER>()?;
+    measure(*header)?;
+    wish(u32::from_be_bytes(*client.get(OWN..)?.first_chunk()?))
+}
+
+fn wish(code: u32) -> Option<Startup> {
+    match code {
         CANCEL => Some(Startup::Cancel),
         TLS => Some(Startup::Encryption(Encryption::Tls)),
         GSSAPI => Some(Startup::Encryption(Encryption::Gssapi)),

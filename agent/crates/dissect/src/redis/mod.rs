@@ -33,6 +33,11 @@ pub(crate) struct Redis {
     is_asked: bool,
 }
 
+/// Whether a connection with these first bytes, or bytes of its middle, speaks it.
+pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
+    requests::looks_like_command(client) && (server.is_empty() || replies::looks_like_reply(server))
+}
+
 impl Parser for Redis {
     fn new(from_start: bool) -> Self {
         Self {

@@ -286,7 +286,7 @@ fn name(kind: u8) -> &'static str {
 }
 
 /// True if a packet that begins so begins with a value.
-fn looks_like_reply(bytes: &[u8]) -> bool {
+pub(super) fn looks_like_reply(bytes: &[u8]) -> bool {
     let Some(end) = memchr::memchr(b'\n', bytes) else { return false };
     bytes[..end].strip_suffix(b"\r").is_some_and(|line| begun(line).is_some())
 }

@@ -280,7 +280,7 @@ impl Requests {
 }
 
 /// True if a packet that begins so begins with a command.
-fn looks_like_command(bytes: &[u8]) -> bool {
+pub(super) fn looks_like_command(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|&byte| byte == b'\n').map(|it| it.strip_suffix(b"\r"));
     let words = lines.next().flatten().and_then(|it| count(it.strip_prefix(b"*")?));
     let name = lines.next().flatten().and_then(|it| count(it.strip_prefix(b"$")?));

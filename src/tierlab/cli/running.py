@@ -1,0 +1,69 @@
+"""What ``tierlab init --own --running`` sees of a server that runs already, and of those behind."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import tempfile
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from tierlab.environments.launching import launch_agent
+from tierlab.environments.ledger import Ledger
+from tierlab.errors import UserError
+from tierlab.observe.calls import CallObserver
+from tierlab.observe.followed import Followed, Front, followed, front
+
+SECONDS = 2.0
+"""How long it is looked."""
+PAUSE_S = 0.05
+TIMEOUT_S = 5.0
+
+
+def look(where: str, page: str) -> Followed:
+    """Ask the server for a page again and again, and see whom it calls meanwhile.
+
+    Raises :class:`UserError` where nobody listens, or one may not look.
+    """
+    begin = front(where)
+    if begin is None:
+        raise UserError(
+            f"--running {where}: no server listens there; say a port of this host, an address and"
+            " a port as in 127.0.0.1:8080, or a process as in pid:1234 (as root: others' processes"
+            " are not told)."
+        )
+    ledger = Ledger(f"init-{os.getpid()}")
+    try:
+        with tempfile.TemporaryDirectory(prefix="tierlab-init-") as folder:
+            place = Path(folder)
+            observer = CallObserver(place, place, partial(launch_agent, ledger))
+            observer.start()
+            try:
+                if observer.not_seen is None:
+                    _ask(begin, page, time.monotonic() + SECONDS)
+            finally:
+                calls = observer.stop()
+    finally:
+        ledger.close()
+    if observer.not_seen is not None:
+        raise UserError(f"--running {where}: who calls whom cannot be seen: {observer.not_seen}")
+    return followed(calls, begin)
+
+
+def _ask(begin: Front, page: str, end: float) -> None:
+    answered = False
+    while time.monotonic() < end:
+        connection = http.client.HTTPConnection(begin.address, begin.port, timeout=TIMEOUT_S)
+        with suppress(OSError, http.client.HTTPException):
+            connection.request("GET", page, headers={"Connection": "close"})
+            connection.getresponse().read()
+            answered = True
+        connection.close()
+        time.sleep(PAUSE_S)
+    if not answered:
+        raise UserError(
+            f"http://{begin.address}:{begin.port}{page}: gives no answer by HTTP; say another"
+            " server with --running, or another page with --start."
+        )

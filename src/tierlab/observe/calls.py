@@ -1,0 +1,141 @@
+"""Who calls whom, as the agent sees it while servers run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tierlab.deploy.system import Subject
+from tierlab.errors import UserError
+from tierlab.observe.agent import Spawn, Verb
+from tierlab.observe.plans import WIRE
+from tierlab.topology import TLS, Seen
+
+READY_S = 15.0
+FILES = {wire: name for name, wire in WIRE.items()} | {TLS: TLS}
+"""What files call the protocols that the agent tells apart."""
+
+
+@dataclass(frozen=True)
+class Party:
+    """A server, as connections show it: where it listens, and its processes."""
+
+    name: str
+    address: str
+    port: int
+    pids: frozenset[int]
+    has_own_address: bool = False
+    """Whether its connections come from its address, as they do from a machine of its own."""
+
+
+class CallObserver:
+    """Has the agent look who calls whom. Where it cannot, the reason is kept."""
+
+    def __init__(self, folder: Path, logs: Path, spawn: Spawn) -> None:
+        self._folder, self._logs, self._spawn = folder, logs, spawn
+        self._verb: Verb | None = None
+        self.not_seen: str | None = None
+
+    def start(self) -> None:
+        """Begin to look, before the servers say their first words."""
+        verb = Verb("calls", {}, self._folder, self._logs, self._spawn)
+        try:
+            verb.wait_ready(READY_S)
+        except UserError as error:
+            self.not_seen = str(error)
+            verb.stop(grace=2)
+            return
+        self._verb = verb
+
+    def stop(self) -> list[dict[str, Any]]:
+        """End it; what was seen, as the agent tells it."""
+        verb, self._verb = self._verb, None
+        if verb is None:
+            return []
+        verb.stop()
+        if verb.summary is None:
+            self.not_seen = str(verb.failure())
+            return []
+        calls: list[dict[str, Any]] = verb.summary["calls"]
+        return calls
+
+
+def parties(subjects: Iterable[Subject]) -> list[Party]:
+    """The servers of a trial that runs."""
+    return [
+        Party(
+            each.name,
+            each.endpoint.address,
+            each.endpoint.port,
+            frozenset() if each.guest else frozenset(each.pids),
+            has_own_address=each.guest,
+        )
+        for each in subjects
+    ]
+
+
+def seen(
+    calls: Iterable[Mapping[str, Any]], servers: Sequence[Party], *, alone: bool = False
+) -> list[Seen]:
+    """The calls of these servers. What others call, as users do, and what a server says to itself,
+    is left out; also what is not known whose it is, unless they are `alone` on their network.
+    """
+    found: dict[tuple[object, ...], Seen] = {}
+    for call in calls:
+        caller = _caller(call, servers)
+        address, port = place(call["server"])
+        callee = _callee(address, port, call["listeners"], servers)
+        is_unknown = alone and caller is None and not call["pids"]
+        if caller == callee or (caller is None and not is_unknown):
+            continue
+        each = Seen(
+            caller,
+            callee,
+            address,
+            port,
+            FILES.get(call["protocol"]),
+            call["connections"],
+            call["refused"],
+            call["spoken"],
+        )
+        key = (caller, callee, address, port, each.protocol)
+        found[key] = _together(found[key], each) if key in found else each
+    return sorted(found.values(), key=lambda each: (each.caller or "", each.address, each.port))
+
+
+def place(text: str) -> tuple[str, int]:
+    """Address and port of `127.0.0.1:80` or `[::1]:80`."""
+    address, _, port = text.rpartition(":")
+    return address.strip("[]"), int(port)
+
+
+def _together(one: Seen, other: Seen) -> Seen:
+    return replace(
+        one,
+        connections=one.connections + other.connections,
+        refused=one.refused + other.refused,
+        spoken=one.spoken + other.spoken,
+    )
+
+
+def _caller(call: Mapping[str, Any], servers: Sequence[Party]) -> str | None:
+    for each in servers:
+        if each.has_own_address and each.address == call["client"]:
+            return each.name
+    return _of(call["pids"], servers)
+
+
+def _of(line: Sequence[int], servers: Sequence[Party]) -> str | None:
+    """The server that a process belongs to, by itself or by the nearest that started it."""
+    for pid in line:
+        for each in servers:
+            if pid in each.pids:
+                return each.name
+    return None
+
+
+def _callee(address: str, port: int, line: Sequence[int], servers: Sequence[Party]) -> str | None:
+    there = next((s.name for s in servers if (s.address, s.port) == (address, port)), None)
+    return there or _of(line, servers)

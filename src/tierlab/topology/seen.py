@@ -1,0 +1,42 @@
+"""Calls as they were seen: which server opened connections to where, and what was spoken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TLS = "tls"
+"""What stands for a protocol that is encrypted."""
+UNREAD = "tcp"
+"""What stands for one that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All connections of one server's to one place."""
+
+    caller: str | None
+    """None where they were too short to tell whose they were."""
+    callee: str | None
+    """The server that listens there; None where it is none of the system's."""
+    address: str
+    port: int
+    protocol: str | None
+    """As an experiment file calls it; None where it cannot be read, or nothing was said."""
+    connections: int
+    refused: int
+    """Of those, to which nobody answered."""
+    spoken: int
+    """Of those, on which something was said."""
+
+
+def spoken(seen: Sequence[Seen]) -> list[str]:
+    """The protocols of those on which something was said, the most frequent first."""
+    counts: dict[str, int] = {}
+    for each in seen:
+        if each.spoken:
+            name = each.protocol or UNREAD
+            counts[name] = counts.get(name, 0) + each.spoken
+    # What was seen from its middle only may be unknown on some connections.
+    known = {name: count for name, count in counts.items() if name != UNREAD} or counts
+    return sorted(known, key=lambda name: -known[name])

@@ -1,0 +1,181 @@
+"""Who calls whom, and by what protocol, seen instead of said: each claim against real servers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.command import Start
+from tests.conftest import host
+from tests.own.conftest import FOLDER, PYTHON
+from tests.own.made_har import PORT
+from tests.trial.left import check_nothing_left
+from tierlab.cli.running import look
+from tierlab.errors import UserError
+from tierlab.experiment import Experiment, TrialPlan, load
+from tierlab.topology import Seen
+from tierlab.trial.find_calls import completed
+
+FRONT = f"{PYTHON} front.py {{port}} {{address}}"
+HALF = f"""
+[experiment]
+name = "t"
+[system]
+workload = "own"
+sessions = {{ start = "/" }}
+[system.web]
+command = "{FRONT} http:127.0.2.1:9000 redis:127.0.3.1:6379 silent:10.9.8.7:5432"
+folder = "{FOLDER}"
+port = 8000
+calls = ["api"]
+[system.api]
+command = "{FRONT} redis:127.0.3.1:6379"
+folder = "{FOLDER}"
+port = 9000
+calls = ["cache"]
+protocol = "tcp"
+[system.cache]
+server = "redis"
+[load]
+users = 1
+"""
+OPEN = {
+    "experiment": {"name": "t"},
+    "system": {
+        "workload": "own",
+        "web": {"command": "sh a.sh", "port": 8000},
+        "api": {"command": "sh b.sh", "port": 9000, "count": 2},
+        "cache": {"server": "redis"},
+        "sessions": {"start": "/"},
+    },
+    "load": {"users": 1},
+}
+"""A file that says nothing of calls."""
+
+
+@pytest.mark.slow
+@pytest.mark.privileged
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_check_holds_the_calls_that_a_file_has_against_those_it_sees(
+    tierlab: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "e.toml").write_text(HALF)
+    before = host()
+    command = tierlab("check", "e.toml", "--seconds", "1")
+    ended = command.end()
+    assert ended.status == 1, ended.stderr
+    lines, _, advice = ended.stdout.partition("\nAs it was seen, e.toml would say:\n")
+    told = [line for line in lines.splitlines() if " -> " in line or " calls " in line]
+    starts = (
+        "FAILS  web.1 -> api.1 http: declared and seen, but the file has tcp",
+        "works  api.1 -> cache.1 redis: declared and seen (",
+        "FAILS  web.1 -> cache.1 redis: seen, not declared (",
+        "FAILS  One of the servers calls 10.9.8.7:5432, which is no server of the file",
+    )
+    assert len(told) == len(starts), lines
+    for start in starts:
+        assert any(line.startswith(start) for line in told), (start, told)
+    said = tomllib.loads(advice)["system"]
+    assert said == {"web": {"calls": ["api", "cache"]}, "api": {"protocol": "http"}}
+    check_nothing_left(command, tmp_path, before)
+
+
+def plan(tables: dict[str, object]) -> TrialPlan:
+    (only,) = Experiment.from_tables(tables, "e.toml").trials()
+    return only
+
+
+def seen(caller: str, callee: str, protocol: str | None, connections: int = 1) -> Seen:
+    return Seen(caller, callee, "127.0.0.1", 1, protocol, connections, 0, connections)
+
+
+def test_what_was_seen_completes_a_file_that_says_nothing_of_calls() -> None:
+    before = plan(OPEN)
+    assert before.system.callees("web") == ("api", "cache"), "as long as nobody looked"
+    after = completed(
+        before,
+        [
+            seen("web.1", "api.1", "http", 5),
+            seen("web.1", "api.2", None),
+            seen("api.2", "cache.1", "redis"),
+            seen("api.1", "api.2", "http"),
+        ],
+    )
+    assert {tier: after.system.callees(tier) for tier in ("web", "api", "cache")} == {
+        "web": ("api",),
+        "api": ("cache",),
+        "cache": (),
+    }
+    assert after.system.protocols["api"] == ("http", 9000), "not fcgi, as is usual on that port"
+    assert after.found == {("", "web", "api"), ("", "api", "cache"), ("", "api", "api")}
+    again = plan(after.as_file())
+    assert again.as_file() == after.as_file()
+    assert not again.system.application.finds_calls
+
+
+def test_whom_nobody_was_seen_to_call_stays_with_the_first_and_tls_is_not_read() -> None:
+    after = completed(plan(OPEN), [seen("web.1", "api.1", "tls")])
+    assert after.system.callees("web") == ("api", "cache")
+    assert after.system.protocols["api"] == ("tcp", 9000)
+    assert after.found == {("", "web", "api")}
+
+
+@contextmanager
+def running(*commands: Sequence[str | Path]) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Servers of somebody else's, started and stopped; each has to listen before the next."""
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for command in commands:
+            started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
+            end = time.monotonic() + 10
+            process = psutil.Process(started[-1].pid)
+            while not any(c.status == psutil.CONN_LISTEN for c in process.net_connections("tcp")):
+                assert time.monotonic() < end, command
+                time.sleep(0.01)
+        yield started
+    finally:
+        for each in reversed(started):
+            each.terminate()
+            each.wait(10)
+
+
+@pytest.mark.slow
+@pytest.mark.privileged
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
+def test_init_follows_the_connections_of_a_server_that_runs(tierlab: Start, tmp_path: Path) -> None:
+    web, cache = str(PORT), str(PORT + 4_000)
+    asked = f"redis:127.0.0.1:{cache}"
+    with running(
+        ("redis-server", "--port", cache, "--bind", "127.0.0.1", "--save", "", "--dir", tmp_path),
+        (sys.executable, FOLDER / "front.py", web, "127.0.0.1", asked),
+    ) as servers:
+        ended = tierlab("init", "e.toml", "--own", "--running", web).end()
+        assert ended.status == 0, ended.stderr
+        assert all(each.poll() is None for each in servers)
+    system = tomllib.loads((tmp_path / "e.toml").read_text())["system"]
+    assert system["environment"] == "host"
+    assert system["web"] == {"address": "127.0.0.1", "port": PORT, "calls": ["redisserver"]}
+    assert system["redisserver"] == {
+        "address": "127.0.0.1",
+        "port": PORT + 4_000,
+        "protocol": "redis",
+    }
+    assert list(load(tmp_path / "e.toml").trials()[0].system.tiers) == ["web", "redisserver"]
+    assert not list((tmp_path / "state").rglob("*.jsonl")), "no ledger is left"
+
+
+@pytest.mark.parametrize("where", ["pid:1x", "nowhere", "127.0.0.1:1", ""])
+def test_it_is_told_that_nobody_listens(where: str) -> None:
+    with pytest.raises(UserError, match=f"^--running {where}: no server listens there; say a port"):
+        look(where, "/")
