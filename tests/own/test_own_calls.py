@@ -14,12 +14,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.testing import CliRunner
 
 from tests.command import Start
 from tests.conftest import host
 from tests.own.conftest import FOLDER, PYTHON
 from tests.own.made_har import PORT
 from tests.trial.left import check_nothing_left
+from tierlab.cli.main import app
 from tierlab.cli.running import look
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
@@ -153,17 +155,21 @@ def running(*commands: Sequence[str | Path]) -> Iterator[list[subprocess.Popen[b
 @pytest.mark.privileged
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
-def test_init_follows_the_connections_of_a_server_that_runs(tierlab: Start, tmp_path: Path) -> None:
+def test_init_follows_the_connections_of_a_server_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    file = tmp_path / "e.toml"
     web, cache = str(PORT), str(PORT + 4_000)
     asked = f"redis:127.0.0.1:{cache}"
     with running(
         ("redis-server", "--port", cache, "--bind", "127.0.0.1", "--save", "", "--dir", tmp_path),
         (sys.executable, FOLDER / "front.py", web, "127.0.0.1", asked),
     ) as servers:
-        ended = tierlab("init", "e.toml", "--own", "--running", web).end()
-        assert ended.status == 0, ended.stderr
+        ended = CliRunner().invoke(app, ["init", str(file), "--own", "--running", web])
+        assert ended.exit_code == 0, ended.output
         assert all(each.poll() is None for each in servers)
-    system = tomllib.loads((tmp_path / "e.toml").read_text())["system"]
+    system = tomllib.loads(file.read_text())["system"]
     assert system["environment"] == "host"
     assert system["web"] == {"address": "127.0.0.1", "port": PORT, "calls": ["redisserver"]}
     assert system["redisserver"] == {
@@ -171,7 +177,7 @@ def test_init_follows_the_connections_of_a_server_that_runs(tierlab: Start, tmp_
         "port": PORT + 4_000,
         "protocol": "redis",
     }
-    assert list(load(tmp_path / "e.toml").trials()[0].system.tiers) == ["web", "redisserver"]
+    assert list(load(file).trials()[0].system.tiers) == ["web", "redisserver"]
     assert not list((tmp_path / "state").rglob("*.jsonl")), "no ledger is left"
 
 

@@ -66,6 +66,8 @@ server = "redis"
 users = 5
 think = "200ms"
 phases = {{ ramp_up = "0s", runtime = "2s", ramp_down = "0s" }}
+[observe]
+calls = true
 """
 WIKI = """
 [experiment]
@@ -164,24 +166,32 @@ def click(recorder: Recorder, by: str, what: str, title: str) -> None:
     recorder.look()
 
 
-@pytest.mark.parametrize("environment", ["native", "podman"])
+@pytest.mark.parametrize(
+    ("environment", "calls"), [("native", "spoken of"), ("podman", "found")], ids=str
+)
 def test_a_service_of_node_on_postgresql_and_redis(
-    environment: str, tierlab: Start, tmp_path: Path
+    environment: str, calls: str, tierlab: Start, tmp_path: Path
 ) -> None:
     if environment != "native" and (reason := obstacle(environment)) is not None:
         pytest.skip(reason)
     if not (NODE / "node_modules").exists():
         pytest.skip("the shop's libraries are not installed: make setup-test")
-    (tmp_path / "e.toml").write_text(NODE_SHOP)
+    found = calls == "found"
+    text = NODE_SHOP.replace("port = 3000", 'port = 3000\ncalls = "found"') if found else NODE_SHOP
+    (tmp_path / "e.toml").write_text(text)
     before = host()
     command = tierlab("run", "e.toml", "--environment", environment)
     ended = command.end()
     assert ended.status == 0, ended.stderr
     run = api.open(tmp_path / "runs" / "t" / "001")
-    assert {(call.caller, call.callee) for call in run.manifest.calls or ()} == {
-        ("web.1", "db.1"),
-        ("web.1", "cache.1"),
-    }
+    spoken = {("web.1", "db.1", "postgresql"), ("web.1", "cache.1", "redis")}
+    declared = run.manifest.calls or ()
+    assert {(call.caller, call.callee, call.protocol) for call in declared} == spoken
+    assert all(call.found == found for call in declared)
+    if found:
+        assert "found: web.1 -> db.1 postgresql" in ended.stderr
+    seen = run.manifest.seen or ()
+    assert {(call.caller, call.callee, call.protocol) for call in seen if call.caller} == spoken
     assert set(run.visits.server.execute()) == {"web.1", "db.1", "cache.1"}
     assert not run.requests.error.execute().dropna().ne("cut").any()
     assert {"web.1", "db.1", "cache.1"} <= set(run.process.subject.execute())

@@ -64,7 +64,10 @@ CASES: list[tuple[Change, str]] = [
     ({"system.web.protocol": "grpc"}, 'system.web.protocol must be "http", '),
     ({"system.web.protocol": "mysql"}, "system.web must speak http, as users do, not mysql"),
     ({"system.web.address": "localhost"}, "system.web.address must be an IPv4 address, such as"),
-    ({"system.web.calls": ["cache"]}, 'system.web.calls must be a list out of db, or "found", not ["cache"]'),
+    (
+        {"system.web.calls": ["cache"]},
+        'system.web.calls must be a list out of db, or "found", not ["cache"]',
+    ),
     (
         {"system.web.environment": {"A": "{db.prt}"}},
         "system.web.environment.A speaks of {db.prt}: of a server there are address, port,",

@@ -43,7 +43,6 @@ class _Compared:
         self._declared = {(each.caller, each.callee): each for each in manifest.calls or ()}
         self._looked = manifest.seen is not None
         self._outside = [each for each in manifest.seen or () if each.callee is None]
-        self._of_nobody = {each.callee for each in manifest.seen or () if each.caller is None}
         self._seen: dict[tuple[str, str], list[Seen]] = {}
         for each in manifest.seen or ():
             if each.callee is not None and each.caller is not None:
@@ -70,10 +69,7 @@ class _Compared:
             self._say_calls(call.caller)
         if not seen:
             said = "not seen, and taken for granted" if is_open else "declared, not seen"
-            why = "--seconds has it seen longer"
-            if call.callee in self._of_nobody:
-                why = f"connections to {call.callee} were too short to tell whose they were"
-            return Checked(None, f"{names} {call.protocol}: {said}; {why}.")
+            return Checked(None, f"{names} {call.protocol}: {said}; --seconds has it seen longer.")
         if all(each.refused == each.connections for each in seen):
             return Checked(False, f"{names} {call.protocol}: {said}, but refused each time.")
         if not protocols or protocols[0] == call.protocol:

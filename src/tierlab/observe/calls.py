@@ -87,8 +87,8 @@ def seen(
         caller = _caller(call, servers)
         address, port = place(call["server"])
         callee = _callee(address, port, call["listeners"], servers)
-        is_unknown = alone and caller is None and not call["pids"]
-        if caller == callee or (caller is None and not is_unknown):
+        is_others = caller is None and (call["pids"] or not alone)
+        if is_others or (caller is not None and caller == callee):
             continue
         each = Seen(
             caller,
