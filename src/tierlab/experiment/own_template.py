@@ -12,8 +12,10 @@ HEAD = """\
 # Your own application: try it with `tierlab check FILE`, measure it with `tierlab run FILE`.
 # Every key is in docs/reference/experiment.md; paths begin where this file is.
 """
+FRONT = "web"
+"""The server that users call."""
 ABOUT: Mapping[str, str] = {
-    "web": "The server that users call.",
+    FRONT: "The server that users call.",
     "db": "The database, which it is told of as {db.address}, {db.user} and so on.",
     "sessions": "What users do.",
 }

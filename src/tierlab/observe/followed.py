@@ -9,10 +9,10 @@ from typing import Any
 
 import psutil
 
+from tierlab.experiment.own_template import FRONT
 from tierlab.observe.calls import Party, place, seen
 from tierlab.topology import Seen, spoken
 
-FRONT = "web"
 MOST_LETTERS = 12
 ANY = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}
 """Addresses that stand for all, each with the one by which it is asked."""
