@@ -39,8 +39,8 @@ def check(
     is kept. The exit status is 1 when something does not work.
     """
     experiment.load(file)
-    for each in assumptions(file):
-        typer.echo(f"takes  {each}.")
+    for assumed in assumptions(file):
+        typer.echo(f"takes  {assumed}.")
     asked = experiment.Experiment.from_tables(checking(load_tables(file), seconds), str(file))
     plan = asked.trials()[0]
     check_needs(plan)
