@@ -58,7 +58,7 @@ services:
     image: postgres:15
     environment: ["POSTGRES_PASSWORD=pw"]
     networks: { inner: { aliases: [db] } }
-  cache: { image: redis, scale: 2 }
+  cache: { image: redis, scale: 2, healthcheck: { disable: true } }
   admin: { image: shop, profiles: [tools] }
 volumes: { uploads: }
 """
@@ -126,6 +126,7 @@ def test_services_are_servers_with_what_the_experiment_adds(
     assert web["volumes"] == [f"{conf}:/etc/shop:ro", f"{conf}:/uploads", "uploads:/var/uploads"]
     assert web["names"] == ["web-front"]
     assert trial.as_file()["system"]["database"]["names"] == ["db"]
+    assert trial.as_file()["system"]["cache"]["health"] == "none"
     options = system.tiers["webfront"].settings.options
     assert isinstance(options, image_options.ImageOptions)
     words = image_options.words_of(options, options.found)

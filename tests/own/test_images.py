@@ -15,7 +15,7 @@ from tests.command import Start
 from tests.conftest import host
 from tests.environments.obstacle import obstacle
 from tests.own.compose_shop import SECRET, SHOP, compose_shop
-from tests.own.made_images import made_image, podman
+from tests.own.made_images import PREFIX, made_image, podman
 from tests.trial.left import check_clean_clears, check_nothing_left, traces_of
 
 pytestmark = [
@@ -89,20 +89,20 @@ def test_services_that_listen_on_one_port_to_a_report(tierlab: Start, tmp_path: 
     ) as it:
         (tmp_path / "compose.yml").write_text(TWO.format(image=it, check=CHECK))
         (tmp_path / "e.toml").write_text(EXPERIMENT % 'compose = "compose.yml"')
-        before, storage = host(), podman("images", "--all", "--quiet")
+        before, containers = host(), podman("ps", "--all", "--quiet")
         command = tierlab("run", "e.toml")
         ended = command.end()
         assert ended.status == 0, ended.stderr
         check_nothing_left(command, tmp_path, before)
-        assert podman("images", "--all", "--quiet") == storage
-        assert podman("ps", "--all", "--quiet") == ""
+        assert podman("ps", "--all", "--quiet") == containers
+    assert not podman("images", "--quiet", f"--filter=reference={PREFIX}-*")
     folder = tmp_path / "runs" / "t" / "001"
     run = api.open(folder)
     servers = {"front.1", "thebackoffic.1", "thebackoffic.2"}
     assert set(run.manifest.servers) == servers
     assert {"front.1", "thebackoffic.1"} <= set(run.visits.server.execute())
     assert not run.requests.error.execute().dropna().ne("cut").any()
-    assert set(run.process.subject.execute()) == servers
+    assert {"front.1", "thebackoffic.1"} <= set(run.process.subject.execute()) <= servers
     said = json.loads((folder / "logs/front.1/logs/console.log").read_text())
     assert (said["uid"], said["cwd"]) == (1234, "/app")
     assert said["seen"]["MODE"] == "production"
@@ -116,7 +116,6 @@ def test_services_that_listen_on_one_port_to_a_report(tierlab: Start, tmp_path: 
 @pytest.mark.environments
 @pytest.mark.skipif(not (SHOP / "node_modules").exists(), reason="make setup-test")
 def test_the_shop_of_node_as_a_compose_file(tierlab: Start, tmp_path: Path) -> None:
-    images = podman("images", "--all", "--quiet")
     with compose_shop(tmp_path):
         checked = tierlab("check", "e.toml", "--seconds", "1").end()
         assert checked.status == 0, checked.stdout + checked.stderr
@@ -127,7 +126,7 @@ def test_the_shop_of_node_as_a_compose_file(tierlab: Start, tmp_path: Path) -> N
         ended = command.end()
         assert ended.status == 0, ended.stderr
         check_nothing_left(command, tmp_path, before)
-    assert podman("images", "--all", "--quiet") == images
+    assert not podman("images", "--quiet", f"--filter=reference={PREFIX}-*")
     folder = tmp_path / "runs" / "t" / "001"
     run = api.open(folder)
     servers = {"shopfront.1", "database.1", "cache.1"}
@@ -150,7 +149,9 @@ def test_an_archive_s_image_is_killed_and_cleaned(tierlab: Start, tmp_path: Path
         "kept", tmp_path / "image", programs=["node"], trees=program, lines=LINES
     ) as it:
         podman("save", "--quiet", "--format=oci-archive", f"--output={tmp_path}/node.tar", it)
-    web = 'web = { image = "node.tar", command = "node main.js x", volumes = ["tmpfs:/data"] }'
+    web = 'web = { image = "node.tar", command = "node main.js x", volumes = ["./data:/data"] }'
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(0o777)
     (tmp_path / "e.toml").write_text((EXPERIMENT % web).replace('"1s"', '"60s"'))
     before = host()
     command = tierlab("run", "e.toml")
@@ -163,3 +164,4 @@ def test_an_archive_s_image_is_killed_and_cleaned(tierlab: Start, tmp_path: Path
     os.kill(command.process.pid, signal.SIGKILL)
     command.end()
     check_clean_clears(command, tierlab, tmp_path, before)
+    assert not list((tmp_path / "data").iterdir())

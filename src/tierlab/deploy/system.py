@@ -242,8 +242,8 @@ class System:
             if KINDS[place.server].stands
             else None,
             moves=name in self._moving,
-            root=self._root(place),
-            hosts=self._hosts,
+            root=(root := self._root(place)),
+            hosts=() if root is None else self._hosts,
         )
 
     def _root(self, place: Place) -> ImageRoot | None:
@@ -258,7 +258,7 @@ class System:
         )
         port = place.endpoint.port
         same = sum(each.endpoint.port == port for each in self._places.values())
-        return replace(root, volumes=tuple(volumes), own_loopback=same > 1)
+        return replace(root, volumes=tuple(volumes), own_loopback=same > 1 or bool(self.name))
 
     @property
     def _hosts(self) -> tuple[tuple[str, str], ...]:

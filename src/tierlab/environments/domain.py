@@ -43,7 +43,7 @@ class DomainSpec:
     root: ImageRoot | None = None
     """The image that its programs come in; None where they are this host's, or the guest's."""
     hosts: tuple[tuple[str, str], ...] = ()
-    """Names of others in its trial, each with an address, where it has a root of its own."""
+    """Names of others in its trial, each with an address, where its root is an image's."""
 
 
 @dataclass(frozen=True)

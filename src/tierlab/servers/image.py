@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from tierlab.environments.image_root import ImageRoot
+from tierlab.errors import UserError
 from tierlab.servers.base import ANSWER_SECONDS, NotReadyError, Options, Server
 from tierlab.servers.failure import last_lines
 from tierlab.servers.greetings import http2_get, http_answers
@@ -112,8 +113,12 @@ class Image(Server):
         if time.monotonic() < self._asked + health.every:
             raise NotReadyError("its health check failed")
         words = [self._filled(each) for each in health.words]
-        done = self.site.domain.run(words, timeout=self.site.patience(ANSWER_SECONDS))
-        self._asked = time.monotonic()
+        try:
+            done = self.site.domain.run(words, timeout=self.site.patience(ANSWER_SECONDS))
+        except UserError as error:
+            raise NotReadyError(str(error).rstrip(".")) from error
+        finally:
+            self._asked = time.monotonic()
         if done.status != 0:
             said = last_lines(done.stderr or done.stdout)
             raise NotReadyError(f"its health check failed: {said[-1] if said else done.status}")

@@ -83,7 +83,7 @@ class ImageOptions(OwnOptions):
         default=None, examples=["pg_isready --quiet"]
     )
     """A command, run in it, that succeeds once it can work, instead of the image's own
-    (HEALTHCHECK); not beside `ready`."""
+    (HEALTHCHECK); "none" for neither. Not beside `ready`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -171,6 +171,8 @@ class Health:
 
 def health_of(options: ImageOptions, found: OciImage) -> Health | None:
     """When it can work, by the file or the image; None where neither says."""
+    if options.health == NO_HEALTH:
+        return None
     if options.health is not None:
         return Health(tuple(shlex.split(options.health)), HEALTH_SECONDS)
     test = list((found.config.get("Healthcheck") or {}).get("Test") or ())
@@ -182,6 +184,7 @@ def health_of(options: ImageOptions, found: OciImage) -> Health | None:
     return None
 
 
+NO_HEALTH = "none"
 HEALTH_SECONDS = 0.5
 """Between two trials: an image's own interval is one for days, not for a start."""
 

@@ -70,6 +70,7 @@ class ImageDomain(PodmanDomain):
         return [
             *self._common_options(),
             "--no-healthcheck",
+            *(f"--add-host={name}:{address}" for name, address in self.spec.hosts),
             "--image-volume=bind",
             f"--volume={self._storage.entrance}:{entrance.INSIDE}:ro",
             *([] if root.user is None else [f"--user={root.user}"]),

@@ -89,7 +89,6 @@ class PodmanDomain(EnteredDomain):
             f"--shm-size={shared_memory_size()}b",
             f"--ulimit=nofile={files}:{files}",
             f"--ulimit=nproc={processes}:{processes}",
-            *(f"--add-host={name}:{address}" for name, address in self.spec.hosts),
         ]
 
     def _is_mine(self, entry: Entry) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tierlab.environments.containers.oci_image import OciImage, find_image
 from tierlab.errors import UserError
+from tierlab.servers.image_options import NO_HEALTH
 from tierlab.servers.own_options import USUAL_PORTS
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.keys import REFUSED, look_at_keys
@@ -215,14 +216,16 @@ class Reader:
 
     def _health(self, key: str, said: Mapping[str, Any], made: Service) -> None:
         check = said.get("healthcheck") or {}
-        match check.get("test"):
+        match ["NONE"] if check.get("disable") else check.get("test"):
             case ["CMD", *words] if words:
                 made.table["health"] = shlex.join(map(str, words))
             case ["CMD-SHELL", text]:
                 made.table["health"] = shlex.join([*SHELL, str(text)])
             case str(text) if text:
                 made.table["health"] = shlex.join([*SHELL, text])
-            case None | ["NONE"] | []:
+            case ["NONE"]:
+                made.table["health"] = NO_HEALTH
+            case None:
                 return
             case other:
                 self.findings.wrong(f"{key}.healthcheck.test", f"is {other!r}, which is no command")
