@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import socket
 import struct
-import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from own_folder import AS_NOBODY
+from beds import AS_NOBODY, wait_for
 from traced_servers import TracedServers
 
 from tierlab.servers.resp import Resp
 
 CACHE = {"name": "cache.1", "address": "127.0.8.1", "port": 11211, "protocol": "memcached"}
 STORE = {"name": "store.1", "address": "127.0.9.1", "port": 6379, "protocol": "redis"}
-READY_S = 20.0
 
 TEXT = (
     b"version\r\n",
@@ -120,18 +118,9 @@ class CachesBed(TracedServers):
         redis += ["--port", str(STORE["port"]), "--save", "", "--dir", str(self.folder)]
         self.spawn(memcached, self.folder / "memcached.log")
         self.spawn([*redis, "--protected-mode", "no"], self.folder / "redis.log")
-        deadline = time.monotonic() + READY_S
-        for server in (CACHE, STORE):
-            while not self._listens(server):
-                assert time.monotonic() < deadline, server["name"]
-                time.sleep(0.02)
-
-    def _listens(self, server: dict[str, object]) -> bool:
-        try:
-            self.connect(server).close()
-        except OSError:
-            return False
-        return True
+        for server, log in ((CACHE, "memcached.log"), (STORE, "redis.log")):
+            at = str(server["address"]), int(str(server["port"]))
+            wait_for(self, *at, self.folder / log)
 
     def connect(self, server: dict[str, object]) -> socket.socket:
         """Connect to one of them."""

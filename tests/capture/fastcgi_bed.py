@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import http.client
 import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from beds import wait_for
 from traced_servers import TracedServers
 
 PHP = {"name": "php.1", "address": "127.0.7.1", "port": 9000, "protocol": "fastcgi"}
 WEB = ("127.0.1.1", 8080)
 FPM = "php-fpm8.2"
-READY_S = 20.0
 
 FPM_CONF = """
 [global]
@@ -102,16 +101,7 @@ class FastcgiBed(TracedServers):
         self.spawn([FPM, "-y", str(fpm), "-F", "-n"], self.folder / "fpm.out")
         self.spawn(["nginx", "-p", str(self.folder), "-c", str(nginx)], self.folder / "nginx.out")
         for address, port in ((PHP["address"], PHP["port"]), WEB):
-            self._wait(str(address), int(str(port)))
-
-    def _wait(self, address: str, port: int) -> None:
-        deadline = time.monotonic() + READY_S
-        while True:
-            try:
-                return self.native.connect(address, port, timeout=1).close()
-            except OSError:
-                assert time.monotonic() < deadline, (self.folder / "fpm.out").read_text()
-                time.sleep(0.02)
+            wait_for(self, str(address), int(str(port)), self.folder / "fpm.out")
 
     def browse(self, requests: Sequence[tuple[str, str, str | None]]) -> None:
         """Send requests (method, target, form) through nginx on one connection."""

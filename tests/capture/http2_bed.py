@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from pathlib import Path
 
+from beds import wait_for
 from traced_servers import TracedServers
 
 SERVICE = {"name": "service.1", "address": "127.0.8.1", "port": 8000, "protocol": "http2"}
-READY_S = 20.0
 PROGRAMS = Path(__file__).parent
 
 
@@ -25,13 +24,7 @@ class Http2Bed(TracedServers):
         out = self.folder / "service.out"
         service = str(PROGRAMS / "http2_service.cjs")
         self.spawn(["node", service, *self._where, str(self.folder / "access.log")], out)
-        deadline = time.monotonic() + READY_S
-        while True:
-            try:
-                return self.native.connect(*SERVICE_AT, timeout=1).close()
-            except OSError:
-                assert time.monotonic() < deadline, out.read_text()
-                time.sleep(0.02)
+        wait_for(self, *SERVICE_AT, out)
 
     def speak(self, rounds: int) -> None:
         """Ask for everything, several times on each of three connections."""

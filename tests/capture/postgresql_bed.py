@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from own_folder import AS_NOBODY, NOBODY
+from beds import AS_NOBODY, NOBODY
 from traced_servers import TracedServers
 
 from tests.pace import pace

@@ -4,15 +4,14 @@ servers' own counts of commands.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from beds import started
 from caches_bed import CACHE, STORE, CachesBed, array, binary, until
-from own_folder import folder_of_nobody
 from tracer_bed import dissect, messages, table
 from tshark import Connection, Frame, frames
 from wire import Said, check_lossy, told
@@ -42,15 +41,8 @@ SPOKEN |= {"VA", "HD", "EN", "NS", "MN", "ME", "command", "inline command", "arr
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[CachesBed]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    with folder_of_nobody() as folder:
-        made = CachesBed(folder)
-        try:
-            made.start()
-            yield made
-        finally:
-            made.stop()
+    with started(CachesBed) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
+from beds import started
 from fastcgi_bed import PAGES, PHP, FastcgiBed
-from own_folder import folder_of_nobody
 from tracer_bed import dissect, messages, table
 from tshark import Connection, frames
 from wire import Said, check_lossy, seen, told
@@ -41,15 +40,8 @@ MOST_MISSED = 1e-4
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[FastcgiBed]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    with folder_of_nobody() as folder:
-        made = FastcgiBed(folder)
-        try:
-            made.start()
-            yield made
-        finally:
-            made.stop()
+    with started(FastcgiBed) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

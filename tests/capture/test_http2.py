@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from beds import started
 from http2_bed import SERVICE, Http2Bed
-from own_folder import folder_of_nobody
 from tracer_bed import dissect, messages, table
 from tshark import Connection, frames
 from wire import Said, check_lossy, seen, told
@@ -53,15 +52,8 @@ MOST_MISSED = 1e-4
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[Http2Bed]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    with folder_of_nobody() as folder:
-        made = Http2Bed(folder)
-        try:
-            made.start()
-            yield made
-        finally:
-            made.stop()
+    with started(Http2Bed) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
-from own_folder import folder_of_nobody
+from beds import started
 from postgresql_bed import DB, PIPELINE, PostgresqlBed
 from tracer_bed import dissect, messages, table
 from tshark import Connection, frames
@@ -83,15 +82,8 @@ MOST_MISSED = 1e-4
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[PostgresqlBed]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    with folder_of_nobody() as folder:
-        made = PostgresqlBed(folder)
-        try:
-            made.start()
-            yield made
-        finally:
-            made.stop()
+    with started(PostgresqlBed) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
