@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.pace import wait_until
 from tests.rubis.private_postgresql import PrivatePostgreSQL, private_postgresql
 
-from .driving import Driver
+from .driving import MILLISECOND, SECOND, Driver
 
 pytestmark = pytest.mark.slow
 LOGIN = {"user": "asker", "password": "a, secret", "database": "asked"}
@@ -97,6 +98,34 @@ def test_an_error_is_told_by_its_code_and_the_user_goes_on(
     bad = set(requests[requests.interaction == "bad"].error)
     assert bad == {"sqlstate_22012", "sqlstate_42P01"}
     assert (requests.connected_ns.notna().groupby(requests.user).sum() == 1).all()
+
+
+def test_the_server_gives_up_what_nobody_waits_for(
+    server: PrivatePostgreSQL, tmp_path: Path
+) -> None:
+    asked = workload(("long", "short"), long=["SELECT pg_sleep(60)"], short=["SELECT 1"])
+    timeouts = {"connect_ns": None, "request_ns": 200 * MILLISECOND}
+
+    driven = Driver(tmp_path / "d")(
+        server.port,
+        asked,
+        users=2,
+        targets=target(server),
+        connection="keep_alive",
+        seconds=0.5,
+        timeouts=timeouts,
+        grace_ns=SECOND,
+    )
+
+    requests = driven.requests
+    long = requests[requests.interaction == "long"]
+    assert len(long) >= 2
+    assert set(long.error) == {"request_timeout"}
+    assert requests[requests.interaction == "short"].error.isna().all()
+    with closing(server.connect()) as other:
+        running = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)'"
+        wait_until(lambda: other.run(running) == [[0]], "the end of the statements", seconds=3)
+    assert server.log.read_text().count("canceling statement due to user request") == len(long)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::sql::Dialogue;
+use crate::sql::{Dialogue, Key};
 
 /// An answer on its way.
 pub enum Answer {
@@ -91,6 +91,14 @@ impl Answer {
         match self {
             Self::Http(_) => None,
             Self::Sql(dialogue) => dialogue.failure(),
+        }
+    }
+
+    /// What cancels statements of the connection, where a database has told it in this exchange.
+    pub fn key(&self) -> Option<Key> {
+        match self {
+            Self::Http(_) => None,
+            Self::Sql(dialogue) => dialogue.key(),
         }
     }
 

@@ -50,6 +50,7 @@ impl Shard {
         let flight = &mut self.flights[place];
         self.tokens = self.tokens.wrapping_add(1);
         flight.connection = self.tokens;
+        flight.key = None;
         self.connect_deadlines.set(now, place, flight.connection);
         let mark = (flight.connection as u64) << 32 | place as u64;
         let number = self.share.number(flight.user);
@@ -188,6 +189,7 @@ impl Shard {
     fn take_turn(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
         flight.record.first_byte_ns = None;
+        flight.key = flight.answer.key();
         flight.stage = Stage::Sending;
         flight.sent = 0;
         self.send(place)

@@ -4,6 +4,7 @@
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::socket::Socket;
+use crate::sql::Key;
 
 /// What an interaction under way waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct Flight {
     pub stage: Stage,
     /// The connection, when there is one.
     pub socket: Option<Socket>,
+    /// What cancels a statement on it, where it is logged in to a database.
+    pub key: Option<Key>,
     /// Tells this connection's events from those of earlier ones in the same place.
     pub connection: u32,
     /// Tells this exchange's deadlines from those of earlier ones.
@@ -122,6 +125,7 @@ impl Flight {
             user,
             stage: Stage::Idle,
             socket: None,
+            key: None,
             connection: 0,
             exchange: 0,
             reused: false,

@@ -11,20 +11,23 @@
 //! - `socket`, `poll`, `sources`, `scheduling`: the system's calls;
 //! - `share`, `arrivals`, `curve`: what each thread has of the users, and of the open loop's arrivals,
 //!   and how many there are to be when;
-//! - `shard`, `starts`, `presence`, `flight`, `interaction`, `exchange`, `overdue`, `deadlines`: one thread, and its
-//!   interactions under way;
+//! - `shard`, `starts`, `presence`, `flight`, `interaction`, `exchange`, `overdue`, `cancels`, `deadlines`:
+//!   one thread, and its interactions under way;
 //! - `driver`, `threads`, `halt`: all threads, from the beginning of a run to its end;
 //! - `failure`, `tally`, `judgement`, `course`, `journal`, `summary`: what is written down.
 //!
 //! A user who thinks holds no buffer and, unless connections are kept, no socket: only its random
 //! stream, its history and the request that it will send. Threads share nothing that changes: what a
 //! user asks for depends on the seed, its number and the pages, and not on who drives it.
+//!
+//! What reads bytes of the system under test is public for fuzzing's sake.
 
-mod answer;
+pub mod answer;
 mod arrivals;
 mod browser;
+mod cancels;
 mod check;
-mod cookies;
+pub mod cookies;
 mod course;
 mod curve;
 mod deadlines;
@@ -34,23 +37,23 @@ mod driver;
 mod embedded;
 mod encode;
 mod exchange;
-mod extract;
-mod failure;
+pub mod extract;
+pub mod failure;
 mod flight;
 mod halt;
 mod interaction;
 mod journal;
 mod judgement;
-mod links;
+pub mod links;
 mod operation;
 mod overdue;
-mod page;
+pub mod page;
 pub mod plan;
 mod poll;
 mod presence;
-mod random;
+pub mod random;
 mod render;
-mod reply;
+pub mod reply;
 #[cfg(test)]
 mod reply_cases;
 mod reply_head;
@@ -63,9 +66,9 @@ mod share;
 mod socket;
 mod source;
 mod sources;
-mod sql;
+pub mod sql;
 mod starts;
-mod state;
+pub mod state;
 mod summary;
 mod tally;
 mod threads;

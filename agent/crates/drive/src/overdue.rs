@@ -29,7 +29,10 @@ impl Shard {
                     .map(|(place, _)| (place, Failure::RequestTimeout)),
             };
             match late {
-                Some((place, failure)) => self.fail(place, failure)?,
+                Some((place, failure)) => {
+                    self.cancel(place);
+                    self.fail(place, failure)?;
+                }
                 None => return Ok(()),
             }
         }

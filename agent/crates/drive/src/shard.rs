@@ -1,6 +1,7 @@
 //! One thread's event loop: it starts what is due, waits for sockets, and ends with the run.
 
 use crate::arrivals::ArrivalTimes;
+use crate::cancels::Cancels;
 use crate::curve::Curve;
 use crate::deadlines::Deadlines;
 use crate::destination::Destinations;
@@ -85,6 +86,8 @@ pub struct Shard {
     pub(crate) idle: VecDeque<u32>,
     pub(crate) connect_deadlines: Deadlines,
     pub(crate) request_deadlines: Deadlines,
+    /// Requests to give up statements that took too long.
+    pub(crate) cancels: Cancels,
     /// Body buffers that nobody uses at the moment.
     pub(crate) buffers: Vec<Vec<u8>>,
     pub(crate) incoming: Box<[u8]>,
@@ -119,6 +122,7 @@ impl Shard {
             idle: VecDeque::new(),
             connect_deadlines: Deadlines::new(plan.timeouts.connect_ns),
             request_deadlines: Deadlines::new(plan.timeouts.request_ns),
+            cancels: Cancels::default(),
             buffers: Vec::new(),
             incoming: vec![0; 64 << 10].into(),
             outgoing: Vec::with_capacity(4096),
@@ -226,7 +230,10 @@ impl Shard {
         self.real_offset_ns = real_offset_ns().unwrap_or(self.real_offset_ns);
         for place in 0..count {
             let ready = self.poll.ready(place);
-            self.serve(ready)?;
+            match Cancels::of(ready) {
+                Some(number) => self.cancels.go_on(number, ready),
+                None => self.serve(ready)?,
+            }
         }
         Ok(())
     }

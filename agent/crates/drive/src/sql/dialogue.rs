@@ -3,6 +3,7 @@
 use crate::answer::Progress;
 use crate::failure::Failure;
 use crate::reply::ReplyError;
+use crate::sql::cancel::Key;
 use crate::sql::login::Login;
 use crate::sql::messages::Messages;
 use bytes::BytesMut;
@@ -25,6 +26,7 @@ pub struct Dialogue {
     messages: Messages,
     received: u64,
     error: Option<[u8; 5]>,
+    key: Option<Key>,
     persistent: bool,
 }
 
@@ -47,6 +49,7 @@ impl Dialogue {
             messages: Messages::default(),
             received: 0,
             error: None,
+            key: None,
             persistent: true,
         }
     }
@@ -117,6 +120,10 @@ impl Dialogue {
                 scram.finish(body.data()).map_err(malformed)?;
                 Ok(Progress::More)
             }
+            (Message::BackendKeyData(body), Turn::StartUp | Turn::Proof(..)) => {
+                self.key = Some(Key { process: body.process_id(), secret: body.secret_key() });
+                Ok(Progress::More)
+            }
             (Message::ErrorResponse(body), turn) => {
                 self.error = Some(code(body));
                 // Whom it does not let in it hangs up on.
@@ -152,6 +159,11 @@ impl Dialogue {
     /// Rows of the result so far.
     pub fn rows(&self) -> u64 {
         self.messages.rows
+    }
+
+    /// What cancels statements of the connection, once its login has told.
+    pub fn key(&self) -> Option<Key> {
+        self.key
     }
 
     /// Whether another statement may follow.

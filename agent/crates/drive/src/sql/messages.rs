@@ -12,8 +12,8 @@ const HEAD: usize = 5;
 const LONGEST: usize = 1 << 20;
 /// A row of a result.
 const ROW: u8 = b'D';
-/// Authentication, an error, ready for a statement, and what begins a copy.
-const READ: [u8; 6] = [b'R', b'E', b'Z', b'G', b'H', b'W'];
+/// Authentication, the key to cancel with, an error, ready for a statement, and what begins a copy.
+const READ: [u8; 7] = [b'R', b'K', b'E', b'Z', b'G', b'H', b'W'];
 
 /// The messages of one exchange.
 #[derive(Default)]
