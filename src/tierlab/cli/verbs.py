@@ -5,7 +5,9 @@ What some verbs need takes seconds to load where the machine is busy; the others
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -45,9 +47,21 @@ class Verbs(TyperGroup):
 
 
 def _loaded(verb: str) -> Any:
-    found = getattr(import_module(f"tierlab.cli.{verb}"), VERBS[verb])
+    found = getattr(_module(f"tierlab.cli.{verb}"), VERBS[verb])
     if isinstance(found, typer.Typer):
         return typer.main.get_group(found)
     alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     alone.command(verb)(found)
     return typer.main.get_command(alone)
+
+
+def _module(name: str) -> ModuleType:
+    """Load a module, which stays: to look for garbage in it again and again takes a sixth of the
+    time of loading, and as much of each later search.
+    """
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        gc.freeze()
+        gc.enable()
