@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 
 from tierlab import experiment
-from tierlab.cli.knee import find_knees
 from tierlab.cli.progress import progress_on
 from tierlab.cli.sweep import run_trials
 from tierlab.experiment import Experiment, System
@@ -70,6 +69,8 @@ def run(
     )
     asked = found(asked)
     if find_knee:
+        from tierlab.cli.knee import find_knees
+
         find_knees(asked, runs, json, resume=resume)
     else:
         run_experiment(asked, runs, json, resume=resume)

@@ -9,8 +9,6 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tierlab.errors import UserError
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.graph import calls_of, entry_of, in_order
@@ -67,6 +65,8 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
 
 
 def _document(file: Path) -> dict[str, Any]:
+    import yaml  # by who has such a file
+
     try:
         with file.open("rb") as opened:
             text = opened.read(MOST_BYTES + 1)
