@@ -77,11 +77,15 @@ def test_who_needs_what_is_locked_waits_until_its_release(
     assert other.within(*locked)
 
 
-def does_not_outlive(database: Database, domain: Domain, disturb: Disturb, how: Signals) -> None:
-    """A lock lasts until the agent is ended."""
+def does_not_outlive(
+    database: Database, domain: Domain, disturb: Disturb, how: Signals, *others: dict[str, Any]
+) -> None:
+    """A lock lasts until the agent is ended, whatever else it does."""
     client = Client(database, ALL)
-    run = disturb(entry(domain, 1, "lock", LEAD, 30_000 * MS, **TABLE, **database.login))
-    at(run.start_ns())
+    lock = entry(domain, 1, "lock", LEAD, 30_000 * MS, **TABLE, **database.login)
+    run = disturb(lock, *others)
+    assert bool(others) == bool(left_behind(database))
+    at(run.start_ns(-1))
     wait_until(lambda: client.stands(0.3), "the lock", 10)
     answered = len(client.times)
     run.process.send_signal(how)
@@ -90,10 +94,17 @@ def does_not_outlive(database: Database, domain: Domain, disturb: Disturb, how: 
 
 
 @pytest.mark.parametrize("how", [SIGINT, SIGKILL])
-def test_a_lock_does_not_outlive_the_agent(
+def test_neither_a_lock_nor_tables_nor_a_cold_cache_outlive_the_agent(
     database: Database, domain: Domain, disturb: Disturb, how: Signals
 ) -> None:
-    does_not_outlive(database, domain, disturb, how)
+    pool_bytes = database.pool_bytes()
+    others = (
+        entry(domain, 2, "checkpoint", FILLED, 30_000 * MS, dirty=2 * MIB, **database.login),
+        entry(domain, 3, "cold_cache", FILLED, 30_000 * MS, **database.login),
+    )
+    does_not_outlive(database, domain, disturb, how, *others)
+    wait_until(lambda: not left_behind(database), "the tables' end", 5)
+    assert database.pool_bytes() == pool_bytes
 
 
 @only_postgresql
@@ -128,18 +139,6 @@ def test_changed_pages_are_written_and_leave_nothing(
     wait_until(lambda: database.written_bytes() - before >= 4 * MIB, "the count of them", 5)
     assert [each["effect"] for each in truths] == [{"checkpoints": 1}] * 2
     assert not left_behind(database)
-
-
-@pytest.mark.parametrize("how", [SIGINT, SIGKILL])
-def test_the_table_of_a_checkpoint_does_not_outlive_the_agent(
-    database: Database, domain: Domain, disturb: Disturb, how: Signals
-) -> None:
-    keys = {"dirty": 2 * MIB, **database.login}
-    run = disturb(entry(domain, 1, "checkpoint", LEAD, 30_000 * MS, **keys))
-    assert left_behind(database)
-    at(run.start_ns())
-    run.process.send_signal(how)
-    wait_until(lambda: not left_behind(database), "the table's end", 5)
 
 
 def left_behind(database: Database) -> list[str]:
@@ -198,18 +197,6 @@ def _keyed(file: Path) -> dict[str, int]:
         key.rstrip(":"): int(value)
         for key, value in (line.split() for line in file.read_text().splitlines())
     }
-
-
-@pytest.mark.parametrize("how", [SIGINT, SIGKILL])
-def test_a_cold_cache_does_not_outlive_the_agent(
-    database: Database, domain: Domain, disturb: Disturb, how: Signals
-) -> None:
-    pool_bytes = database.pool_bytes()
-    run = disturb(entry(domain, 1, "cold_cache", FILLED, 30_000 * MS, **database.login))
-    at(run.start_ns())
-    run.process.send_signal(how)
-    wait_until(lambda: not left_behind(database), "the table's end", 5)
-    assert database.pool_bytes() == pool_bytes
 
 
 def test_filled_connections_turn_the_next_client_away(
