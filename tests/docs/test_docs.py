@@ -18,6 +18,7 @@ from pages import DOCS, ROOT, Block, blocks, pages
 
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
+from tierlab.trial.truth import TruthFolder
 from tierlab.values.toml import as_toml
 
 BASE = {
@@ -50,11 +51,14 @@ DISTURBED_S = {"runtime": 4, "ramp_down": 0}
 DRAWN_S = {"runtime": 8, "ramp_down": 0}
 """Disturbances need five seconds to be prepared, and those that are drawn their distance."""
 RUN = re.compile(r"tierlab run (\S+)")
-TOGETHER = [
-    DOCS / "tutorial.md",
-    *(DOCS / "how-to" / f"{each}.md" for each in ("diagnose", "notebook", "placement")),
-    DOCS / "how-to" / "soft-resources.md",
-]
+TOGETHER = {
+    "users": [
+        DOCS / "tutorial.md",
+        *(DOCS / "how-to" / f"{each}.md" for each in ("diagnose", "notebook", "placement")),
+        DOCS / "how-to" / "soft-resources.md",
+    ],
+    "disturbed": [DOCS / "how-to" / "disturb.md"],
+}
 """What they ask of one system stands in one experiment, whose trial all of them read."""
 ANY_SYSTEM = [
     DOCS / "how-to" / f"{each}.md" for each in ("environments", "load-shapes", "open-loop")
@@ -124,7 +128,7 @@ def hurried(text: str, page: Path) -> str:
     """The same file with times as short as its commands can still be shown with."""
     if page in ANY_SYSTEM:
         text = text.replace('workload = "rubbos"', 'workload = "static"')
-    if "[[disturb]]" in text:
+    if "[[disturb]]" in text or "disturb = [" in text:
         seconds = DRAWN_S if 'class = "random"' in text else DISTURBED_S
     else:
         seconds = COMPARED_S if "tierlab compare" in page.read_text("utf-8") else HURRIED_S
@@ -150,7 +154,9 @@ def run_block(
             run = RUN.match(command)
             if made and run:
                 place = folder / "runs" / str(tables_of(page, run[1])["experiment"]["name"])
-                shutil.copytree(made, place / "001")
+                for part in (made, TruthFolder.of(made).path):
+                    if part.exists():
+                        shutil.copytree(part, place / part.name)
             elif not run_by_ci(command):
                 run_command(command, printed, folder, environment)
     elif block.language == "python":
@@ -181,7 +187,7 @@ def test_quick_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> Non
     [
         pytest.param(page, marks=FURTHER.get(page, []), id=name(page))
         for page in SLOW
-        if page not in TOGETHER
+        if not any(page in group for group in TOGETHER.values())
     ],
 )
 def test_a_whole_page_can_be_followed(page: Path, tmp_path: Path) -> None:
@@ -191,19 +197,21 @@ def test_a_whole_page_can_be_followed(page: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.privileged
 @pytest.mark.timeout(2 * SECONDS)
-def test_the_pages_that_ask_of_one_system_can_be_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", TOGETHER)
+def test_pages_that_ask_of_one_system_can_be_followed(group: str, tmp_path: Path) -> None:
     """One trial has what each of them asks for, and is then read as each of them does it."""
+    pages = TOGETHER[group]
     tables: dict[str, Any] = {}
-    for page in TOGETHER:
+    for page in pages:
         for run in (RUN.match(command) for command in slow_commands(page)):
             if run:
                 tables = merged(tables, tables_of(page, run[1]))
     tables["experiment"] = {"name": "together"}
     text = "".join(f"{key} = {as_toml(value)}\n" for key, value in keys_of(tables))
-    (tmp_path / "together.toml").write_text(hurried(text, TOGETHER[0]), encoding="utf-8")
-    run_command("tierlab run together.toml", "...\n", tmp_path, workspace(tmp_path, TOGETHER[0]))
+    (tmp_path / "together.toml").write_text(hurried(text, pages[0]), encoding="utf-8")
+    run_command("tierlab run together.toml", "...\n", tmp_path, workspace(tmp_path, pages[0]))
 
-    for page in TOGETHER:
+    for page in pages:
         (tmp_path / page.stem).mkdir()
         run_page(page, tmp_path / page.stem, slow=True, made=tmp_path / "runs/together/001")
 
@@ -232,11 +240,19 @@ TOML = [
 
 
 def merged(base: Mapping[str, Any], snippet: Mapping[str, Any]) -> dict[str, Any]:
-    """A snippet in the smallest file around it."""
+    """A snippet in the smallest file around it; arrays of tables are those of both."""
     return dict(base) | {
-        key: merged(base[key], value) if isinstance(value, dict) and key in base else value
-        for key, value in snippet.items()
+        key: _merged(base[key], value) if key in base else value for key, value in snippet.items()
     }
+
+
+def _merged(before: Any, value: Any) -> Any:
+    match before, value:
+        case dict(), dict():
+            return merged(before, value)
+        case [dict(), *_], [dict(), *_]:
+            return [*before, *value]
+    return value
 
 
 @pytest.mark.parametrize(("page", "block"), TOML)
