@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.arrivals import most_quiet
+from tierlab.diagnosis.arrivals import dispersion
 from tierlab.diagnosis.causes.overload import UP_TO_FULL_NS
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.signals import Stretches
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import THRESHOLDS
 
@@ -20,10 +18,12 @@ S = 1_000_000_000
 MS = 1_000_000
 
 
-def told(came_ns, per_s, at_ns, *before_ns):
-    """What is said of a stall that begins at that time, of users that come at that rate."""
+def told(came_ns, per_s, at_ns, *before_ns, asked=0):
+    """What is said of a stall that begins at that time, of visits that come at that rate, for so
+    many requests: each for one unless said otherwise.
+    """
     came_ns = np.sort(came_ns)
-    whole, stalled = Span(0, 20 * S), Stretches.of([Window(start_ns=at_ns, end_ns=at_ns + S)])
+    sent_ns = np.linspace(0, 20 * S - 1, asked or came_ns.size)
 
     def arriving(window):
         return int(np.diff(np.searchsorted(came_ns, [window.start_ns, window.end_ns]))[0])
@@ -34,7 +34,7 @@ def told(came_ns, per_s, at_ns, *before_ns):
             window=window,
             arriving=arriving,
             usual_arrivals=per_s,
-            most_quiet=partial(most_quiet, came_ns, whole, stalled),
+            dispersion=dispersion([came_ns], sent_ns, Span(0, 20 * S)),
         ),
         *before_ns,
     )
@@ -63,14 +63,13 @@ def pages(per_s, seconds=20):
 def test_a_page_with_all_its_files_is_no_surge(per_s):
     """25 users of whom three happened to come at once were one, with a confidence of 0.97."""
     came = pages(per_s)
-    figures = [told(came, 16 * per_s, at) for at in range(S, 19 * S, 90 * MS)]
+    figures = [told(came, 16 * per_s, at, asked=20 * per_s) for at in range(S, 19 * S, 90 * MS)]
     assert max(figures) < THRESHOLDS["surge"].low
 
 
 def test_a_surge_is_one_among_pages_too():
-    """It does not count as what is usual itself."""
-    at_once = np.linspace(10 * S - 100 * MS, 10 * S - 50 * MS, 150)
-    found = told(np.concatenate([pages(5), at_once]), 80, 10 * S)
+    at_once = np.linspace(10 * S - 100 * MS, 10 * S - 50 * MS, 300)
+    found = told(np.concatenate([pages(5), at_once]), 80, 10 * S, asked=100)
     assert THRESHOLDS["surge"].support(found) > 0.25
 
 

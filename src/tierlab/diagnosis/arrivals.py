@@ -1,4 +1,6 @@
-"""How do visits usually come to a server: how many a second, and how many at once?"""
+"""How do visits usually come to a server: how many a second, and how unevenly?"""
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,12 +12,6 @@ BIN_NS = 150_000_000
 
 QUIET_NS = 1_000_000_000
 """Less quiet time says little: then the run's quieter nine tenths are taken."""
-
-STEPS = 5
-"""Of windows that slide, each begins a fifth of its length after the one before."""
-
-BEFORE_NS = 1_000_000_000
-"""Who made a stall may have come so long before it, and is not usual."""
 
 
 def usual(came_ns: Ints, span: Span) -> float:
@@ -34,16 +30,18 @@ def usual_quiet(came_ns: Ints, span: Span, stalled: Stretches) -> float | None:
     return float(np.median(counts) or np.mean(counts)) / (BIN_NS / 1e9)
 
 
-def most_quiet(came_ns: Ints, span: Span, stalled: Stretches, length_ns: int) -> int | None:
-    """Return the most that came within any such length of quiet time; None where there is too
-    little of it.
+def dispersion(came_ns: Iterable[Ints], sent_ns: Ints, span: Span) -> float:
+    """Return the index of dispersion of the counts of visits to the first servers that came for
+    users' requests, each of several: their variance over their mean.
+
+    It is 1 where each request is a visit (a Poisson process), and more where a page is asked for
+    with its files: of sizes B it is E[B^2] / E[B], and 2 E[B] - 1 of geometric ones (W. Feller, "An
+    Introduction to Probability Theory and Its Applications", vol. 1, 1968, compound distributions).
     """
-    start_ns = np.arange(span.start_ns, span.end_ns - length_ns, length_ns // STEPS, dtype=np.int64)
-    quiet = ~stalled.touch(start_ns, start_ns + length_ns + BEFORE_NS)
-    if np.count_nonzero(quiet) * (length_ns // STEPS) < QUIET_NS:
-        return None
-    first, last = (np.searchsorted(came_ns, start_ns[quiet] + more) for more in (0, length_ns))
-    return int((last - first).max())
+    edges = np.array([span.start_ns, span.end_ns], dtype=np.int64)
+    came = sum(int(_counts(each, edges)[0]) for each in came_ns)
+    sent = int(_counts(sent_ns, edges)[0])
+    return max(1.0, 2.0 * came / sent - 1.0) if sent else 1.0
 
 
 def _edges(span: Span, length_ns: int) -> Ints:

@@ -45,7 +45,6 @@ class RunContext:
         self._peers = cache(self._read_peers)
         self._usual = cache(self._read_usual)
         self._usual_quiet = cache(self._read_usual_quiet)
-        self._most_quiet = cache(self._read_most_quiet)
 
     @property
     def entry(self) -> str:
@@ -107,7 +106,7 @@ class RunContext:
             above=self._above(subject),
             usual_arrivals=self._usual(entry),
             usual_visits=self._usual_quiet(subject),
-            most_quiet=partial(self._most_quiet, entry),
+            dispersion=self._dispersion,
         )
 
     def _tells_pauses(self, server: str) -> bool:
@@ -277,12 +276,13 @@ class RunContext:
         quiet = arrivals.usual_quiet(self._came(server), whole, self._stalled)
         return self._usual(server) if quiet is None else quiet
 
-    def _read_most_quiet(self, server: str, length_ns: int) -> int | None:
-        """The most visits that come to it within such a length of quiet time."""
-        span = self._observed.measured
-        if span is None or not self._any_arrivals():
-            return None
-        return arrivals.most_quiet(self._came(server), span, self._stalled, length_ns)
+    @cached_property
+    def _dispersion(self) -> float:
+        """How unevenly visits come to the first servers, by how many each request is."""
+        run, span = self._observed.run, self._observed.measured
+        if span is None or not (run.has("visits") and run.has("requests")):
+            return 1.0
+        return arrivals.dispersion(map(self._came, self.topology.entries), self._sent, span)
 
     def _read_pauses(self) -> dict[str, list[Pause]]:
         """The servers' own pauses, by those servers that logged any."""

@@ -38,7 +38,7 @@ class StallContext:
     first one, and ``visiting`` those that came to or left the server, whichever are more; None
     where messages were not captured, but ``arriving`` and ``visiting`` are the users' requests
     then. The usual numbers are a second's, the mean of the run's quieter nine tenths, and
-    ``most_quiet`` the most arrivals in so many ns of quiet time, None where little is. ``below`` is
+    ``dispersion`` the variance of arrivals over their mean, 1 of independent ones. ``below`` is
     how many visits were in progress one tier below on average; None at the last tier and where
     messages were not captured. ``incoming`` is how many requests to the server were being sent in a
     window, from their first byte to their last, on average; None where messages were not captured.
@@ -71,7 +71,7 @@ class StallContext:
     above: str | None
     usual_arrivals: float
     usual_visits: float
-    most_quiet: Callable[[int], int | None]
+    dispersion: float
 
     def signal(self, table: str, value: str, where: str = "true") -> Signal | None:
         """Return a figure of the suspected server."""

@@ -13,10 +13,6 @@ LENGTHS_NS = (50_000_000, 150_000_000)
 """Few come within the shorter at a low load, and chance weighs more; near capacity a surge of that
 length is enough."""
 
-EVER = 2.0
-"""The figure of as many as came at once in quiet time, at most: its threshold begins at a quarter
-more, and says all at twice as many."""
-
 
 def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
     """Return the most arrivals in any 50 or 150 ms around the stall's start, from so long before it
@@ -24,8 +20,8 @@ def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
 
     What is usual is the mean of the run's quieter nine tenths and twice the square root of it, as
     independent users scatter by that much who ask for one thing at a time. Where a page is asked
-    for with all its files, a few users come as many at once: nothing is said of what came in quiet
-    time, too.
+    for with its files, few users come as many at once, and it is as much more as their counts
+    scatter more.
     """
     if context.arriving is None:
         return None
@@ -40,6 +36,5 @@ def _surge(
     begins = range(start - before_ns, start + length_ns // 2, length_ns // 5)
     most = max(arriving(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
     usual = context.usual_arrivals * length_ns / 1e9
-    times = most / (usual + 2 * math.sqrt(usual) + 1)
-    ever = context.most_quiet(length_ns)
-    return min(times, EVER * most / ever) if ever else times
+    uneven = context.dispersion
+    return most / (usual + 2 * math.sqrt(uneven * usual) + uneven)
