@@ -185,7 +185,10 @@ def command_fault(options: CommandOptions) -> str | None:
         return f"names {path}, which is no program"
     is_copied = options.folder is not None and path.is_relative_to(options.folder)
     if os.geteuid() == 0 and not is_copied and (closed := _closed(path)) is not None:
-        return f"names {path}, but {closed} is closed to the user that servers run as"
+        return (
+            f"names {path}, but {closed} is closed to the user that servers run as; name one that"
+            " every user may run, as those in /usr/bin are, or bring it in the folder"
+        )
     return None
 
 
