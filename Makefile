@@ -55,8 +55,8 @@ format: setup ## Rewrite the sources in the project's format
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-fuzz: SECONDS := 60
-fuzz: ## Fuzz each dissector for SECONDS (60), as many at a time as there are cores
+fuzz: SECONDS := 45
+fuzz: ## Fuzz each dissector and the driver for SECONDS (45), as many at a time as there are cores
 	@agent/fuzz/run $(SECONDS)
 
 bench: setup-test ## Measure beside the peers; prints ratios
