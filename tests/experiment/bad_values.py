@@ -12,7 +12,8 @@ GOOD: dict[str, Any] = {
 }
 TABLES = "experiment, system, load, observe, factors, objective, disturb, change"
 LOAD = (
-    "users, rate, arrivals, mix, think, cycle, start, connection, images, timeouts, phases, shape"
+    "users, rate, speed, arrivals, mix, think, cycle, start, connection, images, timeouts, phases,"
+    " shape"
 )
 TOMCAT = "threads, accept_count, max_connections, pool, pool_timeout"
 MIXES = (

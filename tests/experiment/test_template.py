@@ -21,7 +21,9 @@ CHANGE_TEXT, _, DISTURBANCES_TEXT = ARRAYS_TEXT.partition("# Disturbances: ")
 ALONE = Experiment.from_tables(tomllib.loads(TEXT))
 BASE = ALONE.trials()
 KEYS = [key for table in TABLES.values() for key in table.keys]
-COMMENTED = [key for key in KEYS if key.path not in ACTIVE and key.path[-1] != "name"]
+OF_A_LOG = ("load", "speed")
+"""RUBBoS has none."""
+COMMENTED = [key for key in KEYS if key.path not in (*ACTIVE, OF_A_LOG) and key.path[-1] != "name"]
 
 
 def uncommented(key: Key) -> str:

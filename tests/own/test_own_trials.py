@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.command import Start
 from tests.conftest import host
 from tests.own.conftest import FOLDER, SHOP
 from tests.own.made_har import PORT, made_visit, running_shop
+from tests.own.test_logged import line
 from tests.trial.left import check_nothing_left
 
 pytestmark = [
@@ -77,3 +79,35 @@ def test_a_server_that_runs_already_is_seen_and_let_alone(tierlab: Start, tmp_pa
     assert {"GET /", "GET /items/{id}"} <= labels
     assert "GET /basket" not in labels
     assert set(run.process.subject.execute()) == {"web.1"}
+
+
+AGAIN = f"""
+[experiment]
+name = "t"
+[system]
+workload = "own"
+web = {{ command = "{SHOP}", folder = "{FOLDER}", port = 8000 }}
+sessions = {{ log = "access.log" }}
+[load]
+speed = 4
+phases = {{ ramp_up = "0s", runtime = "2s", ramp_down = "0s" }}
+"""
+
+
+@pytest.mark.environments
+def test_a_log_is_sent_again_in_time(tierlab: Start, tmp_path: Path) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    targets = [("/", "/search?q=thing", "/style.css")[n % 3] for n in range(24)]
+    rows = [line(start + timedelta(seconds=n // 4), n % 2, at) for n, at in enumerate(targets)]
+    (tmp_path / "access.log").write_text("\n".join(rows) + "\n")
+    (tmp_path / "e.toml").write_text(AGAIN)
+    ended = tierlab("run", "e.toml").end()
+    assert ended.status == 0, ended.stderr
+    assert "a log at 4 times its speed" in ended.stdout
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    requests = run.requests.execute().sort_values("intended_ns")
+    assert requests.error.isna().all()
+    assert list(requests.interaction) == [target.partition("?")[0] for target in targets]
+    assert list(requests.user) == [n % 2 for n in range(24)]
+    spaced = (requests.intended_ns - requests.intended_ns.iloc[0]) / 1e9
+    assert spaced.to_numpy() == pytest.approx([n / 16 for n in range(24)], abs=1e-3)

@@ -6,7 +6,8 @@ from tierlab.tables.manifest import Manifest
 
 
 class Facts(Result):
-    """The trial in a line. ``users`` is of a closed loop, ``rate`` (requests/s) of an open one.
+    """The trial in a line. ``users`` is of a closed loop, ``rate`` (requests/s) of an open one,
+    ``speed`` of a log that is replayed so many times as fast.
 
     Where the load follows a ``shape``, they are its highest. The times are of the stretch that the
     figures cover.
@@ -20,6 +21,7 @@ class Facts(Result):
     created_ns: int
     users: int | None
     rate: float | None
+    speed: float | None = None
     shape: str | None = None
     mix: str | None
     think_s: float | None
@@ -44,6 +46,7 @@ def facts(manifest: Manifest, span: Span | None) -> Facts:
         created_ns=manifest.created_ns,
         users=None if users is None else int(users),
         rate=_number(load.get("rate")),
+        speed=_number(load.get("speed")),
         shape=str(shape["kind"]) if isinstance(shape, dict) and "kind" in shape else None,
         mix=str(load["mix"]) if load.get("mix") is not None else None,
         think_s=None if think_ns is None else think_ns / 1e9,

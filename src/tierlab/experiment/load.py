@@ -28,6 +28,8 @@ MIXES = tuple(dict.fromkeys(mix for each in WORKLOADS.values() for mix in each.m
 OPEN_ONLY = frozenset({"arrivals"})
 CLOSED_ONLY = frozenset({"think", "cycle", "start"})
 """The keys that mean something in one loop only."""
+NOT_REPLAYED = OPEN_ONLY | CLOSED_ONLY | {"users", "rate", "shape"}
+"""Those that mean nothing where a log says what is sent when."""
 
 USUAL_THINK_NS = 7 * SECOND
 """As in TPC-W."""
@@ -77,13 +79,18 @@ class Timeouts(Section):
 
 
 class Load(Section):
-    """A closed loop of `users`, or an open loop at `rate`."""
+    """A closed loop of `users`, an open loop at `rate`, or a log again, at a `speed`."""
 
     users: Annotated[int | None, Whole(1, 1_000_000)] = Field(default=None, examples=[500])
     """Closed loop: users who each wait for the reply and then think. Give this or `rate`."""
 
     rate: Annotated[float | None, Real(0.01, 1_000_000)] = Field(default=None, examples=[500.0])
     """Open loop: interactions per second, whatever the system does. Give this or `users`."""
+
+    speed: Annotated[float | None, Real(0.001, 1000)] = Field(default=None, examples=[1.0])
+    """The access log of `system.sessions` in time, so many times as fast: each request is sent when
+    the log has it, the first as the ramp-up begins, whatever the system does. Give this instead of
+    `users` or `rate`."""
 
     arrivals: Literal["poisson", "constant"] = "poisson"
     """Open loop: gaps between interactions, exponential or all the same."""
@@ -132,7 +139,7 @@ class Load(Section):
 
     @model_validator(mode="after")
     def _one_loop(self) -> Self:
-        if self.users is None and self.rate is None:
+        if self.users is None and self.rate is None and self.speed is None:
             raise problem("needs either users (closed loop) or rate (open loop)")
         fields = type(self).model_fields
         raise_all(two_loops({fields[name].alias or name for name in self.model_fields_set}))
@@ -142,6 +149,8 @@ class Load(Section):
 
     def _other_loop(self) -> frozenset[str]:
         """The keys that mean nothing in this loop."""
+        if self.speed is not None:
+            return OPEN_ONLY | CLOSED_ONLY
         return OPEN_ONLY if self.rate is None else CLOSED_ONLY
 
     @model_serializer(mode="wrap", when_used="json")
@@ -153,8 +162,11 @@ class Load(Section):
 
 
 def two_loops(keys: Collection[str]) -> Iterator[PydanticCustomError]:
-    """The problems of a table `[load]` with these keys that mixes both loops."""
-    if "users" in keys and "rate" in keys:
+    """The problems of a table `[load]` with these keys that mixes the loops."""
+    if "speed" in keys:
+        for key in sorted(NOT_REPLAYED.intersection(keys)):
+            yield problem("goes without speed, which is a log's own load; keep one of them", key)
+    elif "users" in keys and "rate" in keys:
         yield problem("has both users (closed loop) and rate (open loop); keep one of them")
     elif "users" in keys or "rate" in keys:
         if {"think", "cycle"}.issubset(keys):
@@ -180,4 +192,12 @@ def users_problems(load: Load, workload: Workload, scale: float) -> Iterator[Pyd
             f" {load.users:,}; raise the scale",
             "load",
             "users",
+        )
+
+
+def speed_problems(load: Load, workload: Workload) -> Iterator[PydanticCustomError]:
+    """The problem of a log that is to be replayed where there is none."""
+    if load.speed is not None and not workload.has_log:
+        yield problem(
+            "replays the access log of system.sessions, which this system has not", "load", "speed"
         )

@@ -24,8 +24,8 @@ INTRODUCTION = f"""\
 # Experiment files
 
 An experiment file is TOML. Three keys have to be there: `experiment.name`, `system.workload`, and
-either `load.users` or `load.rate`; all others have defaults. `tierlab init FILE` writes a file with
-every key in it. For editors there is a JSON Schema, [{SCHEMA}]({SCHEMA}):
+`load.users` or `load.rate` (or `load.speed`); all others have defaults. `tierlab init FILE` writes
+a file with every key in it. For editors there is a JSON Schema, [{SCHEMA}]({SCHEMA}):
 `#:schema PATH` in the first line points to it.
 
 Durations are text with a unit ({", ".join(NANOSECONDS)}): `"500ms"`. So are sizes

@@ -23,6 +23,8 @@ def check_searchable(asked: Experiment) -> None:
         wrong = None
         if plan.several:
             wrong = "[[system]]: the knee of several systems at once is not one load; search each"
+        elif plan.load.speed is not None:
+            wrong = "load.speed: a log is its own load; give users or rate to search"
         elif not plan.load.shape.is_constant:
             wrong = "load.shape: the search for the knee has a shape of its own; remove it"
         elif plan.disturb or plan.change:

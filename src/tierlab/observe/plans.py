@@ -106,6 +106,8 @@ def phases(load: Load) -> dict[str, int]:
 
 def _pace(asked: SystemPlan) -> dict[str, Any]:
     load = asked.load
+    if load.speed is not None:
+        return {"mode": "recorded", "speed": load.speed}
     if load.users is None:
         return {"mode": "open", "rate_per_s": load.rate, "arrivals": load.arrivals or "poisson"}
     # Cycle times are in the workload file; their mean says how many threads it takes to drive them.

@@ -50,6 +50,8 @@ def title(summary: Summary) -> str:
         parts.append(f"{most}{count(about.users)} users")
     elif about.rate is not None:
         parts.append(f"{most}{number(about.rate)} requests/s offered")
+    elif about.speed is not None:
+        parts.append(f"a log at {number(about.speed)} times its speed")
     if about.shape is not None:
         parts.append(f"shape {about.shape}")
     if about.duration_s is not None:

@@ -84,6 +84,7 @@ def _load(asked: SystemPlan) -> dict[str, Any]:
     return {
         "users": load.users,
         "rate": load.rate,
+        "speed": load.speed,
         "mix": load.mix if system.application.mixes else None,
         "shape": None if load.shape.is_constant else _shape(load),
         "think_ns": None if pace is None else pace.think_ns,

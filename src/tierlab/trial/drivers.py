@@ -51,7 +51,10 @@ class Drivers:
     ) -> dict[str, Any]:
         """What its driver is told; what its users do is written down."""
         load, shape = asked.load, asked.system
-        users = shape.application.users(load.mix or "", shape.fidelity, self._data[asked.name])
+        if load.speed is None:
+            users = shape.application.users(load.mix or "", shape.fidelity, self._data[asked.name])
+        else:
+            users = shape.application.replayed()
         pace = load.pace(shape.application)
         users = with_cycle(users, pace.mean_ns) if pace.cycles else without_delays(users)
         if load.start is not None:
@@ -65,7 +68,17 @@ class Drivers:
         entries = system.topology.entries
         targets = [each.endpoint for each in system.places if each.name in entries]
         login = system.credentials
-        return plans.drive(self._plan, asked, targets, described, addresses, login=login)
+        plan = plans.drive(self._plan, asked, targets, described, addresses, login=login)
+        return (
+            plan
+            if load.speed is None
+            else plan
+            | {
+                "users": len(users["visits"]),
+                # What pages consist of is in the log.
+                "images": False,
+            }
+        )
 
     @property
     def start_ns(self) -> int:

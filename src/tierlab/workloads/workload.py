@@ -58,6 +58,8 @@ class Workload(ABC):
     """The protocol by which users call the first tier."""
     own_think: ClassVar[bool] = False
     """Whether its users' think times are its own, whatever the load's is."""
+    has_log: ClassVar[bool] = False
+    """Whether it has an access log, whose requests can be sent again at their times."""
     tables: ClassVar[Mapping[str, type[Section]]] = {}
     """Tables of the system's that only this workload has."""
     keys: ClassVar[type[Section] | None] = None
@@ -127,3 +129,7 @@ class Workload(ABC):
     @abstractmethod
     def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:
         """The workload description, in the driver's form."""
+
+    def replayed(self) -> dict[str, Any]:
+        """The same with the visits of its access log, where it `has_log`."""
+        raise NotImplementedError(f"{self.name} has no access log")

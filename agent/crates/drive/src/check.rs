@@ -1,6 +1,7 @@
 //! Whether a workload makes sense, said in one sentence that names the key.
 
 mod operation;
+mod visits;
 
 use crate::plan::LONGEST_TIME_NS;
 use crate::rules::Start;
@@ -53,6 +54,7 @@ pub fn workload(workload: &Workload) -> Result<(), String> {
     if workload.states.iter().map(|state| state.resources.len()).sum::<usize>() > MOST_RESOURCES {
         return Err(format!("`resources` list more than {MOST_RESOURCES} paths in all"));
     }
+    visits::check(workload)?;
     for file in &workload.files {
         if !is_visible(&file.name) || file.name.contains('"') || !is_visible(&file.media_type) {
             return Err(format!("file {:?}: `name` and `type` must be plain ASCII", file.name));

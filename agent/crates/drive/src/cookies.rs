@@ -7,9 +7,10 @@ const MOST: usize = 64;
 const LONGEST: usize = 4096;
 
 /// The cookies of one session.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Jar(Vec<Cookie>);
 
+#[derive(Clone)]
 struct Cookie {
     /// `name=value`, as it came.
     pair: Box<[u8]>,

@@ -70,7 +70,7 @@ impl Shard {
         if self.common.script.workload.rules.browser
             && let Some(reply) = flight.answer.http()
         {
-            let user = &mut self.users[flight.user as usize];
+            let user = &mut self.users[self.replay.owner(flight.user) as usize];
             reply.told().cookies.iter().for_each(|cookie| user.jar.take(cookie));
         }
     }
@@ -168,6 +168,12 @@ impl Shard {
         }
         match self.common.plan.pace {
             Pace::Open { .. } => self.idle.push_back(number),
+            Pace::Recorded { .. } => {
+                let is_over = self.recorded_due(self.replay.owner(number)).is_none();
+                if is_over && self.places[number as usize] != NOWHERE {
+                    self.release(place);
+                }
+            }
             Pace::Closed { think_ns, think_cap_ns } => {
                 let cap = think_cap_ns.unwrap_or(think_ns.saturating_mul(10));
                 let user = &mut self.users[number as usize];
@@ -204,7 +210,7 @@ impl Shard {
         self.in_flight -= 1;
         let flight = &self.flights[place];
         let end_ns = now + self.real_offset_ns;
-        let number = self.share.number(flight.user);
+        let number = self.share.number(self.replay.owner(flight.user));
         let protocol = self.destinations.of(number).protocol();
         self.tally.ended(&self.common.script, number, protocol, &flight.record, end_ns);
     }

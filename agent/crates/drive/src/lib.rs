@@ -11,8 +11,8 @@
 //! - `socket`, `poll`, `sources`, `scheduling`: the system's calls;
 //! - `share`, `arrivals`, `curve`: what each thread has of the users, and of the open loop's arrivals,
 //!   and how many there are to be when;
-//! - `shard`, `starts`, `presence`, `flight`, `interaction`, `exchange`, `overdue`, `cancels`, `deadlines`:
-//!   one thread, and its interactions under way;
+//! - `shard`, `starts`, `replay`, `presence`, `flight`, `interaction`, `exchange`, `overdue`, `cancels`,
+//!   `deadlines`: one thread, and its interactions under way;
 //! - `driver`, `threads`, `halt`: all threads, from the beginning of a run to its end;
 //! - `failure`, `tally`, `judgement`, `course`, `journal`, `summary`: what is written down.
 //!
@@ -53,6 +53,7 @@ mod poll;
 mod presence;
 pub mod random;
 mod render;
+mod replay;
 pub mod reply;
 #[cfg(test)]
 mod reply_cases;
@@ -78,7 +79,7 @@ mod wire;
 pub mod workload;
 
 use anyhow::{Context, Result, ensure};
-use plan::{Connection, Plan};
+use plan::{Connection, Pace, Plan};
 use script::Script;
 use std::path::Path;
 use tierlab_record::{Stop, open_files};
@@ -96,6 +97,15 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let plan_file = plan;
     let plan = Plan::read(plan_file)?;
     let script = Script::new(Workload::read(&plan.workload)?);
+    if let Pace::Recorded { .. } = plan.pace {
+        ensure!(
+            plan.users as usize == script.visits.len(),
+            "{}: `users` must be as many as {} has `visits`, {}",
+            plan_file.display(),
+            plan.workload.display(),
+            script.visits.len()
+        );
+    }
     let files = open_files::raise_limit();
     if plan.connection == Connection::KeepAlive {
         ensure!(

@@ -96,6 +96,11 @@ pub enum Pace {
         /// How they are spaced.
         arrivals: Arrivals,
     },
+    /// Interactions start when the workload's `visits` say, of which there are as many as users.
+    Recorded {
+        /// How many times as fast as it was.
+        speed: f64,
+    },
 }
 
 /// How open-loop interactions are spaced.
@@ -230,6 +235,9 @@ impl Plan {
                 rate_per_s > 0.0 && rate_per_s < 1e7,
                 "`loop.rate_per_s` must be above 0 and below 10 million"
             ),
+            Pace::Recorded { speed } => {
+                ensure!(speed > 0.0 && speed < 1e6, "`loop.speed` must be 0 to a million, not 0");
+            }
         }
         ensure!(
             self.threads.is_none_or(|threads| (1..=MOST_THREADS).contains(&threads)),
@@ -267,7 +275,7 @@ impl Plan {
         let phases: i128 = self.phases.iter().map(|phase| i128::from(phase.duration_ns)).sum();
         let (think_ns, think_cap_ns) = match self.pace {
             Pace::Closed { think_ns, think_cap_ns } => (Some(think_ns), think_cap_ns),
-            Pace::Open { .. } => (None, None),
+            Pace::Open { .. } | Pace::Recorded { .. } => (None, None),
         };
         let times = [
             ("loop.think_ns", think_ns),

@@ -2,6 +2,7 @@
 
 use crate::operation::{Condition, Step};
 use crate::render::Request;
+use crate::replay::Recorded;
 use crate::state::{Encoding, Method, State};
 use crate::upload;
 use crate::workload::Workload;
@@ -35,6 +36,8 @@ pub struct Script {
     resources_of: Vec<Box<[u16]>>,
     /// Whether users have what a browser keeps.
     pub browsers: bool,
+    /// What was recorded.
+    pub visits: Vec<Box<[Recorded]>>,
 }
 
 /// A page of an operation.
@@ -49,7 +52,8 @@ pub struct Part {
 
 impl Script {
     /// Prepares a checked workload.
-    pub fn new(workload: Workload) -> Self {
+    pub fn new(mut workload: Workload) -> Self {
+        let visits = std::mem::take(&mut workload.visits);
         let number = |name: &str| match name {
             "Back" => BACK,
             "End" => END,
@@ -82,6 +86,13 @@ impl Script {
             let before = state.before.iter().map(part);
             before.chain([own]).chain(state.after.iter().map(part)).collect()
         };
+        let visit = |requests: Vec<(i64, String, String)>| {
+            let recorded = |(at_ns, state, target): (i64, String, String)| {
+                let target = target.into_bytes().into();
+                Recorded { at_ns, state: number(&state), target }
+            };
+            requests.into_iter().map(recorded).collect()
+        };
         let tail = |state: &State| match state.encoding {
             Encoding::Multipart => upload::tail(&state.parameters, &workload.files).into(),
             Encoding::Urlencoded => Box::default(),
@@ -110,6 +121,7 @@ impl Script {
             shares: cumulative(workload.sessions.iter().map(|kind| kind.share)),
             transitions,
             memories,
+            visits: visits.into_iter().map(visit).collect(),
             workload,
         }
     }

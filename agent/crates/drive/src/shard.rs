@@ -11,6 +11,7 @@ use crate::journal::Journal;
 use crate::judgement::judged_span;
 use crate::plan::Plan;
 use crate::poll::Poll;
+use crate::replay::Replay;
 use crate::scheduling;
 use crate::script::Script;
 use crate::session::User;
@@ -100,6 +101,8 @@ pub struct Shard {
     end_ns: i64,
     next_second_ns: i64,
     pub(crate) arrivals: Option<ArrivalTimes>,
+    /// How far recorded visits are.
+    pub(crate) replay: Replay,
     pub(crate) started_users: usize,
 }
 
@@ -132,6 +135,7 @@ impl Shard {
             end_ns: 0,
             next_second_ns: 0,
             arrivals: None,
+            replay: Replay::default(),
             started_users: 0,
             share,
             common,
@@ -269,7 +273,10 @@ impl Shard {
 
     /// Tells the journal the rest.
     fn finish(mut self, left_ns: i64, journal: &Mutex<Journal>) -> Result<()> {
-        let sessions = self.users.iter().map(|user| u64::from(user.sessions_played())).sum();
+        let own = |place: &u32| self.replay.owner(*place) == *place;
+        let places = (0..self.users.len() as u32).filter(own);
+        let played = |place: u32| u64::from(self.users[place as usize].sessions_played());
+        let sessions = places.map(played).sum();
         let second = self.tally.second(self.standing(monotonic_ns()))?;
         let end = End { left_ns, whole: self.tally.into_whole(), sessions };
         held(journal).end(second, end);

@@ -4,6 +4,7 @@
 use crate::arrivals::ArrivalTimes;
 use crate::flight::{Flight, Stage};
 use crate::plan::Pace;
+use crate::replay::Replay;
 use crate::session::User;
 use crate::shard::{NOWHERE, Shard};
 use anyhow::Result;
@@ -37,6 +38,12 @@ impl Shard {
                 let at = |rank: u32| (i128::from(rank) * i128::from(over) / users) as i64;
                 let first = |place| Reverse((began_ns + at(self.share.rank(place)), place));
                 self.schedule.extend(places.map(first));
+            }
+            Pace::Recorded { speed } => {
+                self.replay = Replay::new(places.end, speed);
+                let due = |place| Some(Reverse((self.recorded_due(place)?, place)));
+                let first: Vec<_> = places.filter_map(due).collect();
+                self.schedule.extend(first);
             }
         }
     }
@@ -78,6 +85,9 @@ impl Shard {
 
     /// The user's time has come: to begin an interaction, or to open one again.
     fn go_on(&mut self, user: u32, due: i64) -> Result<()> {
+        if matches!(self.common.plan.pace, Pace::Recorded { .. }) {
+            return self.replay(user, due);
+        }
         let place = self.places[user as usize] as usize;
         match self.flights.get(place) {
             Some(flight) if flight.stage == Stage::Pausing => self.exchange(place),
@@ -85,8 +95,8 @@ impl Shard {
         }
     }
 
-    fn begin(&mut self, user: u32, intended_ns: i64) -> Result<()> {
-        if self.users[user as usize].is_new() {
+    pub(crate) fn begin(&mut self, user: u32, intended_ns: i64) -> Result<()> {
+        if self.users[user as usize].is_new() && self.replay.owner(user) == user {
             self.started_users += 1;
         }
         let place = match self.places[user as usize] {

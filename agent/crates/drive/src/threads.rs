@@ -17,6 +17,8 @@ pub fn wanted(plan: &Plan, cores: u32) -> u32 {
             f64::from(plan.users) / (think_ns as f64 / 1e9).max(SHORTEST_CYCLE_S)
         }
         Pace::Open { rate_per_s, .. } => rate_per_s,
+        // No log of a single server's has more than a thread can send.
+        Pace::Recorded { .. } => 0.0,
     };
     // What is larger than a u32 becomes its maximum.
     ((rate_per_s / RATE_PER_THREAD).ceil() as u32).clamp(1, cores.max(1))

@@ -65,6 +65,10 @@ pub struct Workload {
     /// What forms upload.
     #[serde(default)]
     pub files: Vec<File>,
+    /// Visits that are sent as they were recorded, in place of sessions: each request with when it
+    /// was sent (since the start of the run), its state's name, and path and query.
+    #[serde(default)]
+    pub visits: Vec<Vec<(i64, String, String)>>,
     /// Words for texts and searches.
     #[serde(default)]
     pub dictionary: Vec<String>,

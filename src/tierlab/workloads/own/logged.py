@@ -8,11 +8,11 @@ A visitor (address, user and browser) who asks for nothing for half an hour begi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tierlab.errors import UserError
 from tierlab.exchange.access_log import Line, read_access_log
@@ -31,6 +31,8 @@ MOST_KINDS = 100
 MOST_TARGETS = 1000
 """Of one kind of page, the most frequent."""
 FIRST = "first page"
+
+Asked = TypeVar("Asked")
 
 
 def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[str, Any]:
@@ -84,17 +86,11 @@ def _visits(file: Path, _changed_ns: int) -> tuple[tuple[tuple[Line, ...], ...],
     lines = read_access_log(file)
     by_client: dict[str, list[Line]] = defaultdict(list)
     for line in lines:
-        if _can_be_asked(line):
+        if can_be_asked(line) and not is_resource(line):
             by_client[line.client].append(line)
     found: list[tuple[Line, ...]] = []
     for asked in by_client.values():
-        visit = [asked[0]]
-        for before, line in pairwise(asked):
-            if line.time_s - before.time_s > SESSION_GAP_S:
-                found.append(tuple(visit))
-                visit = []
-            visit.append(line)
-        found.append(tuple(visit))
+        found += map(tuple, sessions(asked, lambda line: line))
     if not found:
         raise UserError(
             f"{file}: has no page that was asked for by GET and answered well; give a log of pages."
@@ -102,11 +98,26 @@ def _visits(file: Path, _changed_ns: int) -> tuple[tuple[tuple[Line, ...], ...],
     return tuple(found), len(lines) - sum(map(len, found))
 
 
-def _can_be_asked(line: Line) -> bool:
-    path = line.target.partition("?")[0].lower()
+def sessions(asked: Sequence[Asked], line: Callable[[Asked], Line]) -> list[list[Asked]]:
+    """What one visitor asked for, cut where it was away for long; `asked` is not empty."""
+    found = [[asked[0]]]
+    for before, after in pairwise(asked):
+        if line(after).time_s - line(before).time_s > SESSION_GAP_S:
+            found.append([])
+        found[-1].append(after)
+    return found
+
+
+def can_be_asked(line: Line) -> bool:
+    """Whether asking again makes sense, and tells no secret."""
     good = line.method == "GET" and 200 <= line.status < 400 and line.target.startswith("/")
     plain = all("!" <= character <= "~" for character in line.target)
-    return good and plain and not path.endswith(RESOURCE_ENDS) and not _tells_secret(line.target)
+    return good and plain and not _tells_secret(line.target)
+
+
+def is_resource(line: Line) -> bool:
+    """Whether it is a part of a page: a picture, a style, a program."""
+    return line.target.partition("?")[0].lower().endswith(RESOURCE_ENDS)
 
 
 def _tells_secret(target: str) -> bool:

@@ -17,6 +17,7 @@ from tierlab.workloads.own.load import StatementLoader
 from tierlab.workloads.own.logged import logged
 from tierlab.workloads.own.pages import following
 from tierlab.workloads.own.recorded import recorded
+from tierlab.workloads.own.replayed import replayed
 from tierlab.workloads.own.sessions import Sessions
 from tierlab.workloads.own.tiers import (
     ANY_TIER,
@@ -52,6 +53,7 @@ class Own(Workload):
         own = {
             "tiers": declared(servers),
             "own_think": recorded,
+            "has_log": isinstance(sessions, dict) and "log" in sessions,
             "entry_paths": _entry_paths(servers, sessions),
             "finds_calls": finds_calls(servers),
             "finds_protocols": finds_protocols(servers),
@@ -83,6 +85,11 @@ class Own(Workload):
             return logged(Path(asked.log), asked.expect, own_think=own_think)
         pages, avoid = asked.pages or (), asked.avoid or ()
         return following(asked.start or (), pages, avoid, asked.length, asked.expect)
+
+    def replayed(self) -> dict[str, Any]:
+        """The visits of the log that the table of sessions names."""
+        asked = Sessions.model_validate(self._tables[SESSIONS])
+        return replayed(Path(asked.log or ""), asked.expect)
 
 
 def _entry_paths(servers: Mapping[str, Any], sessions: object) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 use super::User;
 use crate::operation::{Condition, Effect};
 use crate::page::Page;
-use crate::render;
+use crate::render::{self, Request};
 use crate::script::Script;
 
 impl User {
@@ -24,6 +24,12 @@ impl User {
             }
             None => false,
         }
+    }
+
+    /// Is to ask for this, whatever it would do next.
+    pub fn ask(&mut self, state: u8, target: &[u8]) {
+        (self.state, self.part) = (state, 0);
+        self.next = Request::to(state, target);
     }
 
     /// Goes on to the operation's next page. False when it has no more.

@@ -1,0 +1,81 @@
+"""Visits as an access log has them, in the driver's form: each request at its own time.
+
+A visitor is told apart as for users who are fitted to a log (`logged`). What was asked for by GET
+and answered well is sent again, pictures and styles included: a log has no forms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tierlab.errors import UserError
+from tierlab.exchange.access_log import Line, read_access_log
+from tierlab.values.quantities import SECOND
+from tierlab.workloads.own.checks import rules, with_expected
+from tierlab.workloads.own.logged import can_be_asked, kind, sessions
+from tierlab.workloads.own.pages import OTHER
+
+MOST_KINDS = 100
+"""Kinds of page; the seldom ones beyond are one."""
+NO_LIMIT = 2**32 - 1
+"""Of the requests of a visit."""
+
+Request = tuple[int, str, str]
+"""When it was sent, in nanoseconds since the first one; its kind of page; its target."""
+
+
+def replayed(file: Path, expect: Mapping[str, str]) -> dict[str, Any]:
+    """The description of a log's visits; `UserError` where it has none."""
+    lines = [line for line in read_access_log(file) if can_be_asked(line)]
+    if not lines:
+        raise UserError(f"{file}: has no page that was asked for by GET and answered well.")
+    counted = Counter(kind(line.target) for line in lines)
+    kept = dict.fromkeys(name for name, _ in counted.most_common(MOST_KINDS))
+    visits = _visits(lines, kept)
+    names = [*kept, *([OTHER] if len(counted) > len(kept) else [])]
+    return {
+        "name": f"own log, replayed ({len(visits)} visits)",
+        "home": names[0],
+        "states": [with_expected({"name": name, "path": "/"}, name, expect) for name in names],
+        "sessions": [
+            {
+                "name": "visitor",
+                "share": 1.0,
+                "identity": {"numbers": [1, 1], "values": {}},
+                "transitions": {name: [(name, 1.0)] for name in names},
+            }
+        ],
+        "rules": rules() | {"redirects": "stay", "session_limit": NO_LIMIT},
+        "visits": visits,
+    }
+
+
+def _visits(lines: Sequence[Line], kept: Mapping[str, None]) -> list[list[Request]]:
+    """Each visit's requests, the visits in the order of their beginnings."""
+    by_client: dict[str, list[tuple[int, Line]]] = defaultdict(list)
+    for at_ns, line in zip(_times(lines), lines, strict=True):
+        by_client[line.client].append((at_ns, line))
+    found = [
+        [
+            (at_ns, name if (name := kind(line.target)) in kept else OTHER, line.target)
+            for at_ns, line in visit
+        ]
+        for asked in by_client.values()
+        for visit in sessions(asked, lambda timed: timed[1])
+    ]
+    return sorted(found, key=lambda visit: visit[0][0])
+
+
+def _times(lines: Sequence[Line]) -> Iterator[int]:
+    """When each was sent, since the first one's second. A log has whole seconds: those of one are
+    spread evenly over it, in their order.
+    """
+    alike = Counter(line.time_s for line in lines)
+    seen: Counter[int] = Counter()
+    for line in lines:
+        within = seen[line.time_s] * SECOND // alike[line.time_s]
+        seen[line.time_s] += 1
+        yield (line.time_s - lines[0].time_s) * SECOND + within
