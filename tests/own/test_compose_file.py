@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from tierlab.cli.init import init
 from tierlab.environments.containers.oci_image import OciImage
 from tierlab.errors import UserError
 from tierlab.experiment import load
@@ -180,6 +184,8 @@ CASES = [
         "services may be called by users at web, other; say which: system.entry",
     ),
     (WEB + "  db: { image: redis }", "services.db is called by no service, as far as the file"),
+    (WEB + "    depends_on: db", "services.web.depends_on must be a table or a list, not 'db'"),
+    (WEB + "    deploy: { resources: 3 }", "services.web.deploy.resources must be a table, not 3"),
     ("services: { db: { image: redis } }", "services has none that publishes a port and speaks"),
 ]
 
@@ -203,6 +209,34 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     ]
 
 
+def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in a document."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in pairs:
+        yield (*above, key)
+        if isinstance(each, dict | list):
+            yield from places(each, (*above, key))
+
+
+@pytest.mark.parametrize("other", [None, 3, "x", ["x", 3, {}], {"x": 3}], ids=repr)
+def test_whatever_stands_in_a_place_is_read_or_told(served: Path, other: Any) -> None:
+    for place in places(yaml.safe_load(FILE)):
+        document = json.loads(json.dumps(yaml.safe_load(FILE)))
+        table = document
+        for key in place[:-1]:
+            table = table[key]
+        table[place[-1]] = other
+        with contextlib.suppress(UserError):
+            of(served, json.dumps(document))
+
+
+def test_init_writes_a_file_for_a_compose_file(served: Path) -> None:
+    init(served / "mine.toml", own=True, compose="compose.yml", start="/", users=3)
+    (trial,) = load(served / "mine.toml").trials()
+    assert trial.system.environment == "podman"
+    assert list(trial.system.tiers) == ["webfront", "cache", "database"]
+
+
 def test_the_file_says_who_is_called_and_who_is_no_server(tmp_path: Path) -> None:
     text = WEB + "  worker: { image: shop, depends_on: [web] }\n  db: { image: redis }\n"
     made = of(tmp_path, text, services=["web", "db"], web={"calls": ["db"]})
@@ -210,6 +244,12 @@ def test_the_file_says_who_is_called_and_who_is_no_server(tmp_path: Path) -> Non
     assert made["web"]["calls"] == ["db"]
     made = of(tmp_path, text, entry="worker", web={"calls": ["db"]})
     assert list(made)[-3:] == ["worker", "web", "db"]
+
+
+def test_calls_that_are_to_be_found_leave_nobody_out(tmp_path: Path) -> None:
+    made = of(tmp_path, WEB + "  db: { image: redis }\n", web={"calls": "found"})
+    assert list(made)[-2:] == ["web", "db"]
+    assert (made["web"]["calls"], made["db"]["calls"]) == ("found", [])
 
 
 def test_a_server_of_tierlab_s_takes_a_service_s_place(tmp_path: Path) -> None:

@@ -119,8 +119,8 @@ def test_the_shop_of_node_as_a_compose_file(tierlab: Start, tmp_path: Path) -> N
     with compose_shop(tmp_path):
         checked = tierlab("check", "e.toml", "--seconds", "1").end()
         assert checked.status == 0, checked.stdout + checked.stderr
-        assert "takes  users call shop-front, at port 3000." in checked.stdout
-        assert "takes  shop-front calls database, since it depends on it." in checked.stdout
+        assert "assumed  users call shop-front, at port 3000." in checked.stdout
+        assert "assumed  shop-front calls database, since it depends on it." in checked.stdout
         before = host()
         command = tierlab("run", "e.toml")
         ended = command.end()

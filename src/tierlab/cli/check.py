@@ -40,7 +40,7 @@ def check(
     """
     experiment.load(file)
     for assumed in assumptions(file):
-        typer.echo(f"takes  {assumed}.")
+        typer.echo(f"assumed  {assumed}.")
     asked = experiment.Experiment.from_tables(checking(load_tables(file), seconds), str(file))
     plan = asked.trials()[0]
     check_needs(plan)

@@ -70,10 +70,9 @@ class Image(Server):
     def stops_by(self) -> signal.Signals:
         """The image's signal."""
         said = str(self.options.found.config.get("StopSignal") or "")
-        if said.isdigit():
-            return signal.Signals(int(said))
+        numbers = {str(each.value): each for each in signal.Signals}
         name = said if said.startswith("SIG") else f"SIG{said}"
-        return signal.Signals.__members__.get(name, signal.SIGTERM)
+        return numbers.get(said) or signal.Signals.__members__.get(name, signal.SIGTERM)
 
     def _filled(self, text: str) -> str:
         endpoint = self.site.endpoint

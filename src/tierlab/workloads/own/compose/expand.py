@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tierlab.errors import UserError
+from tierlab.servers.own_options import FOUND
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.graph import calls_of, entry_of, in_order
 from tierlab.workloads.own.compose.service import Reader, Service
+from tierlab.workloads.own.compose.shapes import shaped
 from tierlab.workloads.own.compose.variables import Interpolation, of_the_project
 
 KEYS = ("compose", "entry", "services")
@@ -41,7 +43,7 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
     document = _document(file)
     variables = of_the_project(file.parent)
     interpolation = Interpolation(variables, findings)
-    document = interpolation.all(document)
+    document = shaped(interpolation.all(document), findings)
     given = {name: each for name, each in system.items() if isinstance(each, dict)}
     reader = Reader(file.parent, document, findings, interpolation, variables, given)
     services = _services(reader, system.get("services"))
@@ -51,13 +53,16 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
     findings.settle()
     assert entry is not None  # or it was settled
     order = in_order(entry.tier, called)
-    for each in services:
-        if each.tier not in order:
-            findings.wrong(
-                f"services.{each.name}",
-                "is called by no service, as far as the file tells; say who calls it in that"
-                " server's calls, or leave it out: system.services lists those that are servers",
-            )
+    unseen = [each for each in services if each.tier not in order]
+    if any(each.get("calls") == FOUND for each in given.values()):
+        order, unseen = [*order, *(each.tier for each in unseen)], []
+    for each in unseen:
+        findings.wrong(
+            f"services.{each.name}",
+            "is called by no service, as far as the file tells; say who calls it in that server's"
+            ' calls (or "found" there), or leave it out: system.services lists those that are'
+            " servers",
+        )
     findings.settle()
     rest = {name: each for name, each in system.items() if name not in (*KEYS, *order)}
     tables = {each.tier: _merged(each, called, given) for each in services}

@@ -69,7 +69,9 @@ class Reader:
             names += [
                 alias for each in networks.values() for alias in (each or {}).get("aliases", ())
             ]
-        others = [str(each) for each in dict.fromkeys(names) if each and each != tier]
+        others = [
+            each for each in dict.fromkeys(str(name) for name in names if name) if each != tier
+        ]
         if others:
             made.table["names"] = others
         for theirs, ours in (("user", "run_as"), ("working_dir", "workdir")):
@@ -254,7 +256,7 @@ class Reader:
     def _dependencies(self, key: str, said: Mapping[str, Any], made: Service) -> Iterator[str]:
         stated = said.get("depends_on") or {}
         services = self.document.get("services") or {}
-        for each in stated:
+        for each in map(str, stated):
             how = stated[each] if isinstance(stated, dict) else None
             if (how or {}).get("condition") == "service_completed_successfully":
                 self.findings.wrong(
@@ -263,7 +265,7 @@ class Reader:
                     " work",
                 )
             elif each in services:
-                yield str(each)
+                yield each
             else:
                 self.findings.wrong(f"{key}.depends_on", f'names "{each}", which is no service')
         for each in said.get("links") or ():
