@@ -146,6 +146,10 @@ class Host:
         return {kind: sorted(map(str, values)) for kind, values in changes.items() if values}
 
 
+PODMANS = " /var/lib/containers/storage/overlay "
+"""This host's own podman mounts its store on itself when it is first asked, and leaves it so."""
+
+
 def host() -> Host:
     """Take a snapshot, without what other trials (named tierlab-...) have at the moment."""
     sysctls = [
@@ -162,7 +166,7 @@ def host() -> Host:
             if address.family == socket.AF_INET
         ),
         links=frozenset(name for _, name in socket.if_nameindex()),
-        mounts=frozenset(line for line in mounts if "tierlab" not in line),
+        mounts=frozenset(line for line in mounts if "tierlab" not in line and PODMANS not in line),
         sysctls=tuple((str(path), _text(path)) for path in sorted(sysctls)),
         hierarchy=tuple(
             (folder, _text(Path(folder, "cgroup.subtree_control")))

@@ -53,10 +53,14 @@ def capture(bed: CachesBed) -> Path:
     return path
 
 
+CUT = ("cut",)
+"""The kind of a command whose end was lost: it ends for the agent where it was seen last."""
+
+
 def of_agent(capture: Path, out: Path) -> dict[Connection, list[Said]]:
     dissect(capture, out, servers=(CACHE, STORE))
     said = messages(out)
-    return told(said, CACHE) | told(said, STORE)
+    return told(said, CACHE, CUT) | told(said, STORE, CUT)
 
 
 def of_wireshark(capture: Path, _out: Path) -> dict[Connection, list[Said]]:

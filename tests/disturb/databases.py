@@ -179,14 +179,20 @@ def mariadb(domain: Domain) -> Iterator[MariaDB]:
         "--performance-schema=OFF",
     ]
     with (domain.folder / "log").open("wb") as log:
-        domain.start(str(program), "--no-defaults", *options, stdout=log, stderr=log)
-    wait_until(server.is_up, "the database's start", 60)
-    with server.connect(None) as connection, connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {NAME}")
-        cursor.execute("CREATE ROLE buffer_pool_admin")
-        cursor.execute("GRANT SUPER ON *.* TO buffer_pool_admin")
-    _make_table(server)
-    yield server
+        process = domain.start(str(program), "--no-defaults", *options, stdout=log, stderr=log)
+    try:
+        wait_until(server.is_up, "the database's start", 60)
+        with server.connect(None) as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {NAME}")
+            cursor.execute("CREATE ROLE buffer_pool_admin")
+            cursor.execute("GRANT SUPER ON *.* TO buffer_pool_admin")
+        _make_table(server)
+        yield server
+    finally:
+        # pytest may come back to it after another database, in the same domain.
+        process.kill()
+        process.wait()
+        shutil.rmtree(domain.folder / "data")
 
 
 @contextmanager

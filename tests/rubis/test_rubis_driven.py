@@ -100,8 +100,9 @@ def test_the_published_mix_arrives_and_what_users_write(
     pages = requests.interaction.value_counts()
     for page, count in rows().items():
         stored = count - before[page]
-        # Here and there an auction ends, or a name is taken, while its user thinks.
-        assert 0.97 * pages.get(page, 0) - 1 <= stored <= pages.get(page, 0), page
+        # Here and there an auction ends, another bids more or a name is taken while its user looks
+        # at the form; the faster the machine, the more of the ten look at one at the same time.
+        assert 0.95 * pages.get(page, 0) - 1 <= stored <= pages.get(page, 0), page
     whole = whole_sessions(requests)
     expected = request_shares(described, 40_000) if fidelity == "corrected" else derived_shares(mix)
     assert len(whole) >= LEAST_REQUESTS

@@ -152,7 +152,7 @@ fn request(frame: &Frame<'_>, pipeline: &mut Pipeline<Marks>, cx: &mut Context<'
     let (times, size) = ((frame.start_ns, frame.end_ns), frame.size());
     let marks = Marks::of(frame.header);
     let name = opcode::name(marks.opcode);
-    cx.message(Side::Client, times, size, name);
+    cx.message(Side::Client, times, size, if frame.whole { name } else { "cut" });
     let label = cx.shared.labels.number(name);
     let mut exchange = Exchange::new(times.0, times.1, size, label, marks);
     let (extras, key) = (usize::from(frame.header[4]), key_length(frame.header));

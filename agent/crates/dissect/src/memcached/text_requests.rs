@@ -30,6 +30,8 @@ pub(super) struct TextRequests {
     start_ns: i64,
     size: u64,
     last_ns: i64,
+    /// The end of the one in progress was lost.
+    lacks_end: bool,
     /// A command was read, or the connection's beginning was not seen.
     has_begun: bool,
     is_foreign: bool,
@@ -44,6 +46,7 @@ impl TextRequests {
             start_ns: 0,
             size: 0,
             last_ns: 0,
+            lacks_end: false,
             has_begun: !from_start,
             is_foreign: false,
         }
@@ -67,7 +70,7 @@ impl TextRequests {
         if self.state == State::Line && !self.lines.has_begun() {
             pipeline.asks(cx);
         }
-        self.last_ns = at_ns;
+        (self.last_ns, self.lacks_end) = (at_ns, false);
         while !bytes.is_empty() && !self.is_foreign {
             match self.state {
                 State::Lost => return,
@@ -86,6 +89,7 @@ impl TextRequests {
         match self.state {
             // A command whose end was lost is one all the same.
             State::Data(left) if gap.bytes <= left => {
+                self.lacks_end = gap.at_ns.is_none();
                 let at_ns = gap.at_ns.unwrap_or(self.last_ns);
                 self.data(at_ns, gap.bytes, left - gap.bytes, pipeline, cx);
             }
@@ -166,7 +170,8 @@ impl TextRequests {
         let label = cx.shared.labels.number(command.name);
         let mut exchange = Exchange::new(self.start_ns, end_ns, self.size, label, command.asked);
         exchange.literals = command.literals;
-        cx.message(Side::Client, (self.start_ns, end_ns), self.size, command.name);
+        let kind = if self.lacks_end { "cut" } else { command.name };
+        cx.message(Side::Client, (self.start_ns, end_ns), self.size, kind);
         if command.noreply || command.asked.family == Family::Quit {
             cx.visit(&exchange, None);
         } else {

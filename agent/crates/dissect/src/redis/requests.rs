@@ -36,6 +36,8 @@ pub(super) struct Requests {
     /// Of the word in progress, as far as a packet's end cut it.
     word: Vec<u8>,
     is_damaged: bool,
+    /// What is lost of it is its end.
+    lacks_end: bool,
     start_ns: i64,
     size: u64,
     last_ns: i64,
@@ -53,6 +55,7 @@ impl Requests {
             command: Command::default(),
             word: Vec::new(),
             is_damaged: false,
+            lacks_end: false,
             start_ns: 0,
             size: 0,
             last_ns: 0,
@@ -89,7 +92,7 @@ impl Requests {
             pipeline.asks(cx);
         }
         while !bytes.is_empty() && self.other.is_none() {
-            self.last_ns = at_ns;
+            (self.last_ns, self.lacks_end) = (at_ns, false);
             match self.state {
                 State::Lost => return,
                 State::First | State::Length(_) => self.line(at_ns, &mut bytes, pipeline, cx),
@@ -109,7 +112,7 @@ impl Requests {
             // A command whose end was lost is one all the same.
             State::Word(left, due) if gap.bytes <= left => {
                 self.last_ns = gap.at_ns.unwrap_or(self.last_ns);
-                self.is_damaged = true;
+                (self.is_damaged, self.lacks_end) = (true, gap.at_ns.is_none());
                 self.size += gap.bytes;
                 self.state = State::Word(left - gap.bytes, due);
                 if left == gap.bytes {
@@ -249,6 +252,7 @@ impl Requests {
         cx: &mut Context<'_>,
     ) {
         self.has_begun = true;
+        let kind = if self.lacks_end { "cut" } else { kind };
         cx.message(Side::Client, (self.start_ns, end_ns), self.size, kind);
         let label = self.command.label(cx);
         let asked = self.command.asked();
