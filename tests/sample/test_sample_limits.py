@@ -69,6 +69,12 @@ def test_throttled_time_and_weight_are_those_of_the_group(start: Start, group: G
     assert set(domain.weight) == {512}
 
 
+def refaults(folder: Path) -> int:
+    """Pages of a group that had to be read again."""
+    stats = figures(folder / "memory.stat")
+    return stats["total_workingset_refault_file"] + stats["total_workingset_refault_anon"]
+
+
 @pytest.mark.slow
 def test_major_faults_of_a_group_that_thrashes(start: Start, group: Group, tmp_path: Path) -> None:
     group.make()
@@ -96,20 +102,21 @@ def test_major_faults_of_a_group_that_thrashes(start: Start, group: Group, tmp_p
         "while True: mapped[random.randrange(len(mapped))]"
     )
     with member(group, code, str(file)) as process:
+        before = refaults(folder)
         sampling = start(
             tables=["memory", "domain", "process"],
             subjects=[group.subject("db.1")],
             thread_interval_ns=INTERVAL,
         )
+        ready = refaults(folder)
         say(process)
-        refaults = "total_workingset_refault_file"
-        wait_until(lambda: figures(folder / "memory.stat")[refaults] > 200, "the thrashing", 60)
+        wait_until(lambda: refaults(folder) - ready > 200, "the thrashing", 60)
         process.send_signal(signal.SIGSTOP)
         # The kernel brings the group's count up to date two seconds later, at the latest.
         time.sleep(2.5)
         stat = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        stats = figures(folder / "memory.stat")
-        group_faults = stats["total_pgmajfault"]
+        refaulted = refaults(folder)
+        group_faults = figures(folder / "memory.stat")["total_pgmajfault"]
         hits = int((folder / "memory.failcnt").read_text())
         sampling.ticks()
         sampling.stop()
@@ -118,10 +125,9 @@ def test_major_faults_of_a_group_that_thrashes(start: Start, group: Group, tmp_p
     assert hits > 100
     assert domain.limit_hits.sum() == hits
     assert domain.major_faults.sum() == pytest.approx(group_faults, abs=2)
-    refaulted = stats[refaults] + stats["total_workingset_refault_anon"]
-    # Now and then two to five are missing; why is not known.
-    assert refaulted - 20 <= domain.refaults.sum() <= refaulted + 2
-    assert sampling.table("memory").refaults.sum() >= stats[refaults] - 20
+    # Of a machine that is short of memory the interpreter's own pages are read again as it starts.
+    assert refaulted - ready - 2 <= domain.refaults.sum() <= refaulted - before + 2
+    assert sampling.table("memory").refaults.sum() >= refaulted - ready - 2
     # What it had before the sampler saw it is not in its rows.
     assert processes.major_faults.sum() <= int(stat[9])
     assert processes.major_faults.sum() == pytest.approx(int(stat[9]), rel=0.5)
