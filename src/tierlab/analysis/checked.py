@@ -35,6 +35,9 @@ def _servers(folder: Path, manifest: Manifest) -> Iterator[Checked]:
         calls[call.callee].append(call.caller)
     visits = _counts(folder, "visits", "server", "true")
     for name, server in manifest.servers.items():
+        if not server.port:
+            yield Checked(True, f"{name} ({server.server}) runs.")
+            continue
         where = f"{name} ({server.server}) is up at {server.address}:{server.port}"
         if visits is None:
             yield Checked(True, f"{where}.")

@@ -69,6 +69,7 @@ def full_name(system: str, name: str) -> str:
 def topology(shape: experiment.System, places: Mapping[str, Place]) -> Topology:
     """Who calls whom of one system's: each server of a tier all of those that its tier calls."""
     tier_of = {name: place.tier for name, place in places.items()}
+    workers = frozenset(name for name, place in places.items() if not place.endpoint.listens)
     calls = (
         Call(caller, callee, called.endpoint.protocol)
         for caller, calling in places.items()
@@ -76,4 +77,4 @@ def topology(shape: experiment.System, places: Mapping[str, Place]) -> Topology:
         for callee, called in places.items()
         if called.own_tier == tier
     )
-    return Topology(tier_of, tuple(calls))
+    return Topology(tier_of, tuple(calls), workers)

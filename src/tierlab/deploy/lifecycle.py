@@ -113,6 +113,8 @@ class Instance:
 
     def _check_port(self) -> None:
         endpoint = self.server.site.endpoint
+        if not endpoint.listens:
+            return
         holder = self.server.site.environment.listener(endpoint.address, endpoint.port)
         if holder is not None:
             raise UserError(

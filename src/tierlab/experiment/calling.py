@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
+from tierlab.servers.base import UNCALLED
 
 if TYPE_CHECKING:
     from tierlab.experiment.system import System
@@ -23,6 +24,8 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
         raise problem('needs a server, as in web = { command = "node server.js", port = 8080 }')
     entry, users_speak = next(iter(shape.tiers)), shape.application.users_speak
     ports = _ports(shape, entry)
+    if not ports:
+        raise problem("is missing: users call the first server", entry, "port")
     if users_speak not in ports:
         raise problem(f"must speak {users_speak}, as users do, not {' or '.join(ports)}", entry)
     spoken = {entry: (users_speak, ports[users_speak])}
@@ -30,6 +33,7 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
         for callee in shape.callees(caller):
             if callee not in spoken:
                 spoken[callee] = _protocol(shape, caller, callee)
+    spoken |= {name: (UNCALLED, 0) for name in shape.tiers if not _ports(shape, name)}
     raise_all(
         problem(
             "is called by no server, and users call the first; say in whose `calls` it is, or have"
@@ -44,6 +48,8 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
 
 def _protocol(shape: System, caller: str, callee: str) -> tuple[str, int]:
     ports = _ports(shape, callee)
+    if not ports:
+        raise problem(f"is missing: system.{caller} calls it", callee, "port")
     calling = shape.tiers[caller]
     if calling.software.passes_through:
         return next(iter(ports.items()))

@@ -203,6 +203,7 @@ def _sampling(
                 "port": subject.endpoint.port,
             }
             for subject in servers
+            if subject.endpoint.listens
         ],
     }
 
@@ -231,13 +232,15 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
                 "pass_through": place.pass_through,
             }
             for place in places
+            if place.endpoint.listens
         ],
     }
 
 
 def link(raw_visits: Path, topology: Topology) -> dict[str, Any]:
     """Link visits to the visits of those that call the server."""
-    callees = {name: topology.callees(name) for name in topology.tier_of}
+    callers = topology.tier_of.keys() - topology.workers
+    callees = {name: topology.callees(name) for name in topology.tier_of if name in callers}
     return {
         "input": str(raw_visits),
         "servers": {caller: called for caller, called in callees.items() if called},

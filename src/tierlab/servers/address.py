@@ -9,11 +9,14 @@ from pydantic import Field
 
 from tierlab.servers.base import Options, Server
 from tierlab.servers.greetings import http_answers
-from tierlab.servers.own_options import ADDRESS, OwnOptions
+from tierlab.servers.own_options import ADDRESS, PORT, OwnOptions
 
 
 class AddressOptions(OwnOptions):
     """Where a server of the user's own runs already."""
+
+    port: Annotated[int, PORT] = Field(examples=[8080])
+    """The TCP port that it listens on."""
 
     address: Annotated[str, ADDRESS] = Field(examples=["127.0.0.1"])
     """The address at which it runs already, in environment "host". It is asked and looked at, and

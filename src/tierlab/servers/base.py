@@ -37,6 +37,10 @@ ANSWER_SECONDS = 10.0
 """How long one greeting may take."""
 
 
+UNCALLED = "none"
+"""The protocol of a server that nobody calls, whose port is 0."""
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Where a server listens, and which protocol is spoken there, such as ``http``."""
@@ -44,6 +48,11 @@ class Endpoint:
     address: str
     port: int
     protocol: str
+
+    @property
+    def listens(self) -> bool:
+        """Whether anybody can call there: a worker only calls others."""
+        return self.protocol != UNCALLED
 
     def __str__(self) -> str:
         return f"{self.address}:{self.port}"

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from tierlab.machine.programs import locate
-from tierlab.servers.base import Options, Server, Settings
+from tierlab.servers.base import CONSOLE, NotReadyError, Options, Server, Settings
 from tierlab.servers.greetings import http2_get, http_answers
 from tierlab.servers.own_options import ADDRESS, OwnOptions
 from tierlab.servers.placeholders import filled, from_environment
@@ -52,6 +52,10 @@ class CommandOptions(OwnOptions):
     which no other program of this host is in. Without `command`, where it runs already, in
     environment "host": it is asked and looked at, and neither started nor stopped."""
 
+    says: Annotated[str | None, Line("a text")] = Field(default=None, examples=["waiting for jobs"])
+    """A text that it prints once it can work. Without it, and without a port, it is ready as soon
+    as it runs."""
+
     logs: Annotated[tuple[str, ...] | None, Lines("paths in its folder")] = Field(
         default=None, examples=[["log/production.log"]]
     )
@@ -74,7 +78,7 @@ class Command(Server):
     def spoken(cls, options: Options) -> Mapping[str, int]:
         """What the file says."""
         assert isinstance(options, CommandOptions)
-        return {options.speaks(): options.port}
+        return {} if options.port is None else {options.speaks(): options.port}
 
     @classmethod
     def listens_on(cls, options: Options) -> str | None:
@@ -141,7 +145,7 @@ class Command(Server):
         return {
             "HOME": str(self.site.folder / HOME),
             "HOST": endpoint.address,
-            "PORT": str(endpoint.port),
+            **({"PORT": str(endpoint.port)} if endpoint.listens else {}),
         } | given
 
     def last_words(self) -> dict[str, str]:
@@ -154,7 +158,12 @@ class Command(Server):
         return found
 
     def greet(self) -> None:
-        """A page if the file names one; else a connection."""
+        """What it says, if the file has that; a page if the file names one; else a connection."""
+        says = self.options.says
+        if says is not None and says not in (self.site.domain.text(CONSOLE) or ""):
+            raise NotReadyError(f'it has not said "{says}"')
+        if not self.site.endpoint.listens:
+            return
         if self.options.ready is not None:
             get = http2_get if self.site.endpoint.protocol == "http2" else http_answers
             get(self.site.connect, str(self.site.endpoint), self.options.ready)

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from tierlab.environments.containers.oci_image import OciImage, find_image
 from tierlab.environments.image_root import Mode, Volume
 from tierlab.errors import UserError
-from tierlab.servers.own_options import OwnOptions
+from tierlab.servers.own_options import PORT, OwnOptions
 from tierlab.values.kinds import Text
 from tierlab.values.problem import problem, raise_all
 from tierlab.values.texts import Line, Lines, LineTable
@@ -28,6 +28,9 @@ MEMORY = "tmpfs"
 
 class ImageOptions(OwnOptions):
     """How a server that comes as an image is run; what is not said here, the image says."""
+
+    port: Annotated[int, PORT] = Field(examples=[8080])
+    """The TCP port that it listens on."""
 
     image: Annotated[str, Line("an image")] = Field(examples=["docker.io/library/nginx:1.27"])
     """The image that it runs from, in environment "podman": a name by which podman has it on this

@@ -28,14 +28,16 @@ FOUND = "found"
 ADDRESS = Text(
     "an IPv4 address, such as 127.0.0.1", r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}"
 )
+PORT = Whole(1, 65_535)
 PATH = Text('a path that begins with "/"', r"/[\x21-\x7e]{0,1000}")
 
 
 class OwnOptions(Options):
     """Where a server of the user's own listens, and how it is known to work."""
 
-    port: Annotated[int, Whole(1, 65_535)] = Field(examples=[8080])
-    """The TCP port that it listens on."""
+    port: Annotated[int | None, PORT] = Field(default=None, examples=[8080])
+    """The TCP port that it listens on. A server that a command starts may have none: a worker that
+    nobody calls and that calls others, as one does that takes jobs from a queue."""
 
     protocol: Annotated[str | None, Word((*PROTOCOLS, FOUND))] = Field(
         default=None, examples=["http"]
@@ -54,4 +56,4 @@ class OwnOptions(Options):
     def speaks(self) -> str:
         """The protocol, said or usual."""
         said = None if self.protocol == FOUND else self.protocol
-        return said or USUAL_PORTS.get(self.port, "http")
+        return said or USUAL_PORTS.get(self.port or 0, "http")

@@ -35,7 +35,7 @@ class Phase(_Part):
 class ServerPart(_Part):
     """One server: where it stood, what it spoke, how it was set.
 
-    ``system`` is of which of several systems it is.
+    ``system`` is of which of several systems it is; ``port`` is 0 of one that nobody calls.
     """
 
     tier: str
@@ -159,7 +159,8 @@ class Manifest(_Part):
         if self.calls is None:
             return Topology.chain(tier_of, {n: part.protocol for n, part in self.servers.items()})
         known = (call for call in self.calls if {call.caller, call.callee} <= tier_of.keys())
-        return Topology(tier_of, tuple(known))
+        workers = frozenset(name for name, part in self.servers.items() if not part.port)
+        return Topology(tier_of, tuple(known), workers)
 
     @property
     def host_name(self) -> str | None:

@@ -26,10 +26,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Topology:
-    """``tier_of`` has every server's tier by the server's name; both of a call are among them."""
+    """``tier_of`` has every server's tier by the server's name; both of a call are among them.
+    ``workers`` are servers that nobody calls, and users neither.
+    """
 
     tier_of: Mapping[str, str]
     calls: tuple[Call, ...]
+    workers: frozenset[str] = frozenset()
 
     @classmethod
     def chain(cls, tier_of: Mapping[str, str], protocol_of: Mapping[str, str]) -> Topology:
@@ -48,7 +51,8 @@ class Topology:
     def of(cls, parts: Sequence[Topology]) -> Topology:
         """Several graphs beside one another."""
         tier_of = {name: tier for part in parts for name, tier in part.tier_of.items()}
-        return cls(tier_of, tuple(call for part in parts for call in part.calls))
+        calls = tuple(call for part in parts for call in part.calls)
+        return cls(tier_of, calls, frozenset().union(*(part.workers for part in parts)))
 
     def callees(self, server: str) -> list[str]:
         """Whom a server calls."""
@@ -81,7 +85,8 @@ class Topology:
         return [
             name
             for name, tier in self.tier_of.items()
-            if all(self.tier_of[caller] == tier for caller in self.callers(name))
+            if name not in self.workers
+            and all(self.tier_of[caller] == tier for caller in self.callers(name))
         ]
 
     @cached_property

@@ -110,6 +110,10 @@ def _command_problems(
 ) -> Iterator[PydanticCustomError]:
     if (why := command_fault(options)) is not None:
         yield problem(why, "command")
+    if options.port is None:
+        for key in ("ready", "protocol", "address"):
+            if getattr(options, key) is not None:
+                yield problem("goes with a port; say which, or remove it", key)
     texts = {"command": options.command}
     texts |= {f"environment.{name}": each for name, each in options.environment.items()}
     yield from _text_problems(texts, names)
@@ -186,7 +190,11 @@ def _calls(name: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...
     if name not in open_:
         return said[name]
     first, called = next(iter(tables)), {callee for each in said.values() for callee in each}
-    left = tuple(each for each in tables if each not in (*called, name, first))
+    left = tuple(
+        each
+        for each, table in tables.items()
+        if each not in (*called, name, first) and not _is_worker(table)
+    )
     return left if name == next(each for each in tables if each in open_) else ()
 
 
@@ -215,12 +223,24 @@ def finds_protocols(tables: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
         name
         for name, table in tables.items()
         if table.get("protocol") == FOUND
-        or (all_ and name != first and "protocol" not in table and _kind(table) in own)
+        or (
+            all_
+            and name != first
+            and "protocol" not in table
+            and _kind(table) in own
+            and not _is_worker(table)
+        )
     )
 
 
 def _kind(table: Mapping[str, Any]) -> object:
     return table.get("server", _software(table)[0].kind)
+
+
+def _is_worker(table: Mapping[str, Any]) -> bool:
+    """Whether a command starts it, and it listens nowhere."""
+    started = "command" in table or table.get("server") in {each.kind for each in RUNTIMES}
+    return started and "port" not in table and "image" not in table
 
 
 def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[str, ...]:
