@@ -159,8 +159,8 @@ def test_a_driver_that_was_the_bottleneck_says_so(site, drive: Driver) -> None:
     process = drive.start(site(), seconds=1.5, users=50)
     ready(process)
     for _ in range(3):
-        time.sleep(0.3)
         stop(process, 0.2)
+        time.sleep(0.1)
     driven = drive.end(process)
     assert driven.summary["bottleneck"] is True
     assert "late" in driven.summary["why"]
