@@ -1,7 +1,7 @@
 //! A look at a capture before it is linked: which way each tier's visits find their parents, what
 //! inference has to know, and how right it would be.
 
-use crate::infer::Inference;
+use crate::infer::{Inference, overlap};
 use crate::linker::{Linker, Way};
 use crate::summary::SelfCheck;
 use crate::topology::Topology;
@@ -103,7 +103,17 @@ impl Survey {
 
     fn inferred(&self, pair: usize, topology: &Topology) -> Way {
         let (parents, children) = (self.parents(pair, topology), self.children(pair, topology));
-        Way::Inferred(Box::new(Inference::learn(&parents, &children, topology)))
+        let inference = Inference::learn(&parents, &children, topology);
+        let several = self.work_on_several(&parents, topology);
+        Way::Inferred(Box::new(if several { inference.doubted() } else { inference }))
+    }
+
+    /// True if what the callers call by this pair, or by another, shows that they do not wait for it.
+    fn work_on_several(&self, callers: &[&Visit], topology: &Topology) -> bool {
+        let servers: FxHashSet<_> = callers.iter().map(|it| it.server).collect();
+        let pairs: FxHashSet<usize> =
+            servers.into_iter().flat_map(|it| topology.pairs_below(it)).copied().collect();
+        pairs.into_iter().any(|pair| overlap(&self.children(pair, topology)))
     }
 }
 

@@ -34,16 +34,23 @@ pub fn at_once(parents: usize, children: &[&Visit]) -> bool {
 
 /// Whether there are more children than parents, or connections have several under way.
 fn is_shared(parents: usize, children: &[&Visit]) -> bool {
+    let is_more = children.len() as f64 > FOR_EACH * parents as f64;
+    (children.len() >= LEAST && is_more) || overlap(children)
+}
+
+/// True if connections that are not lent have several children under way: whoever calls on them waits
+/// for none of them, and works on several requests at a time.
+pub fn overlap(children: &[&Visit]) -> bool {
+    let mut single: Vec<&Visit> = children.iter().copied().filter(|it| !it.lent).collect();
+    single.sort_by_key(|child| child.span.arrival_ns);
     let mut until: FxHashMap<_, i64> = FxHashMap::default();
     let mut overlapping = 0;
-    for child in children {
+    for child in &single {
         let until_ns = until.entry((child.server, child.connection)).or_insert(i64::MIN);
         overlapping += usize::from(child.span.arrival_ns < *until_ns);
         *until_ns = child.ended_ns.max(*until_ns);
     }
-    let all = children.len() as f64;
-    children.len() >= LEAST
-        && (all > FOR_EACH * parents as f64 || overlapping as f64 > SHARED * all)
+    single.len() >= LEAST && overlapping as f64 > SHARED * single.len() as f64
 }
 
 /// Looks for kinds of children, by their labels, that as a rule begin while one of another kind has

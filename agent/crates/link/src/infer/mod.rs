@@ -17,4 +17,5 @@ mod sequence_probabilities;
 mod steps;
 mod window;
 
+pub use at_once::overlap;
 pub use window::Inference;

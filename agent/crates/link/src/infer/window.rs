@@ -24,7 +24,7 @@ const ROUNDS: usize = 2;
 const TEMPER: f64 = 0.7;
 /// Where requests have several leases each a parent is given only if the confidence is this large:
 /// there it says more than it should.
-const LEAST_CONFIDENCE: f64 = 0.99;
+const LEAST_CONFIDENCE: f64 = 0.9995;
 
 /// Finds the parents of one tier's visits by inference.
 pub struct Inference {
@@ -56,6 +56,11 @@ impl Inference {
         };
         inference.rehearse(parents, children, topology);
         inference
+    }
+
+    /// Gives only links that are nearly certain: the callers work on several requests at a time.
+    pub fn doubted(self) -> Self {
+        Self { least_confidence: LEAST_CONFIDENCE, ..self }
     }
 
     /// Links the sample itself, twice, so that the delays are known when the first visit comes.
