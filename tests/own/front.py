@@ -1,4 +1,4 @@
-"""A server whose pages ask others, each time by a connection of its own.
+"""A server whose pages ask others, each time by a connection of its own that is closed at once.
 
 python3 front.py PORT ADDRESS [redis|http|silent:ADDRESS:PORT ...]
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import socket
 import sys
-import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -27,7 +26,6 @@ def ask(kind: str, address: str, port: int) -> None:
         if kind == "redis":
             connected.sendall(COMMAND)
             connected.recv(100)
-            time.sleep(0.2)  # whose one is that is over at once is known now and then only
 
 
 class Front(BaseHTTPRequestHandler):

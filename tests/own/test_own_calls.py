@@ -21,10 +21,12 @@ from tests.conftest import host
 from tests.own.conftest import FOLDER, PYTHON
 from tests.own.made_har import PORT
 from tests.trial.left import check_nothing_left
+from tierlab.analysis.checked_calls import checked_calls
 from tierlab.cli.main import app
 from tierlab.cli.running import look
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
+from tierlab.tables.manifest import Manifest
 from tierlab.topology import Seen
 from tierlab.trial.find_calls import completed
 
@@ -82,14 +84,29 @@ def test_check_holds_the_calls_that_a_file_has_against_those_it_sees(
         "FAILS  web.1 -> api.1 http: declared and seen, but the file has tcp",
         "works  api.1 -> cache.1 redis: declared and seen (",
         "FAILS  web.1 -> cache.1 redis: seen, not declared (",
-        "FAILS  One of the servers calls 10.9.8.7:5432, which is no server of the file",
+        # Whose a connection is that is refused at once is known now and then.
+        "FAILS  {} calls 10.9.8.7:5432, which is no server of the file and answers nobody",
     )
+    callers = ("One of the servers", "web.1")
     assert len(told) == len(starts), lines
     for start in starts:
-        assert any(line.startswith(start) for line in told), (start, told)
+        meant = tuple(map(start.format, callers))
+        assert any(line.startswith(meant) for line in told), (start, told)
     said = tomllib.loads(advice)["system"]
     assert said == {"web": {"calls": ["api", "cache"]}, "api": {"protocol": "http"}}
     check_nothing_left(command, tmp_path, before)
+
+
+def test_a_place_outside_is_told_once_and_by_whom_it_is_called_where_that_is_known() -> None:
+    """Of the last connection the refusal was not seen, as all ended."""
+    known = Seen("web.1", None, "10.9.8.7", 5432, None, 3, 2, 0)
+    unknown = Seen(None, None, "10.9.8.7", 5432, None, 40, 40, 0)
+    elsewhere = Seen(None, None, "10.9.8.7", 80, "http", 2, 0, 2)
+    manifest = Manifest.model_construct(servers={}, calls=[], seen=[known, unknown, elsewhere])
+    told = checked_calls(manifest, ()).found
+    assert [each.works for each in told] == [False, None]
+    assert told[0].sentence.startswith("web.1 calls 10.9.8.7:5432, which is no server of the file")
+    assert told[1].sentence.startswith("One of the servers calls 10.9.8.7:80 (http), which is no")
 
 
 def plan(tables: dict[str, object]) -> TrialPlan:
@@ -151,7 +168,6 @@ def running(*commands: Sequence[str | Path]) -> Iterator[list[subprocess.Popen[b
             each.wait(10)
 
 
-@pytest.mark.alone  # beside others the owners of the connections are not always found
 @pytest.mark.slow
 @pytest.mark.privileged
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

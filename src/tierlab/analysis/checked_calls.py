@@ -42,7 +42,7 @@ class _Compared:
         self._servers, self._left_open = manifest.servers, left_open
         self._declared = {(each.caller, each.callee): each for each in manifest.calls or ()}
         self._looked = manifest.seen is not None
-        self._outside = [each for each in manifest.seen or () if each.callee is None]
+        self._outside = _outside(manifest.seen or ())
         self._seen: dict[tuple[str, str], list[Seen]] = {}
         for each in manifest.seen or ():
             if each.callee is not None and each.caller is not None:
@@ -70,7 +70,7 @@ class _Compared:
         if not seen:
             said = "not seen, and taken for granted" if is_open else "declared, not seen"
             return Checked(None, f"{names} {call.protocol}: {said}; --seconds has it seen longer.")
-        if all(each.refused == each.connections for each in seen):
+        if _nobody_answered(seen):
             return Checked(False, f"{names} {call.protocol}: {said}, but refused each time.")
         if not protocols or protocols[0] == call.protocol:
             return Checked(True, f"{names} {call.protocol}: {said} ({_count(seen)}).")
@@ -111,6 +111,22 @@ class _Compared:
                 )
 
 
+def _outside(seen: Sequence[Seen]) -> list[Seen]:
+    """Calls that lead to no server; of a place that a server is known to call, what is not known
+    whose it was is taken for that one's.
+    """
+    found = [each for each in seen if each.callee is None]
+    known = {(each.address, each.port) for each in found if each.caller is not None}
+    return [
+        each for each in found if each.caller is not None or (each.address, each.port) not in known
+    ]
+
+
+def _nobody_answered(seen: Sequence[Seen]) -> bool:
+    """Of the last connection the refusal may not have been seen any more."""
+    return any(each.refused for each in seen) and not any(each.spoken for each in seen)
+
+
 def _count(seen: Sequence[Seen]) -> str:
     connections = sum(each.connections for each in seen)
     return f"{connections} connection{'s' if connections != 1 else ''}"
@@ -120,7 +136,7 @@ def _of_outside(seen: Seen) -> Checked:
     protocol = f" ({seen.protocol})" if seen.protocol else ""
     called = f"{seen.caller or 'One of the servers'} calls {seen.address}:{seen.port}{protocol}"
     where = f"{called}, which is no server of the file"
-    if seen.refused == seen.connections:
+    if _nobody_answered([seen]):
         remedy = "tell it where one of the file's is, as in {db.address} and {db.port}"
         return Checked(False, f"{where} and answers nobody in a trial: {remedy}.")
     return Checked(None, f"{where}: how long it waits there is not told apart.")

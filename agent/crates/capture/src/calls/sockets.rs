@@ -7,18 +7,23 @@ use tierlab_dissect::Peer;
 
 /// Sockets, as they were a moment ago.
 pub(super) struct Sockets {
-    entries: Vec<Entry>,
+    listeners: Vec<Listener>,
+    /// Those that processes hold. What waits for its end after them may be tens of thousands on a
+    /// busy host, and nobody knows whose it was.
+    connections: Vec<Connection>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct Listener {
+    at: Peer,
+    pub inode: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Connection {
     pub local: Peer,
     pub remote: Peer,
-    pub listens: bool,
-    /// Both ends are known, whatever became of it since.
-    pub is_connection: bool,
-    /// None of one that no process holds any more.
-    pub inode: Option<u64>,
+    pub inode: u64,
 }
 
 impl Sockets {
@@ -26,34 +31,32 @@ impl Sockets {
         let old = tcp().context("cannot read /proc/net/tcp")?;
         // There is none where the kernel has no IPv6.
         let new = tcp6().unwrap_or_default();
-        Ok(Self { entries: old.iter().chain(&new).map(entry).collect() })
+        Ok(Self::of(old.iter().chain(&new)))
+    }
+
+    fn of<'a>(entries: impl Iterator<Item = &'a TcpNetEntry>) -> Self {
+        let mut sockets = Self { listeners: Vec::new(), connections: Vec::new() };
+        for entry in entries.filter(|entry| entry.inode != 0) {
+            let (local, inode) = (peer(entry.local_address), entry.inode);
+            if entry.state == TcpState::Listen {
+                sockets.listeners.push(Listener { at: local, inode });
+            } else if entry.remote_address.port() != 0 {
+                let remote = peer(entry.remote_address);
+                sockets.connections.push(Connection { local, remote, inode });
+            }
+        }
+        sockets
     }
 
     /// The ends of connections at their clients.
-    pub(super) fn calling(&self) -> impl Iterator<Item = &Entry> {
-        let is_calling = |it: &&Entry| it.is_connection && self.listening(it.local).is_none();
-        self.entries.iter().filter(is_calling)
+    pub(super) fn calling(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.iter().filter(|it| self.listening(it.local).is_none())
     }
 
     /// Who listens there.
-    pub(super) fn listening(&self, at: Peer) -> Option<&Entry> {
-        let is_at = |it: &&Entry| {
-            let address = it.local.address;
-            let is_there = address == at.address || address.is_unspecified();
-            it.listens && it.local.port == at.port && is_there
-        };
-        self.entries.iter().find(is_at)
-    }
-}
-
-fn entry(found: &TcpNetEntry) -> Entry {
-    let listens = found.state == TcpState::Listen;
-    Entry {
-        local: peer(found.local_address),
-        remote: peer(found.remote_address),
-        listens,
-        is_connection: !listens && found.remote_address.port() != 0,
-        inode: Some(found.inode).filter(|&inode| inode != 0),
+    pub(super) fn listening(&self, at: Peer) -> Option<&Listener> {
+        let is_there = |address: IpAddr| address == at.address || address.is_unspecified();
+        self.listeners.iter().find(|it| it.at.port == at.port && is_there(it.at.address))
     }
 }
 

@@ -105,18 +105,16 @@ impl Watch {
             if self.flows.len() < MOST_FLOWS {
                 self.flows.entry(key).or_default();
             }
-            if let Some(inode) = entry.inode
-                && self.flows.get(&key).is_some_and(Flow::is_sought)
-            {
-                sought.push((key, inode));
+            if self.flows.get(&key).is_some_and(Flow::is_sought) {
+                sought.push((key, entry.inode));
             }
         }
         let mut places = Vec::new();
         for &(_, server) in self.flows.keys() {
             if !self.listeners.contains_key(&server)
-                && let Some(inode) = sockets.listening(server).and_then(|it| it.inode)
+                && let Some(listener) = sockets.listening(server)
             {
-                places.push((server, inode));
+                places.push((server, listener.inode));
             }
         }
         let inodes: Vec<u64> =
@@ -191,5 +189,21 @@ mod tests {
         assert_eq!((call.protocol, call.refused), (None, 0));
         let back = client.local_addr().expect("connected");
         assert!(calls.iter().all(|it| it.server != back), "the server's end is no call");
+    }
+
+    #[test]
+    fn connections_that_nobody_holds_any_more_leave_their_room_to_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let place = listener.local_addr().expect("bound");
+        for _ in 0..50 {
+            let client = TcpStream::connect(place).expect("listening");
+            let (server, _) = listener.accept().expect("a client");
+            // Who closes first waits for the connection's end.
+            drop(client);
+            drop(server);
+        }
+        let mut watch = Watch::new().expect("allowed");
+        watch.look().expect("allowed");
+        assert!(watch.calls().iter().all(|it| it.server != place));
     }
 }
