@@ -15,7 +15,7 @@ import socket
 import struct
 from pathlib import Path
 
-from tierlab.environments.network.sockops import attach, instruction, load
+from tierlab.environments.network.bpf import attach, instruction, load
 
 SOCK_ADDR_PROGRAM = 18
 BIND_4, BIND_6, CONNECT_4 = 8, 9, 10
