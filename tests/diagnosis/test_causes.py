@@ -14,7 +14,7 @@ from tierlab.tables.run import Run
 from tierlab.tables.schemas import SCHEMAS
 
 from . import made_stall
-from .made_stall import MS, STALL
+from .made_stall import MS, STALL, TICK
 from .signatures import SIGNATURES, diagnosed, idle, more_visits, pressed, processes
 
 
@@ -63,6 +63,16 @@ def test_a_restart_is_told_from_a_pool_that_is_used_up(tmp_path, ended, cause):
     extra = {"process": processes(lives)}
     found = diagnosed(made_stall.make(tmp_path, "web.1", samples, extra))
     assert [(each.cause, each.subject) for each in found.findings] == [(cause, "web.1")]
+
+
+def test_a_server_of_one_thread_that_is_always_at_work_has_no_workers_that_are_held(tmp_path):
+    """It accepts nothing meanwhile; one that idles while connections wait has all workers held."""
+    waiting = {"listen": [{"subject": "web.1", "accept_queue": 14}]}
+    for cores, is_held in ((0.0, True), (1.0, False)):
+        at_work = [{"subject": "web.1", "threads_stopped": 0, "cpu_ns": round(cores * TICK)}]
+        samples = {**waiting, "domain": at_work}
+        found = diagnosed(made_stall.make(tmp_path / str(cores), "web.1", samples))
+        assert [each.cause == "pool" for each in found.findings] == [is_held]
 
 
 LOST = {"subject": "ns", "retransmissions": 3}

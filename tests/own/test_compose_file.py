@@ -168,6 +168,7 @@ CASES = [
     ),
     (WEB + "    depends_on: [db]", 'services.web.depends_on names "db", which is no service'),
     (WEB + "    env_file: none.env", "none.env, and there is no such file"),
+    (WEB + "    env_file: latin.env", "latin.env: is not a file of variables in UTF-8; write it"),
     (WEB + "    volumes: [./none:/x]", "services.web.volumes has './none:/x', and there is no"),
     (WEB + "    volumes: [data:/x]", 'and the file has no volume "data"'),
     (WEB + "    volumes: [d:/x]\nvolumes: {d: {external: true}}", "which is external"),
@@ -192,6 +193,7 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "sentence"), CASES, ids=[text[-30:] for text, _ in CASES])
 def test_each_mistake_is_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "latin.env").write_bytes(b"NAME=Jos\xe9\n")
     with pytest.raises(UserError) as raised:
         of(tmp_path, text)
     assert str(raised.value).startswith(f"{tmp_path}/compose.yml: ")
@@ -228,6 +230,12 @@ def test_whatever_stands_in_a_place_is_read_or_told(served: Path, other: Any) ->
         table[place[-1]] = other
         with contextlib.suppress(UserError):
             of(served, json.dumps(document))
+
+
+def test_variables_beside_the_file_that_cannot_be_read_are_a_sentence(served: Path) -> None:
+    (served / ".env").write_bytes(b"NAME=Jos\xe9\n")
+    with pytest.raises(UserError, match=r"\.env: is not a file of variables in UTF-8; write it"):
+        of(served, WEB)
 
 
 def test_init_writes_a_file_for_a_compose_file(served: Path) -> None:

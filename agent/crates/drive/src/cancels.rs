@@ -8,6 +8,9 @@ use bytes::{Buf, BytesMut};
 use slab::Slab;
 use std::io::{self, ErrorKind};
 
+/// More are not under way: a server that does not even hang up is not asked again and again.
+const MOST: usize = 1_000;
+
 /// In a mark: that it is of one of these connections. No user has so high a place.
 const MARK: u64 = 1 << 31;
 
@@ -66,6 +69,9 @@ impl Shard {
     pub(crate) fn cancel(&mut self, place: usize) {
         let flight = &self.flights[place];
         let Some(key) = flight.key.filter(|_| flight.socket.is_some()) else { return };
+        if self.cancels.0.len() >= MOST {
+            return;
+        }
         let number = self.share.number(flight.user);
         let (to, source) = (self.destinations.of(number).address, self.sources.of(number));
         // A server that cannot be asked goes on: all that follows is what would without asking.

@@ -176,4 +176,19 @@ mod tests {
         let visits = (1..8).map(statement).chain([with_id]);
         assert!(matches!(ways(visits.collect())[..], [Way::Inferred(_)]));
     }
+
+    #[test]
+    fn several_under_way_on_one_connection_show_that_all_calls_are_of_several_requests() {
+        const CACHE: u16 = 1;
+        let calls = BTreeMap::from([("app".to_owned(), vec!["cache".to_owned(), "db".to_owned()])]);
+        let topology = Topology::new(&calls).unwrap();
+        let request = visit(1_000).at(APP).during(0, 50_000).build();
+        for (apart, several) in [(100, false), (40, true)] {
+            let command =
+                |n: i64| visit(n).at(CACHE).on(7).during(n * apart, n * apart + 90).build();
+            let visits: Vec<Visit> = (0..50).map(command).chain([request.clone()]).collect();
+            let survey = Survey { beginning: visits, middle: Vec::new() };
+            assert_eq!(survey.work_on_several(&[&request], &topology), several, "{apart} apart");
+        }
+    }
 }

@@ -26,6 +26,7 @@ NAME = "pool"
 POOL = "pool"
 GAUGES = (POOL, "threads")
 LASTS_S = 1.0
+"""In windows so long it counts how many wait as a rule, not how many did at one moment."""
 
 
 def judge(context: StallContext) -> Suspect:

@@ -29,7 +29,13 @@ def lay_down(folder: Path) -> None:
     (folder / LIBRARIES).mkdir(parents=True)
     for name in (INIT, SETPRIV):
         shutil.copy(_found(name), folder / name)
-    for library, path in _libraries(_found(SETPRIV)):
+    libraries = _libraries(_found(SETPRIV))
+    if not any(library is None for library, _ in libraries):
+        raise UserError(
+            f"the program '{SETPRIV}' of this host has no loader that ldd(1) names, so it cannot be"
+            " brought into a container; install util-linux of a distribution with glibc."
+        )
+    for library, path in libraries:
         shutil.copy(path, folder / LOADER if library is None else folder / LIBRARIES / library)
 
 

@@ -38,6 +38,8 @@ class Podman(HostEnvironment):
     name: ClassVar[str] = "podman"
     _images: Storage | None = None
     """Beside the user's own, once an image is asked for."""
+    _loaded: frozenset[str] = frozenset()
+    """The archives whose images are in it."""
 
     @classmethod
     def probe(cls) -> Probe:
@@ -59,8 +61,9 @@ class Podman(HostEnvironment):
             images.make(ledger)
             lay_down(images.entrance)
             self._images = images
-        if root.archive is not None:
+        if root.archive is not None and root.archive not in self._loaded:
             load_archive(self._images, self._ground.ledger, root.archive)
+            self._loaded |= {root.archive}
         return self._images
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:

@@ -141,7 +141,11 @@ class Reader:
                         f"{key}.env_file", f"names {path}, and there is no such file"
                     )
                 continue
-            told = from_file(path)
+            try:
+                told = from_file(path)
+            except UserError as error:
+                self.findings.wrong(f"{key}.env_file", f"names {str(error).rstrip('.')}")
+                continue
             found |= {name: self.interpolation.text(told[name], f"{key}.env_file") for name in told}
         stated = said.get("environment") or {}
         pairs = stated.items() if isinstance(stated, dict) else map(_pair, stated)

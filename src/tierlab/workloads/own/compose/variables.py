@@ -13,6 +13,7 @@ from typing import Any
 
 from dotenv import dotenv_values
 
+from tierlab.errors import UserError
 from tierlab.workloads.own.compose.findings import Findings
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -26,8 +27,13 @@ def of_the_project(folder: Path) -> dict[str, str]:
 
 
 def from_file(file: Path) -> dict[str, str]:
-    """A file of variables; OSError or ValueError where it cannot be read."""
-    found = dotenv_values(file, interpolate=False)
+    """A file of variables; `UserError` where it cannot be read."""
+    try:
+        found = dotenv_values(file, interpolate=False)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{file}: is not a file of variables in UTF-8; write it as one.") from None
     return {name: value or "" for name, value in found.items()}
 
 
