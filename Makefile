@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .setup
 AGENT := agent/target/release/tierlab-agent
+PLUGIN := agent/target/release/tierlab-cache.so
 APP := apps/rubbos/target/rubbos.jar
 SHOP := apps/shop/node_modules/.package-lock.json
 KERNELS := apps/kernels/target/release/tierlab-kernels
@@ -42,6 +43,7 @@ test-fast: setup ## The tests that take seconds
 lint: setup ## Formatting, types, import rules
 	cd agent && cargo fmt --all --check
 	cd agent && cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	agent/plugins/build /dev/null -fanalyzer
 	cd apps/kernels && cargo fmt --check
 	cd apps/kernels && cargo clippy --locked --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check
@@ -85,7 +87,7 @@ lock: ## Renew requirements.lock from pyproject.toml
 
 # Downloads, compilers and package scripts wait for different things: they go side by side.
 setup: ## Install and build what a run needs
-	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(APP) $(KERNELS)
+	@$(MAKE) -s --no-print-directory -j 3 $(STAMPS)/packages-run $(STAMPS)/python $(AGENT) $(PLUGIN) $(APP) $(KERNELS)
 
 setup-test: setup $(STAMPS)/packages-test $(SHOP)
 
@@ -121,6 +123,11 @@ $(AGENT): agent/Cargo.toml agent/Cargo.lock agent/.cargo/config.toml $(shell fin
 	@echo "setup: building the agent"
 	@cd agent && CARGO_TERM_QUIET=true cargo agent
 	@touch $@
+
+# The C compiler is there where Rust's linker works.
+$(PLUGIN): agent/plugins/build $(wildcard agent/plugins/*.[ch]) | $(STAMPS)/tools
+	@echo "setup: building the simulated cache"
+	@agent/plugins/build $@
 
 $(APP): apps/rubbos/pom.xml $(shell find apps/rubbos/src -type f) | $(STAMPS)/tools
 	@echo "setup: building RUBBoS"

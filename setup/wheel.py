@@ -14,6 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUILT = (
     "agent/target/release/tierlab-agent",
+    "agent/target/release/tierlab-cache.so",
     "apps/rubbos/target/rubbos.jar",
     "apps/rubbos/target/lib",
     "apps/rubbos/target/static",

@@ -15,6 +15,8 @@ _IS_WHEEL = _BUNDLE.is_dir()
 _ROOT = _BUNDLE if _IS_WHEEL else _PACKAGE.parents[1]
 
 AGENT = _ROOT / "agent" / "target" / "release" / "tierlab-agent"
+CACHE_PLUGIN = AGENT.with_name("tierlab-cache.so")
+"""The simulated cache, which QEMU loads."""
 STUDIES = _ROOT / "studies"
 REMEDY = "install Tierlab's wheel again" if _IS_WHEEL else "build it with `make setup`"
 """What to do where one of them is missing."""
