@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tierlab.analysis.comparing.blocks import BINS, bin_of
@@ -251,21 +251,33 @@ def test_a_search_goes_as_far_as_loads_may_go(capacity: float, reached: bool) ->
     assert (found.load == pytest.approx(capacity, rel=0.1)) if reached else (found.load is None)
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.floats(0.03, 40), st.integers(0, 1000))
-def test_a_search_finds_the_knee_wherever_it_is(share: float, seed: int) -> None:
-    """An open system's capacity: from a thirtieth of the load that the file names to 40 times."""
-    dice = np.random.default_rng(seed)
-    capacity, most = 500.0, 500.0 / share
+@pytest.mark.parametrize(("least", "most"), [(0.03, 0.1), (0.1, 25.0)])
+def test_a_search_finds_the_knee_wherever_it_is(least: float, most: float) -> None:
+    """An open system's capacity, from a thirtieth of the load that the file names to 25 times. Of
+    100 intervals of 95 %, 86 or more hold it at a chance of 0.999; as many errors of 5 % of what a
+    precise search may leave are less likely than that.
+    """
+    dice = np.random.default_rng(11)
+    capacity, held, near = 500.0, 0, 0
 
     def answer(load: float) -> Windows:
         return windows(load, np.full(dice.poisson(min(load, capacity) * SECONDS), 0.01))
 
-    found, trials = searched(answer, most)
+    for share in np.geomspace(least, most, 100):
+        found, trials = searched(answer, capacity / share)
+        assert trials <= MOST_TRIALS + len(AROUND)
+        assert found.load is not None
+        assert found.high is not None
+        held += found.low <= capacity <= found.high
+        near += abs(found.load - capacity) <= 0.05 * capacity
+    assert held >= 86
+    assert near >= 97
 
-    assert trials <= MOST_TRIALS + len(AROUND)
-    if share <= 25:
-        assert found.load == pytest.approx(capacity, rel=0.05)
+
+def test_a_search_ends_where_the_knee_is_too_far() -> None:
+    found, trials = searched(lambda load: windows(load, np.full(round(load * SECONDS), 0.01)), 10.0)
+    assert found.load is None
+    assert trials == MOST_TRIALS
 
 
 def test_a_quick_search_takes_two_trials() -> None:

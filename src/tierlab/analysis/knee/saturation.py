@@ -34,8 +34,9 @@ Is Present Only Under the Alternative", Biometrika 64, 1977).
 FEWEST = 5
 """Steps; two lines have three parameters."""
 
-PLACES = 1_000
-"""Knees that are tried."""
+PLACES = 100
+"""Knees that are tried from each load to the next. Where they lie evenly over all loads, one that
+is far below the highest has few of them near it, and its interval comes out too narrow."""
 
 
 class Saturation(Result):
@@ -95,7 +96,9 @@ def saturation(steps: Sequence[Step]) -> Saturation | None:
 def _fits(load: Floats, throughput: Floats, weight: Floats) -> _Fits:
     """Knees from the lowest load, as the first line has the origin, to the second-highest."""
     levels = np.unique(load)
-    knee = np.linspace(levels[0], levels[-2], PLACES)
+    # Each gap without its end, where the next one begins.
+    gaps = np.linspace(levels[:-2], levels[1:-1], PLACES, endpoint=False, axis=1)
+    knee = np.append(gaps.ravel(), levels[-2])
     before = np.minimum(load, knee[:, None])
     after = np.maximum(load - knee[:, None], 0.0)
     # The normal equations of two regressors.
