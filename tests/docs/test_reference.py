@@ -10,7 +10,7 @@ from pages import DOCS
 
 from tierlab.cli.verbs import Verbs
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import SCHEMAS, TABLES
+from tierlab.tables.schemas import PROFILE, SCHEMAS, TABLES
 
 
 def section(page: str, heading: str) -> str:
@@ -33,12 +33,13 @@ TYPES = {
     "int64": "int64",
     "double": "float64",
     "string": "text",
+    "list<item: string>": "texts",
 }
 
 
-@pytest.mark.parametrize("table", list(SCHEMAS))
+@pytest.mark.parametrize("table", list(SCHEMAS | PROFILE))
 def test_the_reference_has_every_column_with_its_type(table: str) -> None:
-    row = re.compile(r"^\| `(\w+)` \| ((?:int\d+|float64|text)(?:, null)?) \|", re.MULTILINE)
+    row = re.compile(r"^\| `(\w+)` \| ((?:int\d+|float64|texts?)(?:, null)?) \|", re.MULTILINE)
     rows = row.findall(section("run-folder.md", table))
     columns = [
         (field.name, TYPES[str(field.type)] + (", null" if field.nullable else ""))

@@ -25,10 +25,13 @@ VERBS = {
     "doctor": "doctor",
     "clean": "clean",
     "compare": "compare_runs",
+    "import": "import_",
     "map": "show_map",
     "image": "image",
 }
 """Verb, in the order of the help: its module in this package has it by this name."""
+KEYWORDS = {"import": "import_"}
+"""Modules of verbs that are words of Python's."""
 
 
 class Verbs(TyperGroup):
@@ -47,7 +50,7 @@ class Verbs(TyperGroup):
 
 
 def _loaded(verb: str) -> Any:
-    found = getattr(_module(f"tierlab.cli.{verb}"), VERBS[verb])
+    found = getattr(_module(f"tierlab.cli.{KEYWORDS.get(verb, verb)}"), VERBS[verb])
     if isinstance(found, typer.Typer):
         return typer.main.get_group(found)
     alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)

@@ -8,10 +8,10 @@ import numpy as np
 
 from tierlab.environments.accounts import Accounts, Rows
 from tierlab.errors import UserError
-from tierlab.observe.server_logs import write_rows
 from tierlab.tables.clock import ClockReading, on_host
 from tierlab.tables.folder import RunFolder
 from tierlab.tables.manifest import Manifest
+from tierlab.tables.rows import write_rows
 
 ASKED_WITH = {"domain": "domain", "hypervisor_disk": "disk"}
 """Each table that books may fill, and the sampler with which it is asked for."""

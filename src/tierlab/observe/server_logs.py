@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from pyarrow.json import ParseOptions, read_json
 
 from tierlab.errors import UserError
 from tierlab.servers.gc_log import pauses
@@ -19,7 +14,7 @@ from tierlab.servers.stop_log import stops
 from tierlab.tables.clock import on_host
 from tierlab.tables.folder import RunFolder
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import STREAMS
+from tierlab.tables.rows import write_rows
 
 GC_LOG = Path("logs/gc.log")
 STOP_LOG = Path("logs/stops.log")
@@ -107,17 +102,3 @@ def _logs(folder: RunFolder, name: Path) -> list[tuple[str, Path]]:
         (path.relative_to(folder.logs).parts[0], path)
         for path in sorted(folder.logs.glob(f"*/{name}"))
     ]
-
-
-def write_rows(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a stream of a table's rows."""
-    schema = STREAMS[table]
-    # Not `Table.from_pylist`: it has pandas loaded, which takes longer than all the rest.
-    lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as stream:
-        if lines:
-            options = ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-            found = read_json(BytesIO(lines), parse_options=options)
-            # Not `cast`: it has pyarrow.compute loaded. Its types are the schema's already.
-            columns = [found.column(name) for name in schema.names]
-            stream.write_table(pa.Table.from_arrays(columns, schema=schema))

@@ -12,7 +12,7 @@ import pyarrow
 from tierlab.errors import UserError
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import LABELS, SCHEMAS, TABLES
+from tierlab.tables.schemas import INSIDE, LABELS, OUTSIDE, PROFILE, SCHEMAS, TABLES
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
@@ -30,7 +30,9 @@ class Run:
         self.manifest: Manifest = manifests.read(path)
         self._there = {name for name in TABLES if self._file(name).exists()}
         # Where no domain has a kernel of its own there is no inside to be missed.
-        wanted = TABLES if self.manifest.clocks else SCHEMAS
+        wanted = SCHEMAS | (INSIDE | OUTSIDE if self.manifest.clocks else {})
+        # A profile is made where one is asked for: then the manifest says why there is none.
+        wanted |= {name: PROFILE[name] for name in PROFILE if name in self.manifest.not_measured}
         self.missing: dict[str, str] = {
             name: self.manifest.not_measured.get(name, "the trial wrote no such table")
             for name in wanted
@@ -118,7 +120,9 @@ class Run:
         if name not in TABLES:
             raise UserError(f"there is no table `{name}`: the tables are {', '.join(TABLES)}.")
         if not self.has(name):
-            reason = self.missing.get(name, "no server had a kernel of its own")
+            of_profile = name in PROFILE
+            nobody = "no profile was made" if of_profile else "no server had a kernel of its own"
+            reason = self.missing.get(name, nobody)
             raise UserError(f"`{name}` was not measured in {self.path}: {reason}.")
         return self._ibis.table(name)
 

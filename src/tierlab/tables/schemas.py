@@ -19,6 +19,7 @@ _TYPES: Final[dict[str, pa.DataType]] = {
     "i64": pa.int64(),
     "f64": pa.float64(),
     "text": pa.string(),
+    "texts": pa.list_(pa.string()),
 }
 
 
@@ -99,6 +100,17 @@ OUTSIDE: Final[dict[str, pa.Schema]] = {
 }
 """What only a hypervisor can tell of such domains; ``subject`` is as in ``inside_disk``."""
 
+PROFILE: Final[dict[str, pa.Schema]] = {
+    "counters": _schema(
+        """t_ns:i64 dt_ns:i64 cpu:i32? domain:text binary:text? symbol:text? event:text count:i64
+        source:text period:i64? stack:i64?"""
+    ),
+    "stacks": _schema("stack:i64 frames:texts"),
+}
+"""Where events happened that a processor, a kernel or a simulated cache counts: a row is one sample
+(``dt_ns`` is 0), or what was counted in ``dt_ns``. ``source`` is ``pmu``, ``software`` or
+``simulated``; ``frames`` are symbols, the outermost first."""
+
 INSTANTS: Final[dict[str, str]] = {
     "t_ns": "time",
     "intended_ns": "intended_time",
@@ -114,7 +126,7 @@ INSTANTS: Final[dict[str, str]] = {
 """The columns that hold a moment (the other ``*_ns`` are durations), and what each is called as a
 timestamp."""
 
-STREAMS: Final = SCHEMAS | INSIDE | OUTSIDE
+STREAMS: Final = SCHEMAS | INSIDE | OUTSIDE | PROFILE
 """The columns of what is written while a trial runs."""
 
 

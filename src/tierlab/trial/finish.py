@@ -15,10 +15,11 @@ from tierlab.environments.process import Identity, is_alive
 from tierlab.errors import UserError
 from tierlab.observe import agent, plans
 from tierlab.observe.inside_streams import bring_out
-from tierlab.observe.server_logs import read_server_logs, write_rows
+from tierlab.observe.server_logs import read_server_logs
 from tierlab.tables import manifest as manifests
 from tierlab.tables.folder import RunFolder
 from tierlab.tables.manifest import Manifest, Phase
+from tierlab.tables.rows import write_rows
 from tierlab.tables.streams import convert_all
 from tierlab.trial.changer import made
 from tierlab.trial.outcome import record_summary

@@ -1,0 +1,130 @@
+"""From perf's records to rows of `counters` and `stacks`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tierlab.errors import UserError
+from tierlab.exchange.perf_script import Clock, Fork, Lost, Record, Sample
+
+HOST = "host"
+"""The domain of processes that are no server's."""
+IDLE = "idle"
+"""The domain of a PU's time in which nobody wanted it, which clocks sample too."""
+
+SOFTWARE = frozenset(
+    {
+        *("alignment-faults", "bpf-output", "cgroup-switches", "context-switches", "cs"),
+        *("cpu-clock", "cpu-migrations", "migrations", "dummy", "emulation-faults", "faults"),
+        *("major-faults", "minor-faults", "page-faults", "task-clock"),
+    }
+)
+"""Events that the kernel counts (perf-list(1))."""
+
+_MODIFIER = re.compile(r"[ukhpGHPSDIWeb]*")
+_IDLE_FUNCTION = re.compile(r"(?:.*_)?(?:idle|halt|mwait)(?:_.*)?|cpuidle_.*|cpu_startup_entry")
+
+
+def source_of(event: str) -> str:
+    """Who counts an event of this name: `software`, the kernel, or `pmu`."""
+    name, _, rest = event.partition(":")
+    # What is no modifier is the name of a tracepoint (`sched:sched_switch`).
+    is_tracepoint = not _MODIFIER.fullmatch(rest)
+    return "software" if name in SOFTWARE or is_tracepoint else "pmu"
+
+
+class PerfRows:
+    """Makes the rows. After them `stacks` are those that they have, by frames, and `lost` says how
+    many events perf had no room for.
+    """
+
+    def __init__(
+        self,
+        owners: Mapping[int, str],
+        others: str = HOST,
+        *,
+        first_ns: int | None = None,
+        first_stack: int = 0,
+    ) -> None:
+        """`owners`: domains by process, as they are at first; of those that are no such process's,
+        nor started by one, the domain is `others`. `first_ns`: when the first sample was taken,
+        should the recording not tell. Stacks are numbered from `first_stack` on.
+        """
+        self.stacks: dict[tuple[str, ...], int] = {}
+        self.lost = 0
+        self._owners, self._others = dict(owners), others
+        self._first_ns, self._first_stack = first_ns, first_stack
+        self._offset_ns: int | None = None
+
+    def counters(self, records: Iterable[Record], recording: str) -> Iterator[dict[str, Any]]:
+        """A row for each sample.
+
+        Raises :class:`UserError` when the `recording` does not tell the time of day.
+        """
+        for record in records:
+            match record:
+                case Clock():
+                    self._offset_ns = record.offset_ns
+                case Fork():
+                    self._inherit(record)
+                case Lost():
+                    self.lost += record.count
+                case Sample():
+                    yield self._row(record, recording)
+
+    def stack_rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each stack so far."""
+        for frames, number in self.stacks.items():
+            yield {"stack": number, "frames": frames}
+
+    def _inherit(self, fork: Fork) -> None:
+        """A number that a server's process had may be another's by now."""
+        owner = self._owners.get(fork.parent)
+        if owner is not None:
+            self._owners[fork.child] = owner
+        elif fork.child in self._owners and fork.child != fork.parent:
+            self._owners.pop(fork.child)
+
+    def _row(self, sample: Sample, recording: str) -> dict[str, Any]:
+        inner = sample.frames[0] if sample.frames else None
+        return {
+            "t_ns": self._time(sample, recording),
+            "dt_ns": 0,
+            "cpu": sample.cpu,
+            "domain": self._domain(sample),
+            "binary": inner.binary if inner else None,
+            "symbol": inner.symbol if inner else None,
+            "event": sample.event,
+            "count": sample.period,
+            "source": source_of(sample.event),
+            "period": sample.period,
+            "stack": self._stack(sample),
+        }
+
+    def _time(self, sample: Sample, recording: str) -> int:
+        if self._offset_ns is None:
+            if self._first_ns is None:
+                raise UserError(
+                    f"{recording} does not tell the time of day: record with `-k CLOCK_MONOTONIC`"
+                    " (and print with `perf script --header`), or say with --first-at when its"
+                    " first sample was taken."
+                )
+            self._offset_ns = self._first_ns - sample.t_ns
+        return sample.t_ns + self._offset_ns
+
+    def _domain(self, sample: Sample) -> str:
+        if sample.machine is not None:
+            return self._owners.get(sample.machine, f"guest {sample.machine}")
+        if sample.pid == 0 and sample.frames:
+            function = sample.frames[0].symbol
+            if function is not None and _IDLE_FUNCTION.fullmatch(function):
+                return IDLE
+        return self._owners.get(sample.pid, self._others)
+
+    def _stack(self, sample: Sample) -> int | None:
+        if len(sample.frames) < 2:
+            return None
+        frames = tuple(map(str, reversed(sample.frames)))
+        return self.stacks.setdefault(frames, self._first_stack + len(self.stacks))

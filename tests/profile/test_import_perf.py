@@ -1,0 +1,218 @@
+"""Profiles of perf's, imported; `perf report` on the same files is the oracle."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path, PurePath
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
+
+import made_run
+
+from tierlab.cli.main import app
+from tierlab.errors import UserError
+from tierlab.exchange.perf_rows import PerfRows, source_of
+from tierlab.exchange.perf_script import Frame, Sample, records
+from tierlab.tables.run import Run
+
+WORK = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls -R /usr/lib >/dev/null"
+RECORDINGS = {
+    "everything, with stacks, compressed": (
+        *("-a", "-z", "-k", "CLOCK_MONOTONIC", "-F", "999", "-g"),
+        *("-e", "cpu-clock,page-faults,context-switches"),
+    ),
+    "one command, each so many events": (
+        "-k",
+        "CLOCK_MONOTONIC",
+        "-c",
+        "500000",
+        "-e",
+        "cpu-clock",
+    ),
+}
+LONGEST = 1000
+Sums = Mapping[tuple[str, str, str], tuple[int, int]]
+"""Samples and events, by event, binary and symbol."""
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("perf")
+    made = {}
+    for number, (name, options) in enumerate(RECORDINGS.items()):
+        made[name] = folder / f"{number}.data"
+        argv = ["perf", "record", "-q", *options, "-o", str(made[name]), "--", "sh", "-c", WORK]
+        subprocess.run(argv, check=True, capture_output=True)
+    return made
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    made_run.manifest().write(tmp_path)
+    return tmp_path
+
+
+def imported(*arguments: object) -> None:
+    result = CliRunner().invoke(app, ["import", "perf", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+
+
+def reported(recording: Path) -> Sums:
+    """What perf itself sums up; functions whose names it does not know are one."""
+    argv = [
+        *("perf", "report", "-i", str(recording), "--stdio", "-t", "|", "--no-children"),
+        *("-g", "none", "--no-inline", "-F", "sample,period,dso,sym"),
+    ]
+    said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    event, sums = "", dict[tuple[str, str, str], tuple[int, int]]()
+    for line in said.splitlines():
+        if line.startswith("# Samples:"):
+            event = line.partition("'")[2].rstrip("'")
+        elif line and not line.startswith("#"):
+            samples, period, binary, symbol = (part.strip() for part in line.split("|", 3))
+            name = symbol[4:]
+            key = (event, short(binary), "" if name.startswith("0x") else name)
+            before = sums.get(key, (0, 0))
+            sums[key] = before[0] + int(samples), before[1] + int(period)
+    return sums
+
+
+def short(binary: str | None) -> str:
+    """As `perf report` has it."""
+    if binary is None or binary == "[unknown]" or binary.startswith("[JIT]"):
+        return "[unknown]"
+    return PurePath(binary).name
+
+
+def counted(run: Path) -> Sums:
+    with closing(Run(run).connect()) as db:
+        rows = db.execute(
+            'SELECT event, "binary", symbol, count(*), sum(count) FROM counters GROUP BY ALL'
+        ).fetchall()
+    sums = dict[tuple[str, str, str], tuple[int, int]]()
+    for event, binary, symbol, samples, events in rows:
+        # Of longer names `perf report` shows the address.
+        key = (event, short(binary), symbol if len(symbol or "") <= LONGEST else "")
+        before = sums.get((key[0], key[1], key[2] or ""), (0, 0))
+        sums[key[0], key[1], key[2] or ""] = before[0] + samples, before[1] + int(events)
+    return sums
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_sums_by_event_and_symbol_are_those_of_perf_report(
+    name: str, recordings: dict[str, Path], run: Path
+) -> None:
+    imported(recordings[name], "--into", run)
+
+    expected, found = reported(recordings[name]), counted(run)
+
+    assert sum(samples for samples, _ in expected.values()) > 100
+    assert found.keys() == expected.keys()
+    for key, (samples, events) in expected.items():
+        assert found[key] == (samples, pytest.approx(events, rel=0.001)), key
+
+
+def test_an_import_again_replaces_its_own_events_only(
+    recordings: dict[str, Path], run: Path
+) -> None:
+    several, one = recordings.values()
+    imported(several, "--into", run)
+    first = counted(run)
+    imported(several, "--into", run)
+    assert counted(run) == first
+    imported(one, "--into", run, "--domain", "app.1")
+
+    with closing(Run(run).connect()) as db:
+        domains = db.execute("SELECT domain, count(*) FROM counters GROUP BY ALL").fetchall()
+        orphans = db.execute(
+            "SELECT (SELECT count(*) FROM counters c ANTI JOIN stacks s ON s.stack = c.stack"
+            " WHERE c.stack IS NOT NULL), (SELECT count(*) FROM stacks ANTI JOIN counters"
+            " USING (stack)), (SELECT count(DISTINCT stack) - count(*) FROM stacks)"
+        ).fetchall()
+
+    assert {name for name, _ in domains} - {"idle"} == {"app.1", "host"}
+    assert sum(count for name, count in domains if name != "app.1") == sum(
+        samples for samples, _ in first.values()
+    )
+    assert orphans == [(0, 0, 0)]
+
+
+def test_times_are_those_of_the_day(recordings: dict[str, Path], run: Path) -> None:
+    several = next(iter(recordings.values()))
+    imported(several, "--into", run)
+    argv = ["perf", "script", "-i", str(several), "-G", "-F", "tod,event", "--ns"]
+    line = subprocess.run(argv, check=True, capture_output=True, text=True, env={"TZ": "UTC"})
+    day, time, *_ = line.stdout.split()
+    nanoseconds = np.datetime64(f"{day}T{time}", "ns").astype(int)
+
+    with closing(Run(run).connect()) as db:
+        ((first,),) = db.execute("SELECT min(t_ns) FROM counters").fetchall()
+
+    assert first == nanoseconds
+
+
+def test_text_that_perf_script_printed_gives_the_same(
+    recordings: dict[str, Path], run: Path, tmp_path: Path
+) -> None:
+    recording = list(recordings.values())[1]
+    imported(recording, "--into", run)
+    expected = counted(run)
+    text = tmp_path / "perf.txt"
+    argv = ["perf", "script", "-i", str(recording), "--ns", "--no-inline"]
+    text.write_bytes(subprocess.run(argv, check=True, capture_output=True).stdout)
+
+    imported(text, "--into", run, "--first-at", "2026-01-02T03:04:05.5")
+
+    # The period that it was recorded with is not in the text's usual fields.
+    assert {k: n for k, (n, _) in counted(run).items()} == {k: n for k, (n, _) in expected.items()}
+    with closing(Run(run).connect()) as db:
+        ((first,),) = db.execute("SELECT min(t_ns) FROM counters").fetchall()
+    assert first == 1767323045_500_000_000
+
+
+def test_what_is_no_recording_is_refused_in_a_sentence(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("nothing of perf's\n")
+    with pytest.raises(UserError, match="neither a recording of perf's"):
+        imported(other, "--into", run)
+    other.write_text("sh 1/1 [000] 5.000000001: 1000 cycles: ffff schedule ([kernel.kallsyms])\n")
+    with pytest.raises(UserError, match="--first-at"):
+        imported(other, "--into", run)
+    assert not (run / "counters.parquet").exists()
+
+
+GUEST = """\
+VM:13376 VCPU:003            uname  3404/3404  [002]  7338.835600395:         10 branches:
+\tffffffff8114e3ea lookup_fast+0x1a ([guest.kernel.kallsyms])
+\t    7fce42942ab6 do it (all) (/srv/my (deleted))
+
+CPU 0/KVM 13376/13380 [001] 7338.835600400: 99 cycles:u: 55d0 void A.b(int) (/tmp/perf-3.map)
+php-fpm: pool w 7/7 [000] 7339.0: PERF_RECORD_FORK(8:8):(7:7)
+"""
+
+
+def test_lines_of_guests_of_odd_names_and_of_compiled_code_are_read() -> None:
+    first, second = records(GUEST.splitlines())
+
+    assert isinstance(first, Sample)
+    assert isinstance(second, Sample)
+    assert (first.machine, first.vcpu, first.pid, first.period) == (13376, 3, 3404, 10)
+    assert first.frames[0] == Frame("lookup_fast", "[guest.kernel.kallsyms]")
+    assert (second.comm, second.pid, second.event) == ("CPU 0/KVM", 13376, "cycles:u")
+    assert second.frames == (Frame("void A.b(int)", "[JIT]"),)
+    rows = PerfRows({13376: "db.1"}, first_ns=0).counters([first, second], "x")
+    assert [row["domain"] for row in rows] == ["db.1", "db.1"]
+
+
+def test_who_counts_an_event_is_told_by_its_name() -> None:
+    names = ("cpu-clock", "page-faults:u", "sched:sched_switch", "cycles:u", "LLC-load-misses")
+    assert [source_of(name) for name in names] == [*["software"] * 3, "pmu", "pmu"]
