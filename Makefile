@@ -69,6 +69,7 @@ bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/link/run.py
 	$(BIN)/python bench/analyse/run.py
 	$(BIN)/python bench/compare/run.py
+	$(BIN)/python bench/profile/run.py
 	$(BIN)/python bench/diagnosis/run.py --quick
 	$(KERNELS) speed-up
 

@@ -87,6 +87,8 @@ static void access(struct vcpu *vcpu, struct counts *counts, qemu_plugin_meminfo
             vcpu_access(vcpu, counts, in_our_space(line));
 }
 
+enum { MOST_BYTES = 16 }; /* of an access */
+
 /*
  * Which sets an address is in is told by bits within a page, for caches of up to 64 first sets of 64
  * bytes: what is not looked up needs no physical address.
@@ -95,10 +97,10 @@ static void on_access(unsigned number, qemu_plugin_meminfo_t info, uint64_t addr
 {
     struct vcpu *vcpu = vcpus[number];
     struct counts *counts = &vcpu->counts[(uintptr_t)block];
-    uint64_t last = address + (1u << qemu_plugin_mem_size_shift(info)) - 1;
 
     count(counts, ACCESSES, 1);
-    if (is_looked_up(&machine, line_of(address)) || is_looked_up(&machine, line_of(last)))
+    if (is_looked_up(&machine, line_of(address)) ||
+        is_looked_up(&machine, line_of(address + MOST_BYTES - 1)))
         access(vcpu, counts, info, address);
 }
 

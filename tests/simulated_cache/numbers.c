@@ -1,6 +1,7 @@
 /* Ways through memory that differ in what they miss, each a function. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define N 384
 
@@ -55,13 +56,18 @@ __attribute__((noinline)) static long near(void)
     return found;
 }
 
-int main(void)
+/* With any argument it stays, for who looks at it. */
+int main(int words, char **unused)
 {
     unsigned count = 1 << 15, *lines = calloc(count, 64);
 
     fill();
     by_rows();
     by_columns();
+    (void)unused;
     printf("%u %ld\n", jump(lines, count, 1000000), near());
+    fflush(stdout);
+    if (words > 1)
+        pause();
     return 0;
 }

@@ -8,9 +8,17 @@ static volatile char *set;
 static size_t bytes;
 static int rounds;
 
-static void *run(void *mine)
+/* What was never written is one page of zeros, however much of it is read. */
+static void *make(void)
 {
-    volatile char *lines = mine ? calloc(1, bytes) : (void *)set;
+    return memset(malloc(bytes), 1, bytes);
+}
+
+static void *run(void *nothing)
+{
+    volatile char *lines = set ? set : make();
+
+    (void)nothing;
 
     for (int round = 0; round < rounds; round++) {
         for (size_t at = 0; at < bytes; at += 64)
@@ -29,10 +37,11 @@ int main(int count, char **words)
         return 2;
     bytes = (size_t)atol(words[3]);
     rounds = atoi(words[4]);
-    set = calloc(1, bytes);
+    if (strcmp(words[1], "one") == 0)
+        set = make();
     pthread_barrier_init(&round_ends, NULL, (unsigned)threads);
     for (int i = 0; i < threads; i++)
-        pthread_create(&made[i], NULL, run, strcmp(words[1], "own") ? NULL : made);
+        pthread_create(&made[i], NULL, run, NULL);
     for (int i = 0; i < threads; i++)
         pthread_join(made[i], NULL);
     return 0;

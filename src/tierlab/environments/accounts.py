@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tierlab.tables.clock import ClockReading
@@ -34,3 +34,9 @@ class Accounts(ABC):
     @abstractmethod
     def tables(self) -> Mapping[str, Rows]:
         """Rows so far of each table that they fill, at that clock's times."""
+
+    def counters(self) -> Iterator[dict[str, Any]] | None:
+        """Rows of `counters`, too many to have at once, at this host's times; None where no caches
+        are simulated.
+        """
+        return None

@@ -40,6 +40,8 @@ class Capability(StrEnum):
     """All messages between servers pass one interface of this host's."""
     NEIGHBOURS = "neighbours"
     """Domains that only compute can be put beside the system's."""
+    SIMULATED_CACHES = "simulated-caches"
+    """Cache misses of what runs in a domain can be simulated."""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from typing import ClassVar, Literal
 
 from tierlab.environments.accounts import Accounts
 from tierlab.environments.addresses import LOOPBACK, Addresses
-from tierlab.environments.capability import Probe
+from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.neighbour import Neighbour
 from tierlab.environments.process import Process
+from tierlab.environments.refusal import refuse
+from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
 from tierlab.machine.mapping import Seats
 
@@ -75,6 +77,18 @@ class Environment(ABC):
     def accounts(self) -> Accounts | None:
         """Find the books of a hypervisor that knows more of its domains than this host's kernel."""
         return None
+
+    def simulate_caches(self, machine: str) -> None:  # noqa: ARG002 - refused
+        """Simulate the caches of a machine, a source of hwloc's, for domains made from now on.
+
+        `UserError` where that cannot be.
+        """
+        raise self.no_caches("its servers' processors are not emulated")
+
+    def no_caches(self, reason: str) -> UserError:
+        """Word why caches cannot be simulated."""
+        wanted = Capability.SIMULATED_CACHES
+        return refuse("observe.simulated_caches", self.name, wanted, reason)
 
     @abstractmethod
     def spawn(self, argv: Sequence[str], *, log: Path) -> Process:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tierlab.values.kinds import Duration, Selection
+from tierlab.values.kinds import Duration, Selection, Text
 from tierlab.values.quantities import MILLISECOND, SECOND
 from tierlab.values.section import Section
 
@@ -26,6 +26,9 @@ SAMPLERS = (
 """Each fills the table of its name."""
 
 
+MACHINE = Text("\"host\", a file of lstopo's, or a machine in hwloc's words", r"[^\0-\x1f]{1,4096}")
+
+
 class Observe(Section):
     """Samplers and message capture."""
 
@@ -41,6 +44,12 @@ class Observe(Section):
 
     samplers: Annotated[tuple[str, ...], Selection(SAMPLERS)] = SAMPLERS
     """What is sampled."""
+
+    simulated_caches: Annotated[str | None, MACHINE] = Field(default=None, examples=["host"])
+    """Simulates caches for servers whose processors QEMU emulates, and fills the table `counters`:
+    "host" for this machine's caches; another machine's by a file of lstopo's (.xml) or in hwloc's
+    words, such as "pack:2 l3:1(size=8MiB) l2:1(size=1MiB) l1d:1(size=32KiB) core:1 pu:1". Servers
+    take three times as long then."""
 
     calls: bool = False
     """Whether it is looked, too, which server opens connections to which, and by what protocol, as

@@ -20,22 +20,32 @@ ASKED_WITH = {"domain": "domain", "hypervisor_disk": "disk"}
 class OutsideObserver:
     """Has the books kept while a trial runs. What cannot be is named, and the trial goes on."""
 
-    def __init__(self, folder: RunFolder, manifest: Manifest, samplers: Collection[str]) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        manifest: Manifest,
+        samplers: Collection[str],
+        *,
+        simulates: bool = False,
+    ) -> None:
+        """`simulates`: whether caches are simulated, too."""
         self._folder, self._manifest = folder, manifest
         self._wanted = [table for table, sampler in ASKED_WITH.items() if sampler in samplers]
+        self._simulates = simulates
         self._accounts: Accounts | None = None
         self._readings: list[ClockReading] = []
 
     def start(self, accounts: Accounts | None) -> None:
         """Open the books, if there are any and they are asked for."""
-        if accounts is None or not self._wanted:
+        if accounts is None or not (self._wanted or self._simulates):
             return
         try:
             accounts.open()
             self._read_clock(accounts)
         except UserError as error:
             accounts.close()
-            self._manifest.not_measured.update(dict.fromkeys(self._wanted, str(error)))
+            lost = [*self._wanted, *(["counters"] if self._simulates else [])]
+            self._manifest.not_measured.update(dict.fromkeys(lost, str(error)))
             return
         self._accounts = accounts
 
@@ -54,6 +64,10 @@ class OutsideObserver:
         for table, found in accounts.tables().items():
             if table in self._wanted:
                 self._write(table, found)
+        if (counters := accounts.counters()) is not None:
+            path = self._folder.streams / "simulated.counters.arrows"
+            if write_rows(path, "counters", counters) == 0:
+                self._manifest.not_measured["counters"] = "the trial ended before the first tick"
 
     def _read_clock(self, accounts: Accounts) -> None:
         reading = accounts.read_clock()

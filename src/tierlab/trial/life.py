@@ -140,6 +140,8 @@ class _Trial:
         shape = self.plan.system
         environment = KINDS[shape.environment](ledger, tcp=BEHAVIOURS[shape.tcp])
         self.teardown.callback(environment.destroy)
+        if (machine := self.plan.observe.simulated_caches) is not None:
+            environment.simulate_caches(machine)
         return environment
 
     def _systems(self, environment: Environment) -> Systems:
@@ -165,7 +167,13 @@ class _Trial:
 
     def _outside(self) -> OutsideObserver:
         # Made before the samplers, and so ended after they have said what they could not measure.
-        outside = OutsideObserver(self.folder, self.manifest, self.plan.observe.samplers)
+        observe = self.plan.observe
+        outside = OutsideObserver(
+            self.folder,
+            self.manifest,
+            observe.samplers,
+            simulates=observe.simulated_caches is not None,
+        )
         self.teardown.callback(outside.stop)
         return outside
 

@@ -12,6 +12,7 @@ from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.observe import agent, echoes
 from tierlab.servers.programs import check_programs
+from tierlab.trial.caches_needs import check_caches
 from tierlab.trial.disturb_needs import check_disturbances
 
 
@@ -31,6 +32,7 @@ def check_needs(plan: TrialPlan) -> None:
         raise refuse("system.workload", probe.environment, Capability.MESSAGES, reason)
     if plan.system.tcp != "modern" and (reason := probe.cannot.get(Capability.RETRIES)):
         raise refuse("system.tcp", probe.environment, Capability.RETRIES, reason)
+    check_caches(plan, probe)
     check_changes(plan.change, probe)
     if any(change.host is not None for change in plan.change):
         check_programs(echoes.PROGRAMS)

@@ -53,7 +53,7 @@ class Entry:
     """Why what was asked can be read back here, but not felt."""
 
 
-HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS})
+HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS, Capability.SIMULATED_CACHES})
 """What domains on the host's own kernel lack."""
 
 guests = partial(Entry, isolates=True, own_kernel=True, memory=256 << 20)

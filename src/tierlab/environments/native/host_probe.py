@@ -30,7 +30,11 @@ def probe_host(environment: str, never: Mapping[Capability, str]) -> Probe:
 
     `never`: what the environment cannot do on any host, each with its reason.
     """
-    cannot = {Capability.VCPUS: "its servers run on the host's own"} | dict(never)
+    cannot = {
+        Capability.VCPUS: "its servers run on the host's own",
+        Capability.SIMULATED_CACHES: "its servers' processors are not emulated",
+        **never,
+    }
     root = os.geteuid() == 0
     if not root:
         cannot[Capability.NETWORK] = "a network namespace of its own needs root"

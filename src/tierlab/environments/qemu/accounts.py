@@ -1,4 +1,4 @@
-"""What each guest asks of its disks, every two seconds, by QEMU's own count.
+"""What each guest asks of its disks, every two seconds, by QEMU's own count; simulated caches.
 
 It counts a request from when the guest's driver hands it over until it is answered: the guest
 latency of figures 18 and 19 in J. Park, "Performance Scalability of N-Tier Application in
@@ -9,13 +9,16 @@ top of the hypervisor. See domstats in https://libvirt.org/manpages/virsh.html.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tierlab.environments.accounts import Accounts, Rows
 from tierlab.environments.daemons.libvirt import LibvirtDaemon
 from tierlab.environments.guests.disk_counters import DiskCounters, rows
 from tierlab.environments.process import Process
+from tierlab.environments.qemu.simulated_caches import SimulatedCaches
 from tierlab.environments.removal import GRACE
 
 SECONDS = 2
@@ -38,14 +41,20 @@ class QemuAccounts(Accounts):
 
     subject = "host"
 
-    def __init__(self, hosts: Mapping[str, LibvirtDaemon], prefix: str) -> None:
-        """`prefix`: what libvirt calls a guest has it before the server's name."""
-        self._hosts, self._prefix = hosts, prefix
+    def __init__(
+        self, hosts: Mapping[str, LibvirtDaemon], prefix: str, caches: SimulatedCaches | None = None
+    ) -> None:
+        """`prefix`: what libvirt calls a guest has it before the server's name. `caches`: those
+        that are simulated for the guests.
+        """
+        self._hosts, self._prefix, self._caches = hosts, prefix, caches
+        self._opened_ns = 0
         self._keepers: list[Process] = []
         self._logs: list[Path] = []
 
     def open(self) -> None:
         """Have libvirt asked again and again."""
+        self._opened_ns = time.time_ns()
         for daemon in self._hosts.values():
             log = daemon.folder / "blocks.log"
             self._keepers.append(daemon.keep(_KEEP, str(SECONDS), daemon.uri, log=log))
@@ -53,6 +62,8 @@ class QemuAccounts(Accounts):
 
     def close(self) -> None:
         """Ask no more."""
+        if self._caches is not None:
+            self._caches.look()
         while self._keepers:
             self._keepers.pop().stop(GRACE)
 
@@ -65,6 +76,10 @@ class QemuAccounts(Accounts):
         for log in self._logs:
             found += rows(looks(log.read_text(), self._prefix))
         return {"hypervisor_disk": found}
+
+    def counters(self) -> Iterator[dict[str, Any]] | None:
+        """What ran in guests with simulated caches since the books were opened."""
+        return None if self._caches is None else self._caches.rows(self._opened_ns)
 
 
 def looks(said: str, prefix: str) -> Iterator[tuple[int, str, DiskCounters]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.domain import DomainSpec, DomainStats, Move
-from tierlab.environments.guests.agent import GuestAgent
+from tierlab.environments.guests.agent import AgentSilentError, GuestAgent
 from tierlab.environments.guests.configuration import Configuration
 from tierlab.environments.guests.disk import STAGE, WHOLE, WholeDisk, make_disk
 from tierlab.environments.guests.domain import USUAL_MEMORY, GuestDomain, check_seats, seats
@@ -20,6 +20,7 @@ from tierlab.environments.native.host_domain import Ground, HostDomain
 from tierlab.environments.placement import Placement, listed
 from tierlab.environments.qemu.hosts import Hosts
 from tierlab.environments.qemu.machine import Machine
+from tierlab.environments.qemu.simulated_caches import SimulatedCaches
 from tierlab.environments.qemu.xml import Guest
 from tierlab.environments.snapshots.shelf import Snapshot, snapshot
 from tierlab.errors import UserError
@@ -27,6 +28,7 @@ from tierlab.errors import UserError
 BOOT_SECONDS = 120.0
 """Of a processor: ten times what a guest with one takes."""
 ASK_SECONDS = 5.0
+ASK_SCRIPT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Hypervisor:
     sysctls: Mapping[str, int]
     folder: Path
     """For their consoles and disks."""
+    caches: SimulatedCaches | None = None
+    """Those that are simulated for them."""
 
 
 def identity(trial: str, name: str) -> str:
@@ -76,6 +80,8 @@ class QemuDomain(GuestDomain):
                     f"{self.spec.name}: its guest does not come up; what its kernel said last:"
                     f" {machine.last_words()}"
                 )
+        if (caches := self._hypervisor.caches) is not None:
+            caches.add(self.spec.name, self._ask)
         if self._is_new:
             machine.keep()
             self._configuration().apply(self._agent)
@@ -99,6 +105,9 @@ class QemuDomain(GuestDomain):
         for name in (STAGE,) if self.spec.moves else self.spec.disk:
             HostDomain.make_folder(self, name)  # on this host: there is no guest yet
         guest = self._guest()
+        if (caches := hypervisor.caches) is not None:
+            plugin = caches.plugin(self.spec.name, guest.vcpus, self.spec.placement.pus)
+            guest = replace(guest, plugin=plugin)
         if guest.disk is not None:
             make_disk(guest.disk)
         group = ground.hierarchy.make(ground.ledger, self.spec.name)
@@ -128,6 +137,14 @@ class QemuDomain(GuestDomain):
             link=None if spec.address is None else link(spec.address),
             disk=own.with_name(f"{spec.name}.disk") if self._disk.names else None,
         )
+
+    def _ask(self, script: str) -> str:
+        """What the guest's shell says to a script of root's; nothing if it does not answer."""
+        try:
+            done = self._agent_here().run(["/bin/sh", "-c", script], ASK_SCRIPT_SECONDS)
+        except AgentSilentError:
+            return ""
+        return "" if done is None else done.stdout
 
     def _configuration(self) -> Configuration:
         spec, user = self.spec, self._ground.user

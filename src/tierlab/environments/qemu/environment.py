@@ -20,10 +20,11 @@ from tierlab.environments.images import cache as image_cache
 from tierlab.environments.images import image
 from tierlab.environments.native.host_domain import Ground
 from tierlab.environments.native.host_probe import probe_host
-from tierlab.environments.qemu import kvm
+from tierlab.environments.qemu import kvm, simulated_caches
 from tierlab.environments.qemu.accounts import QemuAccounts
 from tierlab.environments.qemu.domain import Hypervisor, QemuDomain, identity
 from tierlab.environments.qemu.hosts import Hosts
+from tierlab.environments.qemu.simulated_caches import SimulatedCaches
 from tierlab.errors import UserError
 from tierlab.machine.programs import locate
 
@@ -53,6 +54,7 @@ class Qemu(BridgedEnvironment):
     """Guests on this host, for one trial."""
 
     name: ClassVar[str] = "qemu"
+    _hypervisor: Hypervisor
 
     @classmethod
     def probe(cls) -> Probe:
@@ -71,7 +73,9 @@ class Qemu(BridgedEnvironment):
         except UserError as error:
             raise _refusal(str(error).rstrip(".")) from error
         cannot = dict(probe.cannot)
-        del cannot[Capability.VCPUS]
+        del cannot[Capability.VCPUS], cannot[Capability.SIMULATED_CACHES]
+        if (reason := simulated_caches.obstacle()) is not None:
+            cannot[Capability.SIMULATED_CACHES] = reason
         can, packages = frozenset(Capability) - frozenset(cannot), frozenset(image.PACKAGES)
         return replace(probe, can=can, cannot=cannot, packages=packages)
 
@@ -91,9 +95,20 @@ class Qemu(BridgedEnvironment):
             self._hypervisor.hosts.open()
         return QemuDomain(self._ground, spec, self._hypervisor)
 
+    def simulate_caches(self, machine: str) -> None:
+        """Simulate them for the guests that are made from now on."""
+        if (reason := self._ground.cannot.get(Capability.SIMULATED_CACHES)) is not None:
+            raise self.no_caches(reason)
+        simulated = SimulatedCaches(machine, self._hypervisor.folder)
+        self._hypervisor = replace(self._hypervisor, caches=simulated)
+
     def accounts(self) -> QemuAccounts:
-        """Find what QEMU counts of its guests' disks."""
-        return QemuAccounts(self._hypervisor.hosts.daemons, identity(self._ledger.trial, ""))
+        """Find what QEMU counts of its guests' disks, and of simulated caches."""
+        return QemuAccounts(
+            self._hypervisor.hosts.daemons,
+            identity(self._ledger.trial, ""),
+            self._hypervisor.caches,
+        )
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
         ground = super()._prepare(sysctls)

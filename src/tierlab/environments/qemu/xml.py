@@ -50,6 +50,8 @@ class Guest:
     link: Link | None = None
     disk: Path | None = None
     """An ext4 file system of the guest's own."""
+    plugin: str | None = None
+    """QEMU's argument for a plugin that looks on."""
 
     def shape(self) -> str:
         """All that a guest restored from another's snapshot has to have in common with that.
@@ -69,6 +71,7 @@ class Guest:
             monitor=nobody,
             link=self.link and replace(self.link, address="", mac=""),
             disk=self.disk and nobody,
+            plugin=None,
         )
         return document(alike, restored=False)
 
@@ -156,6 +159,8 @@ def _add_particulars(domain: ET.Element, guest: Guest, *, restored: bool) -> Non
     """What libvirt has no words for."""
     command = ET.SubElement(domain, f"{{{NAMESPACE}}}commandline")
     arguments = ["-qmp", f"unix:{guest.monitor},server=on,wait=off"]
+    if guest.plugin is not None:
+        arguments += ["-plugin", guest.plugin]
     if restored:
         arguments += ["-incoming", "defer"]
     for argument in arguments:

@@ -44,6 +44,7 @@ NEVER = {
     Capability.DISK: "Xen limits no domain's use of a disk",
     Capability.RETRIES: "each domain's kernel has its own TCP",
     Capability.PROCESSES: "each server runs on a kernel of its own",
+    Capability.SIMULATED_CACHES: "QEMU knows of Xen's host only, not whose domain runs on it",
     Capability.MOVE_MEMORY: "Xen gives a domain its memory when it starts",
 }
 
