@@ -32,7 +32,8 @@ LOST = {
 BY_NATURE = frozenset(
     {
         *(Capability.MESSAGES, Capability.MIGRATE, Capability.MOVE_MEMORY),
-        *(Capability.NEIGHBOURS, Capability.PROCESSES, Capability.VCPUS),
+        *(Capability.NEIGHBOURS, Capability.PROCESSES, Capability.SIMULATED_CACHES),
+        Capability.VCPUS,
     }
 )
 """What an environment can do or cannot wherever it is: no news of this machine."""
