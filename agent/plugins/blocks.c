@@ -1,6 +1,7 @@
 #include "blocks.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { SLOTS = MOST_BLOCKS * 2 };
@@ -37,7 +38,7 @@ const struct block *block_at(uint32_t number)
 
 static uint32_t slot_of(const struct block *block)
 {
-    uint64_t hash = (block->address ^ (uintptr_t)block->here * 31) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = (uintptr_t)block->here * 0x9e3779b97f4a7c15u;
 
     return (uint32_t)(hash >> 40) % SLOTS;
 }
@@ -50,7 +51,8 @@ uint32_t block_number(const struct block *block)
     while ((number = slots[slot]) != NO_BLOCK) {
         const struct block *found = &blocks[number];
 
-        if (found->address == block->address && found->here == block->here)
+        if (found->here == block->here && found->bytes == block->bytes &&
+            memcmp(found->code, block->code, block->bytes) == 0)
             break;
         slot = (slot + 1) % SLOTS;
     }

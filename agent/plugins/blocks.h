@@ -23,8 +23,9 @@ uint32_t blocks_count(void);
 const struct block *block_at(uint32_t number);
 
 /*
- * The number of the block at this address and place, a new one if it is not known and there is
- * room. QEMU translates the same block again and again, from several threads.
+ * The number of the block with this code at this place in QEMU's memory, a new one if it is not
+ * known and there is room: processes have the same code at several addresses, and other code comes
+ * to be in its place. QEMU translates the same block again and again, from several threads.
  */
 uint32_t block_number(const struct block *block);
 

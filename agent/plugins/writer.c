@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    SHARE = 1000,  /* a block with less than one in so many of each event has no line of its own */
+    SHARE = 5000,  /* a block with less than one in so many of each event has no line of its own */
     SECOND = 1000000000,
 };
 

@@ -63,12 +63,20 @@ def test_a_guest_is_on_the_packages_of_its_pus(tmp_path: Path) -> None:
 
 def test_code_of_a_guest_is_named_only_where_it_is_what_ran(tmp_path: Path) -> None:
     library = tmp_path / "library.so"
-    library.write_bytes(b"\x7fELF" + bytes(60) + b"code that ran there" + bytes(32))
-    mapped = f"7f0000000000-7f0000001000 r-xp 00000000 00:01 1   {library}\n"
+    before = b"\x7fELF" + bytes(4096 + 60)
+    library.write_bytes(before + b"code that ran there; " + b"twice the same twice the same ")
+    mapped = (
+        f"7f0000000000-7f0000002000 r-xp 00000000 00:01 1   {library}\n"
+        "7e0000000000-7e0000001000 rwxp 00000000 00:00 0 \n"
+    )
     said = {"kallsyms": "ffffffff81000000 T first\nffffffff81000040 t second\n", "maps": mapped}
     code = GuestCode(lambda script: next(text for key, text in said.items() if key in script))
     assert code.name(Block(0xFFFF_FFFF_8100_0048)) == ("[kernel.kallsyms]", "second")
-    there = 0x7F00_0000_0000 + 64
+    there = 0x7F00_0000_0000 + len(before)
     assert code.name(Block(there, code=b"code that ran")) == (str(library), None)
-    assert code.name(Block(there, code=b"other code here")) == (None, None)
-    assert code.name(Block(0x40_0000, code=b"code that ran")) == (None, None)
+    assert code.name(Block(there, code=b"other code here, not that")) == (None, None)
+    elsewhere = 0x55_0000_0000 + len(before) % 4096
+    assert code.name(Block(elsewhere, code=b"code that ran there;")) == (str(library), None)
+    assert code.name(Block(elsewhere, code=b"code that")) == (None, None), "may be anywhere"
+    assert code.name(Block(elsewhere + 1, code=b"code that ran there;")) == (None, None)
+    assert code.name(Block(0x7E00_0000_0010, code=b"made while it ran")) == ("[JIT]", None)

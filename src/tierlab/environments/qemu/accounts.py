@@ -9,7 +9,6 @@ top of the hypervisor. See domstats in https://libvirt.org/manpages/virsh.html.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,13 +47,13 @@ class QemuAccounts(Accounts):
         that are simulated for the guests.
         """
         self._hosts, self._prefix, self._caches = hosts, prefix, caches
-        self._opened_ns = 0
         self._keepers: list[Process] = []
         self._logs: list[Path] = []
 
     def open(self) -> None:
         """Have libvirt asked again and again."""
-        self._opened_ns = time.time_ns()
+        if self._caches is not None:
+            self._caches.open()
         for daemon in self._hosts.values():
             log = daemon.folder / "blocks.log"
             self._keepers.append(daemon.keep(_KEEP, str(SECONDS), daemon.uri, log=log))
@@ -63,7 +62,7 @@ class QemuAccounts(Accounts):
     def close(self) -> None:
         """Ask no more."""
         if self._caches is not None:
-            self._caches.look()
+            self._caches.close()
         while self._keepers:
             self._keepers.pop().stop(GRACE)
 
@@ -79,7 +78,7 @@ class QemuAccounts(Accounts):
 
     def counters(self) -> Iterator[dict[str, Any]] | None:
         """What ran in guests with simulated caches since the books were opened."""
-        return None if self._caches is None else self._caches.rows(self._opened_ns)
+        return None if self._caches is None else self._caches.rows()
 
 
 def looks(said: str, prefix: str) -> Iterator[tuple[int, str, DiskCounters]]:

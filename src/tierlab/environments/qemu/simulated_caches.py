@@ -9,7 +9,9 @@ from __future__ import annotations
 import itertools
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from tierlab.environments.qemu import kvm
 from tierlab.environments.qemu.guest_code import GuestCode
 from tierlab.errors import UserError
 from tierlab.exchange.cache_counts import rows
-from tierlab.installation import CACHE_PLUGIN, REMEDY
+from tierlab.installation import AGENT, CACHE_PLUGIN, REMEDY
 from tierlab.machine import caches, topology
 
 SECONDS = 20.0
@@ -42,6 +44,7 @@ class SimulatedCaches:
         self._spaces = itertools.count()
         self._guests: dict[str, Ask] = {}
         self._code: dict[str, GuestCode] = {}
+        self._opened_ns = self._closed_ns = 0
 
     def plugin(self, guest: str, vcpus: int, pus: frozenset[int] | None) -> str:
         """QEMU's argument for a guest whose virtual CPUs are placed on these PUs, in turn on all
@@ -70,16 +73,26 @@ class SimulatedCaches:
         """Know a guest that runs."""
         self._guests[guest] = ask
 
-    def look(self) -> None:
-        """Have each guest say what code is where in it, while it runs."""
-        for guest, ask in self._guests.items():
-            self._code[guest] = GuestCode(ask)
+    def open(self) -> None:
+        """Have each guest say what code is where in it, and count from now on."""
+        with ThreadPoolExecutor() as pool:
+            found = pool.map(lambda ask: GuestCode(ask, [AGENT]), self._guests.values())
+            self._code = dict(zip(self._guests, found, strict=True))
+        self._opened_ns = time.time_ns()
 
-    def rows(self, since_ns: int) -> Iterator[dict[str, Any]]:
-        """Rows of `counters` from then on."""
+    def close(self) -> None:
+        """Count no longer, and look once more what runs in each guest."""
+        self._closed_ns = time.time_ns()
+        with ThreadPoolExecutor() as pool:
+            looks = [pool.submit(self._code[name].look, self._guests[name]) for name in self._code]
+        for look in looks:
+            look.result()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Rows of `counters` from what was opened to what was closed."""
         for guest, code in self._code.items():
             for row in rows(self._out(guest), guest, code.name):
-                if row["t_ns"] - row["dt_ns"] >= since_ns:
+                if row["t_ns"] - row["dt_ns"] >= self._opened_ns and row["t_ns"] <= self._closed_ns:
                     yield row
 
     def _out(self, guest: str) -> Path:
