@@ -73,6 +73,25 @@ def test_a_program_in_a_guest_misses_what_it_misses_by_cachegrind(tmp_path: Path
             assert ours[symbol] == pytest.approx(theirs[event][symbol], rel=near), (event, symbol)
 
 
+def test_processes_that_come_and_go_have_their_code_in_common(tmp_path: Path) -> None:
+    """Each has it at other addresses; there is room for 262,144 blocks."""
+    with lasting(Qemu, tmp_path / "ledger") as qemu:
+        qemu.simulate_caches(SMALL)
+        guest = started(qemu, "app.1", 0)
+        (counts,) = qemu.work.rglob("*.counts")
+        before = blocks(counts)
+        loop = "i=0; while [ $i -lt 100 ]; do ls / >/dev/null; i=$((i + 1)); done"
+        assert guest.run(["sh", "-c", loop], timeout=120).status == 0
+        figure(f"{blocks(counts) - before} blocks of 100 processes")
+        assert blocks(counts) - before < 30_000
+
+
+def blocks(counts: Path) -> int:
+    """Numbers go up one by one."""
+    lines = (line.split() for line in counts.read_text().splitlines())
+    return max(int(words[1]) for words in lines if words[0] == "block")
+
+
 def test_guests_on_one_package_have_less_room_than_on_two(tmp_path: Path) -> None:
     program = compiled("sharing", tmp_path)
     together = missed(program, ONE_PACKAGE, tmp_path / "one")

@@ -45,13 +45,15 @@ def test_processors_that_are_not_emulated_have_caches_of_their_own(
     simulated_caches.obstacle.cache_clear()
 
 
-def test_a_guest_is_on_the_packages_of_its_pus(tmp_path: Path) -> None:
+def test_a_guest_has_the_last_levels_of_its_pus(tmp_path: Path) -> None:
     made = SimulatedCaches(MACHINE, tmp_path)
 
-    def packages(vcpus: int, pus: frozenset[int] | None) -> str:
+    def packages(vcpus: int, pus: frozenset[int] | None, made: SimulatedCaches = made) -> str:
         words = made.plugin("app.1", vcpus, pus).split(",")
         return next(word for word in words if word.startswith("packages="))
 
+    several = SimulatedCaches(MACHINE.replace("pack:2 l3:1", "pack:1 l3:2"), tmp_path)
+    assert packages(2, frozenset({1, 2}), several) == "packages=0:1", "one package, two of them"
     assert packages(2, frozenset({0, 1})) == "packages=0:0"
     assert packages(2, frozenset({1, 2})) == "packages=0:1"
     assert packages(6, None) == "packages=0:0:1:1:0:0"

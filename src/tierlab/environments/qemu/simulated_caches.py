@@ -62,12 +62,19 @@ class SimulatedCaches:
             )
         return caches.plugin(
             self._caches,
-            [self._shape.by_number[pu].package or 0 for pu in places],
+            [self._last_level(pu) for pu in places],
             self._out(guest),
             shared=self._folder / "last-level",
             space=next(self._spaces),
             one_in=self._caches.one_in,
         )
+
+    def _last_level(self, number: int) -> int:
+        """Which of the machine's last-level caches a PU has: its package's, unless packages have
+        several.
+        """
+        places = {pu.pu: pu.package if pu.l3 is None else pu.l3 for pu in self._shape.pus}
+        return list(dict.fromkeys(places.values())).index(places[number])
 
     def add(self, guest: str, ask: Ask) -> None:
         """Know a guest that runs."""
