@@ -49,7 +49,7 @@ class Observe(Section):
     """Simulates caches for servers whose processors QEMU emulates, and fills the table `counters`:
     "host" for this machine's caches; another machine's by a file of lstopo's (.xml) or in hwloc's
     words, such as "pack:2 l3:1(size=8MiB) l2:1(size=1MiB) l1d:1(size=32KiB) core:1 pu:1". Servers
-    take three times as long then."""
+    take two to five times as long then."""
 
     calls: bool = False
     """Whether it is looked, too, which server opens connections to which, and by what protocol, as
