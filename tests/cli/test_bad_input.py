@@ -20,13 +20,13 @@ EXPERIMENT = """
 [experiment]
 name = "{name}"
 [system]
-workload = "rubbos"
-scale = 0.0005
+{system}
 [load]
 users = {users}
 {more}
 phases = {{ ramp_up = "0s", runtime = "{runtime}s", ramp_down = "0s" }}
 """
+FOUR_TIERS, ONE_SERVER = 'workload = "rubbos"\nscale = 0.0005', 'workload = "static"'
 LEFT = {"cache", "state"}
 """What a run that failed early may leave: the cache, and empty folders of the ledgers."""
 
@@ -39,10 +39,12 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def write(place: Path, trial: str) -> Callable[..., Path]:
     """Write an experiment file, named as no other test's."""
 
-    def write(*, users: object = 5, more: str = "", runtime: int = 3) -> Path:
+    def write(
+        *, system: str = FOUR_TIERS, users: object = 5, more: str = "", runtime: int = 3
+    ) -> Path:
         path = place / "my.toml"
-        text = EXPERIMENT.format(name=trial, users=users, more=more, runtime=runtime)
-        path.write_text(text)
+        told = {"name": trial, "system": system, "users": users, "more": more, "runtime": runtime}
+        path.write_text(EXPERIMENT.format(**told))
         return path
 
     return write
@@ -216,7 +218,9 @@ def test_a_disk_that_fills_up_in_the_middle_is_completed_once_there_is_room(
     runs = place / "runs"
     runs.mkdir()
     prefix = with_mount("-t", "tmpfs", "-o", "size=80m", "none", runs)
-    command = start("run", write(users=50, runtime=12), "--runs", runs, prefix=prefix)
+    command = start(
+        "run", write(system=ONE_SERVER, users=50, runtime=12), "--runs", runs, prefix=prefix
+    )
     command.wait_for("runtime")
     filler = Path(f"/proc/{command.process.pid}/root{runs}/filler")
     fill(filler)

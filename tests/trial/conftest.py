@@ -39,10 +39,13 @@ def experiment(tmp_path: Path) -> Callable[..., Path]:
         up: int = 1,
         run: int = 3,
         down: int = 1,
+        one_server: bool = False,
         more: str = "",
     ) -> Path:
         path = tmp_path / f"{name}.toml"
         text = EXPERIMENT.format(name=name, users=users, up=up, run=run, down=down)
+        if one_server:
+            text = text.replace('"rubbos"\nscale = 0.002', '"static"')
         path.write_text(text + more)
         return path
 

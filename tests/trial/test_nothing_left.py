@@ -78,7 +78,7 @@ def test_ctrl_c_once_it_has_lived_does_not_disturb_its_tables(
 ) -> None:
     """While it is taken down, and then while its report is written."""
     before = host()
-    command = tierlab("run", experiment(up=0, run=1, down=0, more=BRISK))
+    command = tierlab("run", experiment(up=0, run=1, down=0, one_server=True, more=BRISK))
     for stage in ("take down", "report"):
         command.wait_for(stage)
         command.signal(signal.SIGINT)
@@ -160,7 +160,7 @@ def test_kill_9_once_it_has_lived_loses_nothing(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(up=0, run=1, down=0, more=BRISK))
+    command = tierlab("run", experiment(up=0, run=1, down=0, one_server=True, more=BRISK))
     command.wait_for("tables")
     wait_until_it_has_lived(tmp_path)
     command.kill()
