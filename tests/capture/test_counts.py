@@ -25,7 +25,7 @@ NOT_COUNTED = ("LOGIN", "PING", "PREPARE", "CPING")
 """Labels of visits that no access log and no counter of statements has."""
 MOST_MISSED = 1e-4
 MOST_APART_NS = 200_000
-SECONDS = 4
+SECONDS = 2
 
 
 @dataclass(frozen=True)

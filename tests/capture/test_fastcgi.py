@@ -100,7 +100,7 @@ def test_visits_are_as_many_as_the_access_log_has(bed: FastcgiBed) -> None:
     before = len(bed.logged())
     with bed.capturing("counted") as summary:
         for path in ("/kept/item?size=20000", "/item"):
-            bed.load(path, 2)
+            bed.load(path, 1)
     written = bed.logged()[before:]
     visits = table(bed.folder / "counted" / "raw_visits.arrows")
     figure(f"{visits.num_rows} visits, {len(written)} lines, {summary}")

@@ -40,7 +40,7 @@ scale = 0.0005
 [load]
 users = 20
 think = "500ms"
-phases = {{ ramp_up = "1s", runtime = "3s", ramp_down = "0s" }}
+phases = {{ ramp_up = "0s", runtime = "1s", ramp_down = "0s" }}
 """
 
 

@@ -85,9 +85,9 @@ def logged(log: Path) -> list[tuple[str, str, str]]:
 
 
 def test_same_seed_same_sessions(site, drive: Driver, tmp_path: Path) -> None:
-    first = drive(site(), seconds=1.5, think_ms=10)
-    again = Driver(tmp_path / "again")(site("--delay-ms", "2"), seconds=1.5, think_ms=10)
-    other = Driver(tmp_path / "other")(site(), seconds=1.5, think_ms=10, seed=2)
+    first = drive(site(), seconds=0.7, think_ms=10)
+    again = Driver(tmp_path / "again")(site("--delay-ms", "2"), seconds=0.7, think_ms=10)
+    other = Driver(tmp_path / "other")(site(), seconds=0.7, think_ms=10, seed=2)
     runs = [sequences(driven.requests, 15) for driven in (first, again, other)]
     for user, pages in runs[0].items():
         both = min(len(pages), len(runs[1][user]))
@@ -111,7 +111,7 @@ def test_same_seed_same_requests_with_any_number_of_threads(loop, site, tmp_path
     for threads in (1, 2, 3):
         log = tmp_path / f"{threads}.log"
         drive = Driver(tmp_path / f"{threads}")
-        driven = drive(site("--log", str(log)), seconds=0.9, users=20, loop=loop, threads=threads)
+        driven = drive(site("--log", str(log)), seconds=0.5, users=20, loop=loop, threads=threads)
         requests = driven.requests
         assert driven.summary["threads"] == threads
         assert driven.summary["requests"] == len(requests)
@@ -123,7 +123,7 @@ def test_same_seed_same_requests_with_any_number_of_threads(loop, site, tmp_path
         events = driven.events
         phases.append(list(events[events.kind == "phase"].subject))
     for others in asked[1:]:
-        # A run of a second ends for each user where it ends: what both runs have is the same.
+        # A run of half a second ends for each user where it ends: what both runs have is the same.
         both = {user: min(len(asked[0][user]), len(others[user])) for user in range(20)}
         assert sum(both.values()) >= 20
         for user, count in both.items():
@@ -158,7 +158,7 @@ def by_user(
 def test_same_seed_same_requests_on_the_wire(site, drive: Driver, tmp_path: Path) -> None:
     logs = [tmp_path / "one.log", tmp_path / "two.log"]
     for log in logs:
-        drive(site("--log", str(log)), seconds=1.5 * pace(), think_ms=1, users=1)
+        drive(site("--log", str(log)), seconds=0.6 * pace(), think_ms=1, users=1)
     one, two = (logged(log)[:300] for log in logs)
     shorter = min(len(one), len(two))
     assert shorter > 100
@@ -208,7 +208,7 @@ def test_older_stories_are_asked_for_by_day(site, drive: Driver, tmp_path: Path)
 def test_images_belong_to_their_page(site, drive: Driver, tmp_path: Path) -> None:
     log = tmp_path / "site.log"
     port = site("--images", "--delay-ms", "10", "--log", str(log))
-    driven = drive(port, seconds=1.5, users=5)
+    driven = drive(port, seconds=0.7, users=5)
     requests = driven.requests
     images = [target for _, target, _ in logged(log) if target.endswith(".png")]
     assert len(images) == 2 * len(requests)

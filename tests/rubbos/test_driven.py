@@ -47,8 +47,8 @@ def test_what_users_write_arrives(
     driven = Driver(tmp_path / "drive")(
         port,
         workload,
-        seconds=4 * pace(),
-        think_ms=200,
+        seconds=1.5 * pace(),
+        think_ms=100,
         users=60,
         grace_ns=20_000_000_000,
         seed=seed,

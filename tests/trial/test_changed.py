@@ -22,14 +22,14 @@ pytestmark = [
 Write = Callable[..., Path]
 CHANGES = """
 [[change]]
-at = "2s"
+at = "1s"
 on = "db.1"
 pus = [0]
 weight = 2048
 memory = "1GiB"
 
 [[change]]
-at = "2500ms"
+at = "1500ms"
 on = "app.1"
 pool = 1
 threads = 20
@@ -40,7 +40,7 @@ MIB = 1 << 20
 def test_changes_come_to_pass_at_their_time_and_what_they_did_is_said(
     tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
-    ended = tierlab("run", experiment(users=200, up=0, run=4, down=0, more=CHANGES)).end()
+    ended = tierlab("run", experiment(users=200, up=0, run=3, down=0, more=CHANGES)).end()
 
     assert ended.status == 0, ended.stderr
     run = api.open(tmp_path / "runs" / "t" / "001")
@@ -52,7 +52,7 @@ def test_changes_come_to_pass_at_their_time_and_what_they_did_is_said(
     assert runtime is not None
     assert [subject for _, subject, _ in made] == ["db.1", "app.1"]
     late = [
-        (t_ns - runtime.start_ns) / 1e9 - at for (t_ns, *_), at in zip(made, (2, 2.5), strict=True)
+        (t_ns - runtime.start_ns) / 1e9 - at for (t_ns, *_), at in zip(made, (1, 1.5), strict=True)
     ]
     assert all(0 <= each < 0.5 * pace() for each in late), late
     placed, resized = (json.loads(detail) for *_, detail in made)

@@ -40,7 +40,7 @@ STATEMENTS = {
 """MariaDB's counter of each kind of statement, and how its digests begin."""
 
 LEAST_SHARE = 0.9999
-SECONDS = 17
+SECONDS = 10
 
 
 @pytest.fixture(scope="module")
