@@ -43,6 +43,15 @@ class Stage:
     folder: str = "."
 
 
+def modules(mark: str, root: Path = Path(__file__).parent) -> tuple[str, ...]:
+    """Where tests with a mark are: a lane of few need not import all the others first. What a
+    conftest.py marks is in its folder.
+    """
+    say = f"mark.{mark}"
+    files = [each for each in sorted(root.rglob("*.py")) if say in each.read_text("utf-8")]
+    return tuple(str(each.parent if each.name == "conftest.py" else each) for each in files)
+
+
 def lane(name: str, budget_s: int, marks: str, *arguments: str) -> Stage:
     """The stage of the tests with these marks."""
     return Stage(name, budget_s, (*PYTEST, "-m", marks, *arguments))
@@ -54,11 +63,11 @@ SUITES = {
         Stage("kernels", 10, ("cargo", "test", "--locked", "--quiet"), "apps/kernels"),
         Stage("application", 20, ("mvn", "-q", "-B", "test"), "apps/rubbos"),
         lane("side by side", 300, "not environments and not alone", *SIDE_BY_SIDE),
-        lane("alone", 220, "not environments and alone"),
+        lane("alone", 220, "not environments and alone", *modules("alone")),
     ),
     "environments": (
         lane("side by side", 700, "environments and not alone", *GUESTS),
-        lane("alone", 500, "environments and alone"),
+        lane("alone", 500, "environments and alone", *modules("alone")),
     ),
 }
 """Tests run side by side where none measures time."""

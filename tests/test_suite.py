@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite import GUESTS, LAST_FAILED, PYTEST
+from tests.suite import GUESTS, LAST_FAILED, PYTEST, modules
 
 ALONE = {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 MADE = """
@@ -108,6 +108,21 @@ def test_a_pytest_that_dies_ends_the_suite(folder: Path) -> None:
     status, lines = run(folder, "import os\ndef test_dies():\n    os.abort()\n", PASSES)
     assert status not in (0, 1), lines
     assert not (folder / "passes").exists()
+
+
+def test_a_lane_of_few_imports_only_where_they_are(tmp_path: Path) -> None:
+    for place, text in {
+        "one/test_marked.py": "@pytest.mark.alone\ndef test_it(): ...",
+        "one/test_other.py": "def test_alone(): ...",
+        "all/conftest.py": "pytestmark = [pytest.mark.alone]",
+        "all/test_unmarked.py": "def test_it(): ...",
+    }.items():
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(text)
+    assert modules("alone", tmp_path) == (
+        str(tmp_path / "all"),
+        str(tmp_path / "one/test_marked.py"),
+    )
 
 
 def test_a_groups_tests_are_one_workers_and_keep_their_names(folder: Path) -> None:
