@@ -115,6 +115,108 @@ def test_environments_are_compared_with_bare_processes() -> None:
     assert value("least throughput", *cases[1:]) is None
 
 
+def test_machines_are_compared_with_bare_processes_where_there_is_no_container() -> None:
+    xen = trial([9, 9], response_s=0.065, cpu_s=0.004)
+    # What domain 0 took for the others is in the sum: 18 requests, 0.9 s.
+    xen.blocks.cpu_s["Domain-0"] = np.array([0.4, 0.5])
+    native = trial([10, 10], response_s=0.010, cpu_s=0.002)
+    cases = [environment("native", native), environment("xen", xen)]
+    assert value("machine response over base", *cases) == pytest.approx(6.5)
+    assert value("machine cpu in all", *cases) == pytest.approx((0.004 + 0.9 / 18) / 0.002)
+    assert value("machine cpu in all", cases[0]) is None
+    lacking = environment("xen", trial([9, 9], response_s=0.065))
+    assert value("machine cpu in all", cases[0], lacking) is None
+
+
+def loaded(name: str, users: int, per_second: float, response_s: float, cpu_s: float) -> Case:
+    levels = {"system.environment": name, "load.users": users}
+    made = trial([per_second] * 2, response_s=response_s, cpu_s=cpu_s)
+    return Case(f"{name}, {users}", {}, levels, [made], None)
+
+
+def test_loads_are_compared_within_an_environment_and_environments_at_a_load() -> None:
+    cases = [
+        loaded("native", 500, 70, 0.010, 0.0020),
+        loaded("native", 800, 112, 0.011, 0.0020),
+        loaded("podman", 500, 70, 0.011, 0.0021),
+        loaded("podman", 800, 84, 0.022, 0.0030),
+    ]
+    assert value("throughput by load", *cases) == pytest.approx(0.75)
+    assert words("throughput by load", *cases) == "1.00 (native); 0.75 (podman)"
+    assert value("throughput by load", *cases[:2]) == pytest.approx(1)
+    assert value("container response by load", *cases) == pytest.approx(2)
+    assert value("response growth", *cases) == pytest.approx(2)
+    assert value("response growth", *cases[:2]) == pytest.approx(1.1)
+    assert value("container cpu by load", *cases) == pytest.approx(1.5)
+    # 0.147 cores at 500 users, 0.252 at 800.
+    assert value("cpu by load", *cases) == pytest.approx(0.252 / 0.147 / 1.6)
+    # The one server there is calls nobody.
+    assert value("database cpu", *cases) == pytest.approx(0.252)
+    assert value("throughput by load", *cases[1:3]) is None
+    assert value("container response by load", *cases[:2]) is None
+    assert value("container response by load", cases[0], cases[3]) is None
+
+
+def timed(name: str, dnu: float, times_s: list[float]) -> Case:
+    """A case with a mean response time for each run of a second, and one in which none ended."""
+    made = trial([2.0] * len(times_s) + [0.0], [(0, dnu)])
+    made.blocks.time_s[:-1] = 2 * np.array(times_s)
+    return Case(name, {}, {}, [made], 1.0)
+
+
+def test_stability_of_times_is_of_the_runs_in_which_a_request_ended() -> None:
+    even = timed("even", 0.0, [1.0, 1.02, 1.0, 1.02, 1.0])
+    uneven = [timed(str(d), d, [1.0, 1.0 + d, 1.0, 1.0 + d, 1.0]) for d in (0.1, 0.2, 0.45)]
+    assert even.times_s.tolist() == pytest.approx([1.0, 1.02, 1.0, 1.02, 1.0])
+    assert value("highest time mmr uniform", even, *uneven) == pytest.approx(1.02)
+    assert value("highest time mmr uneven", even, *uneven) == pytest.approx(1.45)
+    assert value("times follow dnu", even, *uneven) == pytest.approx(1)
+    assert words("uneven times less stable", even, *uneven) == "3 of 3 pairs"
+    # Their throughput is the same throughout but for the last second.
+    assert value("uneven less stable", even, *uneven) == 0
+
+
+def job(kernel: str, count: int, vcpus: int, seconds: float) -> Case:
+    neighbours = {"count": count} | ({"vcpus": vcpus} if count else {})
+    levels = {"load.mix": kernel, "system.neighbours": neighbours}
+    return Case(kernel, {}, levels, [trial([5, 5], response_s=seconds)], None)
+
+
+def test_a_lag_is_where_a_time_lies_between_alone_and_all_shared() -> None:
+    """Of four PUs' power, two alone and two shared by four, 5/8 are left; by eight 9/16."""
+    perfect = [
+        *(job("pipeline", 0, 0, 1.0), job("pipeline", 3, 1, 8 / 5), job("pipeline", 3, 2, 4.0)),
+        *(job("pipeline", 7, 1, 16 / 9), job("pipeline", 7, 2, 8.0)),
+    ]
+    waiting = [
+        *(job("data-parallel", 0, 0, 1.0), job("data-parallel", 3, 1, 4.0)),
+        *(job("data-parallel", 3, 2, 4.0), job("data-parallel", 7, 1, 7.3)),
+        job("data-parallel", 7, 2, 8.0),
+    ]
+    found = [*perfect, *waiting]
+    assert value("pipeline lag", *found) == pytest.approx(0.2)
+    assert words("pipeline lag", *found) == "0.20 beside 3, 0.11 beside 7"
+    assert value("data-parallel lag", *found) == pytest.approx(0.9)
+    assert value("barriers lag", *found) is None
+    # Half is missing, or nothing was felt of the neighbours.
+    assert value("pipeline lag", perfect[0], perfect[2]) is None
+    assert (
+        value("pipeline lag", *(job("pipeline", *k, 1.0) for k in ((0, 0), (3, 1), (3, 2)))) is None
+    )
+
+
+def test_the_papers_own_query_has_the_correlation_that_is_stated() -> None:
+    dnu = (0, 0, 0, 0.32, 0.53, 0.30, 0.45, 0.17, 0.24)
+    adin = (0.0001, 0.0037, 0.0032, 0.0182, 0.136, 0.143, 0.089, 0.172, 0.059)
+    # Five runs around 10, two to each side by d, have a variance of d^2.
+    cases = [
+        timed(str(n), d, [10 - x, 10 + x, 10, 10 - x, 10 + x])
+        for n, (d, x) in enumerate(zip(dnu, np.sqrt(10 * np.array(adin)), strict=True))
+    ]
+    assert value("times follow dnu", *cases) == pytest.approx(0.59, abs=0.005)
+    assert words("uneven times less stable", *cases) == "18 of 18 pairs"
+
+
 def test_cpu_time_that_was_not_measured_is_no_zero() -> None:
     cases = [environment("native", trial([1, 1])), environment("qemu", trial([1, 1], cpu_s=1))]
     assert value("machine cpu", *cases) is None

@@ -35,12 +35,16 @@ def value(comparison: Comparison, how: str) -> float | None:
 
 def test_there_are_these_studies() -> None:
     assert NAMES == [
+        "native-container-load",
         "native-container-vm",
+        "native-xen",
         "thrashing-modes",
         "transient-events",
         "vcpu-mapping-dynamic",
+        "vcpu-mapping-kernels",
         "vcpu-mapping-static",
         "vcpu-mapping-static-xen",
+        "vcpu-mapping-tpch",
     ]
 
 

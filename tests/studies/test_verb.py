@@ -63,6 +63,11 @@ def test_without_a_name_the_studies_are_listed() -> None:
     assert [each["study"] for each in listed] == sorted(
         each.name.removesuffix(".published.toml") for each in STUDIES.glob("*.published.toml")
     )
+    times = {each["study"]: each["minutes"] for each in listed}
+    assert times["vcpu-mapping-static-xen"] == 20
+    assert "9 trials, took some 20 minutes where it was measured)" in said
+    assert times["transient-events"] is None
+    assert "(1 trial, 1.4 minutes of load; how long it takes in all was not noted)" in said
     for each in listed:
         assert each["study"] in said.splitlines()
         assert f"  {each['question']} (" in said
@@ -104,14 +109,14 @@ def test_what_the_table_says_stays_text(run: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_study_is_answered_with_those_there_are() -> None:
-    with pytest.raises(UserError, match=r"no study `x`: there are native-container-vm, thrash"):
+    with pytest.raises(UserError, match=r"no study `x`: there are native-container-load, nat"):
         invoke("x")
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"measure": "nothing"}, r"claims\.0: has no measure `nothing`: there are clustered"),
+        ({"measure": "nothing"}, r"claims\.0: has no measure `nothing`: there are barriers lag"),
         ({"agrees": ""}, r"claims\.0\.agrees: gives neither least nor most"),
         ({"agrees": "least = 2, most = 1"}, r"claims\.0\.agrees: has a least above its most"),
         ({"title": '"'}, r"not valid TOML"),

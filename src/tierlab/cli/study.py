@@ -20,6 +20,7 @@ from tierlab.installation import STUDIES
 from tierlab.report import Report, build
 from tierlab.report.study import NAME, build_cases, build_study, show
 from tierlab.studies.published import SUFFIX, Published, beside, load
+from tierlab.studies.records import kept, minutes
 from tierlab.trial.complete import complete
 
 
@@ -93,23 +94,33 @@ def _study_cases(
 
 
 def _list(json: bool) -> None:
-    """Say which studies there are, what each asks and what was published."""
-    listed = []
+    """Say which studies there are, what each asks, how long it took, and what was published."""
+    console = Console(highlight=False, soft_wrap=True)
     for name in names():
         file = find(name)
         paper = load(beside(file)).paper
-        asked = experiment.load(file)
-        listed.append((name, asked.trials()[0].question, len(asked.trials()), paper))
-    if json:
-        for name, question, trials, paper in listed:
-            said = {"study": name, "question": question, "trials": trials}
-            typer.echo(encoder.dumps(said | {"paper": paper.model_dump()}))
-        return
-    console = Console(highlight=False, soft_wrap=True)
-    for name, question, trials, paper in listed:
+        trials = experiment.load(file).trials()
+        question, took = trials[0].question, minutes(kept(file))
+        phases = sum(trial.load.phases.total_ns for trial in trials) / 60e9
+        if json:
+            said: dict[str, object] = {
+                "study": name,
+                "question": question,
+                "trials": len(trials),
+                "minutes": took,
+                "phases_minutes": round(phases, 1),
+                "paper": paper.model_dump(),
+            }
+            typer.echo(encoder.dumps(said))
+            continue
+        count = f"{len(trials)} trials" if len(trials) > 1 else "1 trial"
+        time = (
+            f"took some {took:g} minutes where it was measured"
+            if took is not None
+            else (f"{phases:.1f} minutes of load; how long it takes in all was not noted")
+        )
         console.print(Text(name, style="bold"))
-        count = f"{trials} trials" if trials > 1 else "1 trial"
-        console.print(Text(f"  {question} ({count})"))
+        console.print(Text(f"  {question} ({count}, {time})"))
         console.print(Text(f"  {paper.author}: {paper.title}; {paper.where}", style="dim"))
 
 

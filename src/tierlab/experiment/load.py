@@ -67,6 +67,11 @@ class Phases(Section):
     )
     """Load goes on so that the last counted requests end under it; not counted."""
 
+    @property
+    def total_ns(self) -> int:
+        """All of them together."""
+        return self.ramp_up_ns + self.runtime_ns + self.ramp_down_ns
+
 
 class Timeouts(Section):
     """How long a user waits before an interaction counts as failed."""

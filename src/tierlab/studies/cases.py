@@ -28,6 +28,12 @@ class Trial:
         """
         return self._by_run(self.blocks.done, run_s) / self._length_s(run_s)
 
+    def times_s(self, run_s: float) -> Floats:
+        """Mean response time of each whole run of so many seconds in which a request ended."""
+        done, times = (self._by_run(each, run_s) for each in (self.blocks.done, self.blocks.time_s))
+        found: Floats = times[done > 0] / done[done > 0]
+        return found
+
     def dnu(self, run_s: float) -> Floats:
         """The subject's DNU in the middle of each run; NaN where it is not placed."""
         count = self._by_run(self.blocks.done, run_s).size
@@ -48,6 +54,12 @@ class Trial:
         """The tier that the users ask."""
         return self.manifest.topology.tier_of[self.subject]
 
+    @property
+    def last_tier(self) -> str:
+        """The tier that calls nobody."""
+        topology = self.manifest.topology
+        return next(tier for name, tier in topology.tier_of.items() if not topology.callees(name))
+
     def cpu_s(self, tier: str) -> float | None:
         """CPU time that a tier's servers took for a request that ended well, or their hypervisors;
         None where it was not measured.
@@ -59,6 +71,16 @@ class Trial:
         ]
         done = self.blocks.done.sum()
         return float(np.sum(mine) / done) if mine and done else None
+
+    @property
+    def all_cpu_s(self) -> float | None:
+        """CPU time that all servers, hypervisors and domains that serve them took for a request
+        that ended well; None where a server's was not measured.
+        """
+        if not self.manifest.servers.keys() <= self.blocks.cpu_s.keys():
+            return None
+        taken = [each.sum() for each in self.blocks.cpu_s.values()]
+        return float(np.sum(taken) / self.blocks.done.sum())
 
     @property
     def response_s(self) -> float:
@@ -105,6 +127,13 @@ class Case:
         if self.run_s is None:
             return np.array([trial.throughput for trial in self.trials])
         return np.concatenate([trial.runs(self.run_s) for trial in self.trials])
+
+    @cached_property
+    def times_s(self) -> Floats:
+        """Mean response time of every run in which a request ended."""
+        if self.run_s is None:
+            return np.array([trial.response_s for trial in self.trials])
+        return np.concatenate([trial.times_s(self.run_s) for trial in self.trials])
 
     @cached_property
     def degrees(self) -> Floats:

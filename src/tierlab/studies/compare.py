@@ -132,11 +132,12 @@ def _row(claim: Claim, measure: MeasureOf[Any], measured: Measured) -> Row:
         functions=measure.functions,
         measured=measured,
         agree=claim.agrees,
-        verdict=_verdict(claim.agrees, measured.value),
+        verdict=verdict(claim.agrees, measured.value),
     )
 
 
-def _verdict(agree: Bounds, value: float | None) -> Verdict:
+def verdict(agree: Bounds, value: float | None) -> Verdict:
+    """Say how a measured value stands to what was published; None was not measured."""
     if value is None:
         return "not measured"
     return "agrees" if agree.hold(value) else "differs"

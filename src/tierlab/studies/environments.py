@@ -1,5 +1,8 @@
-"""What does isolation cost? The same system in several environments. (The comparison of Xen and
-OpenVZ for server consolidation, figures 4 and 5.)
+"""What does isolation cost? The same system in several environments.
+
+P. Padala et al., "Performance Evaluation of Virtualization Technologies for Server Consolidation"
+(HP Labs, 2007), figures 4 and 5; R. NasiriGerdeh et al., "Performance Investigation of Multi-tier
+Web Applications in Xen Virtualized Environment" (2017), figures 5, 6 and 8.
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ def _cpu(trial: Trial) -> float | None:
 
 def _response(trial: Trial) -> float | None:
     return trial.response_s
+
+
+def _all_cpu(trial: Trial) -> float | None:
+    return trial.all_cpu_s
 
 
 def _of(case: Case, figure: Figure) -> float | None:
@@ -84,4 +91,15 @@ MACHINE_CPU = CaseMeasure(
     " of bare processes",
     (blocks,),
     lambda cases: _ratio(cases, _cpu, MACHINES, (BASE,)),
+)
+MACHINE_RESPONSE_OVER_BASE = CaseMeasure(
+    "highest mean response time in virtual machines over that of bare processes",
+    (blocks,),
+    lambda cases: _ratio(cases, _response, MACHINES, (BASE,)),
+)
+MACHINE_CPU_IN_ALL = CaseMeasure(
+    "CPU time of all virtual machines, and of the domain that serves them, for a request, over that"
+    " of bare processes",
+    (blocks,),
+    lambda cases: _ratio(cases, _all_cpu, MACHINES, (BASE,)),
 )

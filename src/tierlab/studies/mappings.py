@@ -6,10 +6,11 @@ Environment" (Cluster Computing 2013), tables 2 and 3, figures 6, 10 and 11.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from itertools import product
 
 from tierlab.analysis.comparing.instability import instability
+from tierlab.analysis.query import Floats
 from tierlab.analysis.statistics.rank_correlation import rank_correlation
 from tierlab.studies.cases import Case, Cases
 from tierlab.studies.measured import CaseMeasure, Measured, missing
@@ -20,28 +21,40 @@ FEWEST_RUNS = 5
 EVEN = 1e-9
 
 
-def _repeated(cases: Cases) -> list[Case]:
+Figure = Callable[[Case], Floats]
+"""What of a case's runs is held against each other."""
+
+
+def _throughput(case: Case) -> Floats:
+    return case.runs
+
+
+def _times(case: Case) -> Floats:
+    return case.times_s
+
+
+def _repeated(cases: Cases, figure: Figure = _throughput) -> list[Case]:
     """Those that are placed and have runs enough."""
     return [
         case
         for case in cases.cases
-        if case.dnu is not None and case.runs.size >= FEWEST_RUNS and case.runs.mean() > 0
+        if case.dnu is not None and figure(case).size >= FEWEST_RUNS and figure(case).mean() > 0
     ]
 
 
-def _split(cases: Cases) -> tuple[list[Case], list[Case]]:
+def _split(cases: Cases, figure: Figure) -> tuple[list[Case], list[Case]]:
     """The uniform and the non-uniform cases."""
-    found = _repeated(cases)
+    found = _repeated(cases, figure)
     return [c for c in found if _dnu(c) <= EVEN], [c for c in found if _dnu(c) > EVEN]
 
 
-def _correlation(cases: Cases) -> Measured:
-    found = _repeated(cases)
-    degrees, adin = [_dnu(case) for case in found], [_adin(case) for case in found]
+def _correlation(cases: Cases, figure: Figure) -> Measured:
+    found = _repeated(cases, figure)
+    degrees, adin = [_dnu(case) for case in found], [_adin(case, figure) for case in found]
     if len(found) < FEWEST_CASES or len(set(degrees)) < 2 or len(set(adin)) < 2:
         return missing(f"{len(found)} cases with {FEWEST_RUNS} runs or more are too few")
     ranked = rank_correlation(degrees, adin)
-    runs = min(case.runs.size for case in found)
+    runs = min(figure(case).size for case in found)
     return Measured(
         value=ranked.statistic,
         words=f"{ranked.statistic:.2f} over {len(found)} cases of {runs} runs or more"
@@ -49,11 +62,11 @@ def _correlation(cases: Cases) -> Measured:
     )
 
 
-def _pairs(cases: Cases) -> Measured:
-    uniform, uneven = _split(cases)
+def _pairs(cases: Cases, figure: Figure) -> Measured:
+    uniform, uneven = _split(cases, figure)
     if not uniform or not uneven:
         return missing("there are not both uniform and non-uniform cases that were repeated")
-    more = sum(_adin(one) > _adin(other) for one, other in product(uneven, uniform))
+    more = sum(_adin(one, figure) > _adin(other, figure) for one, other in product(uneven, uniform))
     total = len(uniform) * len(uneven)
     return Measured(value=more / total, words=f"{more} of {total} pairs")
 
@@ -62,13 +75,16 @@ def _dnu(case: Case) -> float:
     return case.dnu or 0.0
 
 
-def _adin(case: Case) -> float:
-    return case.instability.adin or 0.0
+def _adin(case: Case, figure: Figure = _throughput) -> float:
+    return instability(figure(case).tolist()).adin or 0.0
 
 
-def _highest_mmr(cases: Sequence[Case]) -> Measured:
+def _highest_mmr(cases: Cases, figure: Figure, *, uniform: bool) -> Measured:
+    even, uneven = _split(cases, figure)
     found = [
-        (case.instability.mmr, case.name) for case in cases if case.instability.mmr is not None
+        (mmr, case.name)
+        for case in (even if uniform else uneven)
+        if (mmr := instability(figure(case).tolist()).mmr) is not None
     ]
     if not found:
         return missing("no such case was repeated often enough")
@@ -102,25 +118,40 @@ def _heavier(cases: Cases) -> Measured:
     return Measured(value=ratio, words=f"{ratio:.2f} times: {words}")
 
 
-INSTABILITY_FOLLOWS_DNU = CaseMeasure(
-    "rank correlation (Spearman) of ADIN with DNU over the cases",
-    (instability, rank_correlation),
-    _correlation,
+def _of_cases(
+    figure: Figure, what: str
+) -> tuple[CaseMeasure, CaseMeasure, CaseMeasure, CaseMeasure]:
+    """The four measures of the static mappings, of one figure."""
+    return (
+        CaseMeasure(
+            f"rank correlation (Spearman) of the ADIN of {what} with DNU over the cases",
+            (instability, rank_correlation),
+            lambda cases: _correlation(cases, figure),
+        ),
+        CaseMeasure(
+            "of all pairs of a uniform and a non-uniform case, how many have the greater ADIN of"
+            f" {what} non-uniform",
+            (instability,),
+            lambda cases: _pairs(cases, figure),
+        ),
+        CaseMeasure(
+            f"highest MMR of {what} in any uniform case",
+            (instability,),
+            lambda cases: _highest_mmr(cases, figure, uniform=True),
+        ),
+        CaseMeasure(
+            f"highest MMR of {what} in any non-uniform case",
+            (instability,),
+            lambda cases: _highest_mmr(cases, figure, uniform=False),
+        ),
+    )
+
+
+INSTABILITY_FOLLOWS_DNU, UNEVEN_LESS_STABLE, UNIFORM_MMR, UNEVEN_MMR = _of_cases(
+    _throughput, "the throughput"
 )
-UNEVEN_LESS_STABLE = CaseMeasure(
-    "of all pairs of a uniform and a non-uniform case, how many have the greater ADIN non-uniform",
-    (instability,),
-    _pairs,
-)
-UNIFORM_MMR = CaseMeasure(
-    "highest MMR of the throughput in any uniform case",
-    (instability,),
-    lambda cases: _highest_mmr(_split(cases)[0]),
-)
-UNEVEN_MMR = CaseMeasure(
-    "highest MMR of the throughput in any non-uniform case",
-    (instability,),
-    lambda cases: _highest_mmr(_split(cases)[1]),
+TIMES_FOLLOW_DNU, UNEVEN_TIMES_LESS_STABLE, UNIFORM_TIMES_MMR, UNEVEN_TIMES_MMR = _of_cases(
+    _times, "the mean response time"
 )
 UNSTABLE_TURNS = CaseMeasure(
     "ADIN while the mapping is non-uniform over ADIN while it is uniform, the lower of the cases",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from tierlab.studies import (
+    by_load,
     environments,
     load,
     mappings,
+    parallel,
     queues,
     slow_clusters,
     stalls,
@@ -47,6 +49,10 @@ OVER_CASES: Final[dict[str, CaseMeasure]] = {
     "uneven less stable": mappings.UNEVEN_LESS_STABLE,
     "highest mmr uniform": mappings.UNIFORM_MMR,
     "highest mmr uneven": mappings.UNEVEN_MMR,
+    "times follow dnu": mappings.TIMES_FOLLOW_DNU,
+    "uneven times less stable": mappings.UNEVEN_TIMES_LESS_STABLE,
+    "highest time mmr uniform": mappings.UNIFORM_TIMES_MMR,
+    "highest time mmr uneven": mappings.UNEVEN_TIMES_MMR,
     "unstable turns": mappings.UNSTABLE_TURNS,
     "heavier less stable": mappings.HEAVIER_LESS_STABLE,
     "least throughput": environments.ALIKE_THROUGHPUT,
@@ -54,5 +60,17 @@ OVER_CASES: Final[dict[str, CaseMeasure]] = {
     "machine response": environments.MACHINE_RESPONSE,
     "container cpu": environments.CONTAINER_CPU,
     "machine cpu": environments.MACHINE_CPU,
+    "machine response over base": environments.MACHINE_RESPONSE_OVER_BASE,
+    "machine cpu in all": environments.MACHINE_CPU_IN_ALL,
+    "throughput by load": by_load.THROUGHPUT_BY_LOAD,
+    "container response by load": by_load.CONTAINER_RESPONSE_BY_LOAD,
+    "response growth": by_load.RESPONSE_GROWTH,
+    "container cpu by load": by_load.CONTAINER_CPU_BY_LOAD,
+    "cpu by load": by_load.CPU_BY_LOAD,
+    "database cpu": by_load.DATABASE_CPU,
+    "data-parallel lag": parallel.DATA_PARALLEL_LAG,
+    "pipeline lag": parallel.PIPELINE_LAG,
+    "barriers lag": parallel.BARRIERS_LAG,
+    "many-locks lag": parallel.MANY_LOCKS_LAG,
 }
 """Of all trials of a study."""

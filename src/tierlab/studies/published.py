@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from tierlab.errors import UserError
 from tierlab.studies.measures import MEASURES, OVER_CASES
+from tierlab.studies.part import WRONG, Part, Words, read
 
 SUFFIX = ".published.toml"
-WRONG = "published"
-"""Kind of the errors below. A ValueError, and every frame that it came through, would be kept
-by pydantic's own error, into which the garbage collector cannot look: they would never go away."""
-
-Words = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Paper(_Part):
+class Paper(Part):
     """Where it was published, on what it was measured, and how this study differs from that."""
 
     title: Words
@@ -34,7 +24,7 @@ class Paper(_Part):
     here: Words
 
 
-class Bounds(_Part):
+class Bounds(Part):
     """Which measured values agree; an open side has no bound."""
 
     least: float | None = None
@@ -54,7 +44,7 @@ class Bounds(_Part):
         return low and (self.most is None or value <= self.most)
 
 
-class Claim(_Part):
+class Claim(Part):
     """One observation: its figure, what was seen, the value in print, and how it is compared."""
 
     figure: Words
@@ -75,7 +65,7 @@ class Claim(_Part):
         return self
 
 
-class Printed(_Part):
+class Printed(Part):
     """One of the paper's cases: its name there, what is printed of it, and the levels of the trials
     that repeat it.
     """
@@ -85,7 +75,7 @@ class Printed(_Part):
     levels: dict[str, Any]
 
 
-class Published(_Part):
+class Published(Part):
     """The whole file. With ``cases`` the claims are about all trials of the study together, and
     ``run_s`` is how many seconds of a trial are one run of the paper's; without, a trial is one.
     """
@@ -116,18 +106,4 @@ def beside(experiment: Path) -> Path:
 
 def load(path: Path) -> Published:
     """Read a published table; UserError with one sentence when anything is wrong."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Published.model_validate(tables)
-    except FileNotFoundError:
-        raise UserError(
-            f"{path}: no such file; a study needs what was published beside its experiment file."
-        ) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UserError(f"{path}: {key}: {first['msg']}.") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid TOML: {error}.") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}.") from None
+    return read(path, Published, "a study needs what was published beside its experiment file")
