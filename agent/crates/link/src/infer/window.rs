@@ -22,21 +22,31 @@ const ROUNDS: usize = 2;
 /// would. Beliefs are flattened by this power; on captures of real tiers the confidence is then
 /// what it says.
 const TEMPER: f64 = 0.7;
-/// Where requests have several leases each a parent is given only if the confidence is this large:
-/// there it says more than it should.
-const LEAST_CONFIDENCE: f64 = 0.9995;
+
+/// When a parent is given.
+#[derive(Clone, Copy)]
+struct Rule {
+    /// Not below this confidence.
+    least_confidence: f64,
+    /// Not where more than so many were there.
+    most_around: usize,
+}
+
+const ONE_LEASE: Rule = Rule { least_confidence: 0.0, most_around: usize::MAX };
+/// Where requests have several leases each the confidence says more than it should. Among very many
+/// no parent is nearly certain, and what piles up in an overload would be weighed for minutes.
+const SEVERAL_LEASES: Rule = Rule { least_confidence: 0.9995, most_around: 128 };
 
 /// Finds the parents of one tier's visits by inference.
 pub struct Inference {
-    model: Model,
+    pub(crate) model: Model,
     page_models: PageModels,
     leases: Leases,
     /// Leases that ended and parents that departed, until they are decided.
     ended: Vec<Lease>,
     parents: Vec<Parent>,
     next_ns: i64,
-    /// Links are not given below this confidence.
-    least_confidence: f64,
+    rule: Rule,
 }
 
 impl Inference {
@@ -52,7 +62,7 @@ impl Inference {
             ended: Vec::new(),
             parents: Vec::new(),
             next_ns: 0,
-            least_confidence: if doubtful { LEAST_CONFIDENCE } else { 0.0 },
+            rule: if doubtful { SEVERAL_LEASES } else { ONE_LEASE },
         };
         inference.rehearse(parents, children, topology);
         inference
@@ -60,7 +70,7 @@ impl Inference {
 
     /// Gives only links that are nearly certain: the callers work on several requests at a time.
     pub fn doubted(self) -> Self {
-        Self { least_confidence: LEAST_CONFIDENCE, ..self }
+        Self { rule: SEVERAL_LEASES, ..self }
     }
 
     /// Links the sample itself, twice, so that the delays are known when the first visit comes.
@@ -103,8 +113,9 @@ impl Inference {
         self.parents.sort_by_key(|parent| parent.span.arrival_ns);
         let decided_ns = if now_ns == i64::MAX { now_ns } else { now_ns - LAG_NS };
         let due = self.ended.partition_point(|lease| lease.span().departure_ns <= decided_ns);
+        let (grammar, most) = (&self.model.grammar, self.rule.most_around);
         let mut matching =
-            Matching::new(&self.ended, &self.parents, &self.model.grammar, topology, now_ns);
+            Matching::new(&self.ended, &self.parents, grammar, topology, now_ns, most);
         let mut earlier = self.page_models.clone();
         earlier.fade();
         for _round in 0..ROUNDS {
@@ -125,7 +136,7 @@ impl Inference {
             for it in &seeker.candidates {
                 self.parents[it.parent as usize].taken += it.belief;
             }
-            let chosen = choose(&seeker.candidates).filter(|it| it.1 >= self.least_confidence);
+            let chosen = choose(&seeker.candidates).filter(|it| it.1 >= self.rule.least_confidence);
             let link = chosen.map(|(parent, confidence)| Link {
                 parent: self.parents[parent].visit,
                 means: Means::Inferred,
