@@ -198,7 +198,8 @@ def test_a_port_that_is_taken(
     tierlab: Tierlab, write: Callable[..., Path], place: Path, trial: str
 ) -> None:
     with socket.create_server(("127.0.1.1", 8080)):
-        ended = tierlab("run", write(), "--runs", place / "runs", prefix=NOBODY)
+        file = write(system=ONE_SERVER)
+        ended = tierlab("run", file, "--runs", place / "runs", prefix=NOBODY)
     assert re.fullmatch(
         r"web\.1: 127\.0\.1\.1:8080 is taken by .+; stop that program and try again\.",
         ended.sentence,
