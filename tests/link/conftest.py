@@ -31,7 +31,7 @@ phases = {{ ramp_up = "{up}s", runtime = "{run}s", ramp_down = "0s" }}
 
 BEDS = {
     "narrow": {"threads": 60, "pool": 10, "users": 225, "up": 2, "run": 4},
-    "wide": {"threads": 200, "pool": 64, "users": 225, "up": 10, "run": 6},
+    "wide": {"threads": 200, "pool": 64, "users": 225, "up": 8, "run": 4},
 }
 """By name: the soft resources of the application server, and the users, who never think: nearly all
 have a request under way, on a slow machine as on a quick one. Of seconds of ramp-up and runtime the
