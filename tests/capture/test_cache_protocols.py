@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from tshark import Connection, Frame, frames
 from wire import Said, check_lossy, told
 
 from tests.figures import figure
-from tierlab.servers.resp import Resp
+from tierlab.servers.resp import Resp, RespError
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 
@@ -225,3 +226,49 @@ def test_what_is_pushed_is_no_visit(bed: CachesBed) -> None:
     assert labels == {"SUBSCRIBE": 1, "PUBLISH": 100, "UNSUBSCRIBE": 1}
     sent = [each for each in messages(bed.folder / "pushed") if each["kind"] == "array"]
     assert len(sent) == 102
+
+
+TIMEOUT_S = 0.15
+PACE_NS = 100_000_000
+"""Redis looks so often whose time is over, unless its `hz` says otherwise."""
+WAITS = {
+    "BLMOVE": "none other LEFT RIGHT 0.15",
+    "BLMPOP": "0.15 1 none LEFT",
+    "BLPOP": "none other 0.15",
+    "BRPOP": "none 0.15",
+    "BRPOPLPUSH": "none other 0.15",
+    "BZMPOP": "0.15 1 none MIN",
+    "BZPOPMAX": "none 0.15",
+    "BZPOPMIN": "none 0.15",
+    "WAIT": "1 150",
+    "XREAD": "COUNT 1 BLOCK 150 STREAMS stream $",
+    "XREADGROUP": "GROUP group me BLOCK 150 STREAMS stream >",
+}
+
+
+def test_what_clients_would_wait_is_known_of_all_commands_that_redis_calls_blocking(
+    bed: CachesBed,
+) -> None:
+    with bed.capturing("waiting") as summary, Resp(bed.connect(STORE)) as link:
+        commands = link.ask("COMMAND")
+        link.ask("XGROUP", "CREATE", "stream", "group", "$", "MKSTREAM")
+        for name, rest in WAITS.items():
+            assert link.ask(name, *rest.split()) in (None, 0)
+        for words in ("SET none 0.15", "XREAD STREAMS stream $", "BLPOP none 0.15"):
+            with suppress(RespError):  # of the last: it is no list
+                link.ask(*words.split())
+    assert summary["drops"] == 0
+    assert isinstance(commands, list)
+    told = [each for each in commands if isinstance(each, list)]
+    blocking = {str(name).upper() for name, _, flags, *_ in told if "blocking" in (flags or ())}
+    assert len(blocking) >= 10
+    assert blocking <= WAITS.keys()
+    visits = table(bed.folder / "waiting" / "raw_visits.arrows").to_pylist()
+    waited = [each for each in visits if each["may_wait_ns"] is not None]
+    assert [each["label"] for each in waited] == [*WAITS, "BLPOP"]
+    took = sorted(each["reply_start_ns"] - each["request_end_ns"] for each in waited)
+    figure(f"waits of {TIMEOUT_S} s took {took[0] / 1e9:.3f} to {took[-1] / 1e9:.3f} s")
+    may_wait = round(TIMEOUT_S * 1e9) + PACE_NS
+    assert {each["may_wait_ns"] for each in waited} == {may_wait}
+    # A busy machine is late with some.
+    assert took[len(took) // 2] < may_wait

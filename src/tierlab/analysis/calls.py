@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierlab.analysis.query import IN_SPAN, Connection, Ints, batches, bounds, row, rows
+from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
 
 
@@ -33,7 +34,7 @@ def stays(db: Connection, span: Span) -> list[Stays]:
         db,
         f"""SELECT server, count(*) FILTER (WHERE left_here) AS count,
             coalesce(sum(stay_ns) FILTER (WHERE left_here), 0)::BIGINT AS total_ns
-            FROM (SELECT server, departure_ns - arrival_ns AS stay_ns,
+            FROM (SELECT server, {STAY_NS} AS stay_ns,
                 coalesce(departure_ns {IN_SPAN}, false) AS left_here FROM visits)
             GROUP BY server ORDER BY server""",
         bounds(span),
@@ -59,7 +60,7 @@ def calls(db: Connection, span: Span, servers: list[str]) -> list[Call]:
     count, total_ns = np.zeros(size * size, dtype=np.int64), np.zeros(size * size)
     for batch in batches(
         db,
-        f"""SELECT parent, {server} AS server, departure_ns - arrival_ns AS stay_ns FROM visits
+        f"""SELECT parent, {server} AS server, {STAY_NS} AS stay_ns FROM visits
             WHERE parent IS NOT NULL AND departure_ns IS NOT NULL""",
         {"servers": servers},
     ):

@@ -16,6 +16,7 @@ from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Floats, Ints, bounds, columns, row, rows
 from tierlab.analysis.requests.responses import FAILED
 from tierlab.analysis.requests.thinking import thought_share
+from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
 from tierlab.diagnosis.signals import Signals
@@ -86,8 +87,8 @@ class Demands:
         """
         found = rows(
             self.observed.db,
-            """WITH stays AS (
-                SELECT label, departure_ns - arrival_ns AS stay,
+            f"""WITH stays AS (
+                SELECT label, {STAY_NS} AS stay,
                     departure_ns > $start AND arrival_ns < $end AS inside
                 FROM visits WHERE server = $server AND departure_ns IS NOT NULL
             ) SELECT label, coalesce(sum(stay) FILTER (WHERE inside), 0)::DOUBLE AS then_ns,

@@ -10,6 +10,7 @@ from tierlab.analysis.query import Ints, columns
 from tierlab.analysis.queues.own_gaps import INCOMPLETE
 from tierlab.analysis.requests.driver import recorded_cpu_share
 from tierlab.analysis.resources.cpu_use import agents_use
+from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.diagnosis import arrivals
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.evidence import LOCK_WAITS
@@ -248,7 +249,7 @@ class RunContext:
         """
         found = columns(
             self._observed.db,
-            """SELECT greatest(arrival_ns, request_end_ns) AS t FROM visits
+            f"""SELECT greatest({SERVED_FROM_NS}, request_end_ns) AS t FROM visits
             WHERE server = $server ORDER BY t""",
             {"server": server},
         )

@@ -12,7 +12,7 @@ import pyarrow
 from tierlab.errors import UserError
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import INSIDE, LABELS, OUTSIDE, PROFILE, SCHEMAS, TABLES
+from tierlab.tables.schemas import INSIDE, LATER, OUTSIDE, PROFILE, SCHEMAS, TABLES
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
@@ -72,7 +72,7 @@ class Run:
         return connection
 
     def _show(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Make a table's view, with the labels that its folder may be too old to have."""
+        """Make a table's view, with the columns that its folder may be too old to have."""
         path = str(self._file(name)).replace("'", "''")
         try:
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
@@ -82,16 +82,16 @@ class Run:
                 f"({str(error).splitlines()[0]}): remove it to report the rest of the run."
             ) from error
         there = connection.view(name).columns
-        if any(label not in there for label in LABELS.intersection(TABLES[name].names)):
-            known = [each for each in TABLES[name].names if each in LABELS or each in there]
-            columns = ", ".join(f'"{e}"' if e in there else self._label(e) for e in known)
+        if any(each not in there for each in LATER.intersection(TABLES[name].names)):
+            known = [each for each in TABLES[name].names if each in LATER or each in there]
+            columns = ", ".join(f'"{e}"' if e in there else self._later(e) for e in known)
             connection.execute(
                 f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{path}')"
             )
 
-    def _label(self, name: str) -> str:
-        """A label that the folder is too old to have, as a column in SQL: what users spoke is what
-        those servers spoke that they called; whose a row is nobody knows.
+    def _later(self, name: str) -> str:
+        """What the folder is too old to have, as a column in SQL: what users spoke is what those
+        servers spoke that they called; the rest nobody knows.
         """
         spoken = None
         if name == "protocol":
@@ -99,7 +99,7 @@ class Run:
             found = {servers[entry].protocol for entry in entries}
             spoken = found.pop() if len(found) == 1 else None
         if spoken is None:
-            return f'NULL::VARCHAR AS "{name}"'
+            return f'NULL::{"BIGINT" if name.endswith("_ns") else "VARCHAR"} AS "{name}"'
         return f"""'{spoken.replace("'", "''")}'::VARCHAR AS "{name}\""""
 
     @cached_property

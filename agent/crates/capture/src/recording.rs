@@ -152,6 +152,7 @@ fn without_borrowed(visit: &Visit<'_>) -> Visit<'static> {
         request_end_ns: visit.request_end_ns,
         reply_start_ns: visit.reply_start_ns,
         departure_ns: visit.departure_ns,
+        may_wait_ns: visit.may_wait_ns,
         status: visit.status,
         bytes_in: visit.bytes_in,
         bytes_out: visit.bytes_out,

@@ -96,6 +96,7 @@ impl Context<'_> {
             request_end_ns: exchange.request_end_ns.max(exchange.arrival_ns),
             reply_start_ns,
             departure_ns: departure_ns.max(reply_start_ns.filter(|_| departure_ns.is_some())),
+            may_wait_ns: exchange.may_wait_ns,
             label: shared.labels.text(exchange.label),
             status: exchange.status,
             bytes_in: exchange.bytes_in as i64,

@@ -38,6 +38,10 @@ pub struct Visit<'a> {
     pub reply_start_ns: Option<i64>,
     /// The reply's last byte; none if it was not seen.
     pub departure_ns: Option<i64>,
+    /// How long its client lets it wait at the server for something to come, the time included in
+    /// which the server looks whether that is over: `i64::MAX` where that has no end. None if it
+    /// asks to be answered at once.
+    pub may_wait_ns: Option<i64>,
     /// A path template, an SQL digest or a command's name.
     pub label: &'a str,
     /// HTTP's status, or the one that stands for gRPC's; for SQL 0 or the error's code; for a cache's

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.analysis.span import Span
 
 USERS = "users"
@@ -21,7 +22,8 @@ USERS = "users"
 
 @dataclass(frozen=True)
 class InProgress:
-    """One server's ``arrival_ns`` and ``departure_ns``, each sorted, equally many.
+    """One server's ``arrival_ns`` and ``departure_ns``, each sorted, equally many. A visit that its
+    client let wait arrives when that was over (:mod:`tierlab.analysis.served_from`).
 
     A visit that was never seen to leave departs when
     :mod:`tierlab.analysis.queues.unfinished` says.
@@ -89,10 +91,10 @@ def visits_in_progress(db: Connection, span: Span) -> dict[str, InProgress]:
     names = [str(name) for name in columns(db, "SELECT DISTINCT server FROM visits", {})["server"]]
     found = columns(
         db,
-        """SELECT list_position($names::VARCHAR[], server)::UTINYINT AS server, arrival_ns, end_ns
-            FROM (SELECT server, arrival_ns, departure_ns AS end_ns FROM visits
+        f"""SELECT list_position($names::VARCHAR[], server)::UTINYINT AS server, arrival_ns, end_ns
+            FROM (SELECT server, {SERVED_FROM_NS} AS arrival_ns, departure_ns AS end_ns FROM visits
                     WHERE departure_ns IS NOT NULL
-                UNION ALL FROM held)
+                UNION ALL SELECT server, since_ns, until_ns FROM held)
             WHERE arrival_ns < $end AND end_ns > $start""",
         {**bounds(span), "names": names},
     )

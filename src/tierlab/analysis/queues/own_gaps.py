@@ -3,7 +3,8 @@
 A visit's time at its server is its stay less the stays of its calls. What is left falls into gaps:
 from its request's last byte to its first call, between calls, from the last reply to its departure.
 A long gap is time that this server, and nobody below it, kept a request waiting (nor the asker: one
-who takes long to send the rest, or never does, holds a thread, but it is the server that waits).
+who takes long to send the rest, or never does, holds a thread, but it is the server that waits, and
+one who asked to wait is not kept by it).
 J. Park, "Performance Scalability of N-Tier Application in Virtualized Cloud Environments" (PhD
 thesis, Georgia Institute of Technology, 2016), section 4.3, compares queues tier by tier to blame a
 server for a window; here one is blamed for every single visit.
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.analysis.span import Span
 
 INCOMPLETE = "coalesce(status, 0) IN (400, 408)"
@@ -68,19 +70,19 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
     found = columns(
         db,
         f"""WITH unanswered AS (
-            SELECT visit, server, label, arrival_ns, request_end_ns, until_ns
+            SELECT visit, server, label, arrival_ns, since_ns, request_end_ns, until_ns
             FROM visits JOIN held USING (server, arrival_ns)
             WHERE departure_ns IS NULL AND NOT {INCOMPLETE}
         ), answered AS (
             SELECT server, arrival_ns, departure_ns FROM visits
             WHERE departure_ns IS NOT NULL AND server IN (SELECT server FROM unanswered)
         ), stays AS NOT MATERIALIZED (
-            SELECT visit, server, label, greatest(arrival_ns, request_end_ns) AS a,
+            SELECT visit, server, label, greatest({SERVED_FROM_NS}, request_end_ns) AS a,
                 departure_ns AS d FROM visits
             WHERE departure_ns IS NOT NULL
             UNION ALL
             SELECT visit, unanswered.server, label,
-                greatest(unanswered.arrival_ns, request_end_ns),
+                greatest(since_ns, request_end_ns),
                 least(until_ns, coalesce(answered.departure_ns, until_ns))
             FROM unanswered ASOF LEFT JOIN answered ON unanswered.server = answered.server
                 AND unanswered.arrival_ns < answered.arrival_ns

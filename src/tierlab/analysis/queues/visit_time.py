@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierlab.analysis.query import IN_SPAN, Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import WINDOW_NS, Span
 
 
 @dataclass(frozen=True)
 class VisitTimes:
-    """One value a window and server, in order: seconds from arrival to departure, NaN where no
-    visit left. ``start_ns`` are the windows' starts.
+    """One value a window and server, in order: for how many seconds its visits were the server's,
+    NaN where none left. ``start_ns`` are the windows' starts.
     """
 
     width_ns: int
@@ -31,7 +32,7 @@ def visit_times(db: Connection, span: Span, width_ns: int = WINDOW_NS) -> VisitT
     found = columns(
         db,
         f"""SELECT server, (departure_ns - $start) // $width AS slot,
-            avg(departure_ns - arrival_ns) / 1e9 AS mean
+            avg({STAY_NS}) / 1e9 AS mean
             FROM visits WHERE departure_ns {IN_SPAN} GROUP BY ALL""",
         {**bounds(span), "width": width_ns},
     )

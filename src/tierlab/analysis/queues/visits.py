@@ -4,6 +4,7 @@ from tierlab.analysis.query import IN_SPAN, Connection, bounds, row, rows
 from tierlab.analysis.requests import distribution
 from tierlab.analysis.requests.distribution import Distribution
 from tierlab.analysis.result import Result
+from tierlab.analysis.served_from import SERVED_FROM_NS, STAY_NS
 from tierlab.analysis.span import Span
 
 
@@ -11,8 +12,10 @@ class ServerVisits(Result):
     """The visits that left one server in the span.
 
     ``rate`` is visits per second; ``unfinished`` counts visits that arrived in the span and were
-    never seen to leave. ``finished_mean`` is the time-weighted mean number in progress of those
-    that left, ``held_mean`` of those that did not. ``time`` is None when none left.
+    never seen to leave, but for those that their clients still let wait. ``finished_mean`` is the
+    time-weighted mean number in progress of those that left, ``held_mean`` of those that did not.
+    ``time`` is None when none left. What visits waited by their clients' wish
+    (:mod:`tierlab.analysis.served_from`) is in none of these.
     """
 
     server: str
@@ -47,14 +50,14 @@ def server_visits(db: Connection, span: Span) -> list[ServerVisits]:
     found = rows(
         db,
         f"""SELECT server,
-            {distribution.aggregates("(departure_ns - arrival_ns)", f"departure_ns {IN_SPAN}")},
-            count(*) FILTER (WHERE departure_ns IS NULL AND arrival_ns {IN_SPAN}) AS unfinished,
-            coalesce(sum({_inside("departure_ns")}) FILTER (WHERE departure_ns IS NOT NULL), 0)
+            {distribution.aggregates(STAY_NS, f"departure_ns {IN_SPAN}")},
+            coalesce(sum({_inside(SERVED_FROM_NS, "departure_ns")})
+                FILTER (WHERE departure_ns IS NOT NULL), 0)
                 / ($end - $start)::DOUBLE AS finished_mean
             FROM visits GROUP BY server ORDER BY server""",
         bounds(span),
     )
-    held = _held_means(db, span)
+    held = _held(db, span)
     results = []
     for each in found:
         time = distribution.from_row(each)
@@ -64,28 +67,31 @@ def server_visits(db: Connection, span: Span) -> list[ServerVisits]:
                 server=each["server"],
                 count=count,
                 rate=count / span.seconds,
-                unfinished=each["unfinished"],
+                unfinished=held.get(each["server"], (0, 0.0))[0],
                 finished_mean=float(each["finished_mean"]),
-                held_mean=held.get(each["server"], 0.0),
+                held_mean=held.get(each["server"], (0, 0.0))[1],
                 time=time,
             )
         )
     return results
 
 
-def _inside(until_ns: str) -> str:
-    """Return the SQL of how long a stay from ``arrival_ns`` on lay in the span."""
-    return f"greatest(least({until_ns}, $end) - greatest(arrival_ns, $start), 0)"
+def _inside(from_ns: str, until_ns: str) -> str:
+    """Return the SQL of how long a stay lay in the span."""
+    return f"greatest(least({until_ns}, $end) - greatest({from_ns}, $start), 0)"
 
 
-def _held_means(db: Connection, span: Span) -> dict[str, float]:
-    """Return how many visits without a departure stood at each server on average."""
+def _held(db: Connection, span: Span) -> dict[str, tuple[int, float]]:
+    """Return how many visits without a departure arrived at each server in the span, and how many
+    stood there on average.
+    """
     found = rows(
         db,
-        f"SELECT server, sum({_inside('until_ns')})::BIGINT AS held_ns FROM held GROUP BY server",
+        f"""SELECT server, count(*) FILTER (WHERE arrival_ns {IN_SPAN}) AS arrived,
+            sum({_inside("since_ns", "until_ns")})::BIGINT AS held_ns FROM held GROUP BY server""",
         bounds(span),
     )
-    return {each["server"]: each["held_ns"] / span.duration_ns for each in found}
+    return {each["server"]: (each["arrived"], each["held_ns"] / span.duration_ns) for each in found}
 
 
 class Linking(Result):

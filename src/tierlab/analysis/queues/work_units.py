@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierlab.analysis.query import IN_SPAN, Bools, Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import WINDOW_NS, Span
 
 LOW_LOAD = 0.5
@@ -49,7 +50,7 @@ def work_done(
     found = columns(
         db,
         f"""SELECT server, label, ((departure_ns - $start) // $width)::INTEGER AS slot,
-            count(*) AS visits, sum(departure_ns - arrival_ns)::DOUBLE AS stay_ns
+            count(*) AS visits, sum({STAY_NS})::DOUBLE AS stay_ns
             FROM visits WHERE departure_ns {IN_SPAN} GROUP BY server, label, slot""",
         {**bounds(span), "width": width_ns},
     )

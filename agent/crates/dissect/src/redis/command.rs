@@ -2,6 +2,7 @@
 
 use super::names;
 use super::replies::Told;
+use super::wait::Wait;
 use crate::label::Label;
 use crate::literal::Literals;
 use crate::pipeline::Awaits;
@@ -37,6 +38,7 @@ pub(super) struct Command {
     /// ON, OFF or SKIP behind CLIENT REPLY.
     reply: Option<Replies>,
     arguments: u32,
+    wait: Option<Wait>,
     pub literals: Literals,
 }
 
@@ -45,8 +47,14 @@ impl Command {
     /// some of it was lost.
     pub(super) fn word(&mut self, word: &[u8], whole: bool, salt: &Salt) {
         self.arguments += 1;
+        if let Some(wait) = &mut self.wait {
+            wait.argument(whole.then_some(word));
+        }
         match self.arguments {
-            1 => self.name = names::command(word).filter(|_| whole),
+            1 => {
+                self.name = names::command(word).filter(|_| whole);
+                self.wait = self.name.and_then(Wait::of);
+            }
             2 if self.name.is_some_and(names::has_subcommands) => {
                 self.subcommand = names::subcommand(word).filter(|_| whole);
             }
@@ -76,6 +84,11 @@ impl Command {
             shared.text.push_str(subcommand);
         }
         shared.labels.number(&shared.text)
+    }
+
+    /// For how long it may stand at the server by its client's wish; none if it asks for no wait.
+    pub(super) fn may_wait_ns(&self) -> Option<i64> {
+        self.wait.as_ref().and_then(Wait::ns)
     }
 
     /// What the server replies.

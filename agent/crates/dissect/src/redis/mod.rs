@@ -4,7 +4,8 @@
 //! A visit is a command, whose label is its name with that of its subcommand. Its reply is the next
 //! one: what a server pushes (RESP3) or publishes to who subscribed (RESP2), and what it tells a
 //! monitor, are messages and no replies. A command in a transaction ends with its `+QUEUED`, the
-//! transaction with EXEC's reply; a blocking command when there is something for it. Status is 0, or
+//! transaction with EXEC's reply; a blocking command when there is something for it: how long it may wait
+//! for that is its client's wish, and no work of the server's. Status is 0, or
 //! 1 for a null (there is no such key), or 2 for an error.
 
 mod bulk;
@@ -13,6 +14,7 @@ mod names;
 mod replies;
 mod requests;
 mod value;
+mod wait;
 
 use crate::context::Context;
 use crate::memory::of_box;

@@ -258,6 +258,7 @@ impl Requests {
         let asked = self.command.asked();
         let mut exchange = Exchange::new(self.start_ns, end_ns, self.size, label, asked);
         exchange.literals = self.command.literals;
+        exchange.may_wait_ns = self.command.may_wait_ns();
         if self.command.replicates() {
             self.other = Some("replication");
         }

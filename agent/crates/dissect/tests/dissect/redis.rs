@@ -324,3 +324,18 @@ pub fn example() -> Vec<Frame> {
     it.say(ServerSide, b">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
     it.frames
 }
+
+#[test]
+fn a_blocking_command_tells_how_long_its_client_would_wait() {
+    let mut it = Conversation::open(&store(), 50_000, 0);
+    let request = command(&["BLPOP", "jobs", "mails", "1.5"]);
+    it.say_in(Client, 7, &request);
+    it.say(ServerSide, b"*-1\r\n");
+    it.say(Client, &command(&["GET", "1.5"]));
+    it.say(ServerSide, b"$-1\r\n");
+    it.say(Client, b"BRPOP jobs 0\r\n");
+    let results = results(&it);
+    let waits: Vec<_> = results.visits.iter().map(|it| (&it.label[..], it.may_wait_ns)).collect();
+    let due = Some(1_600_000_000);
+    assert_eq!(waits, [("BLPOP", due), ("GET", None), ("BRPOP", Some(i64::MAX))]);
+}
