@@ -44,6 +44,7 @@ def trial(**events: Any) -> TrialPlan:
         {"class": "lock", "on": "store.1", "table": "orders"},
         {"class": "memory", "on": "store.1"},
         {"class": "pool", "on": "store.1"},
+        {"class": "pool", "on": "session.1"},
     ],
 )
 def test_any_server_is_disturbed_by_what_its_software_takes(table: dict[str, str]) -> None:

@@ -65,8 +65,8 @@ class Pool(Disturbance):
     """The server."""
 
     resource: Annotated[str | None, Word(RESOURCES)] = Field(default=None, examples=["pool"])
-    """Such as pool (of connections to the database), threads or max_connections; without it, the
-    one that matters most to the server."""
+    """Such as pool (of connections to the database), threads or max_connections (of a database or
+    a cache); without it, the one that matters most to the server."""
 
     hold: Annotated[int | None, Whole(1, 100_000)] = Field(default=None, examples=[50])
     """How many are held; without it, all."""
@@ -78,8 +78,8 @@ class Pool(Disturbance):
 
     @classmethod
     def felt(cls, software: type[Server]) -> bool:
-        """Not in a database, whose connections the application's pool has all the time."""
-        return bool(software.holdable) and not software.is_database
+        """Not in a database or a cache, whose connections others mostly have all the time."""
+        return bool(software.holdable) and not (software.is_database or software.is_cache)
 
     def held(self, software: type[Server]) -> str:
         """The soft resource that is meant, of such a server."""

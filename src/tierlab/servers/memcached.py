@@ -41,6 +41,7 @@ class Memcached(Server):
         ),
         backlog(1024, "-b"),
     )
+    holdable = ("max_connections",)
     is_cache = True
     # It listens at a UNIX socket or at ports, not at both.
     statistics_port = 11210

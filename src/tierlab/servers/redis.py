@@ -70,6 +70,7 @@ class Redis(Server):
         ),
         backlog(511, "tcp-backlog"),
     )
+    holdable = ("max_connections",)
     own_options = RedisOptions
     options: RedisOptions
     is_cache = True

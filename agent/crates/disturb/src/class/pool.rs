@@ -1,6 +1,7 @@
 //! Pool: a soft resource is used up. Threads of a web or application server are held by requests
-//! that are never finished, a database's connections by clients that never finish their login; the
-//! connections of the application's database pool by its launcher, through its control socket.
+//! that are never finished, a database's connections by clients that never finish their login, a
+//! cache's by clients that say nothing; the connections of the application's database pool by its
+//! launcher, through its control socket.
 
 use crate::ajp;
 use crate::crowd::{Crowd, END_OF_HEAD, Talk};
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddrV4;
+use std::net::{SocketAddrV4, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -72,25 +73,21 @@ impl Pool {
                 Ok(Box::new(Borrowed { launcher, count: self.hold }))
             }
             Resource::MaxConnections => {
-                let socket = planned.target.socket.clone();
-                let socket = socket.context("it needs the database's `socket`")?;
-                ensure!(socket.exists(), "{} is not there", socket.display());
                 let greeting = match protocol(planned)? {
-                    "mysql" => Vec::new(),
+                    "mysql" | "redis" | "memcached" => Vec::new(),
                     "postgresql" => postgresql::startup(&self.user, &self.database),
                     other => bail!("`max_connections` are not held over '{other}'"),
                 };
-                Ok(Box::new(Filled { socket, greeting, count: self.hold, held: Vec::new() }))
+                let place = Place::of(planned)?;
+                Ok(Box::new(Filled { place, greeting, count: self.hold, held: Vec::new() }))
             }
         }
     }
 
     fn holding(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
-        let address = planned.target.address.context("it needs the subject's `address`")?;
-        let port = planned.target.port.context("it needs the subject's `port`")?;
-        let target = SocketAddrV4::new(address, port);
+        let target = listening(planned)?;
         let bytes = match protocol(planned)? {
-            "ajp" => ajp::post(&self.path, address, port, BODY_BYTES)?,
+            "ajp" => ajp::post(&self.path, *target.ip(), target.port(), BODY_BYTES)?,
             "fcgi" => fastcgi::announced(),
             "http" => self.post(target),
             other => bail!("`threads` are held over ajp, fcgi or http, not '{other}'"),
@@ -110,6 +107,12 @@ impl Pool {
         let end = if self.whole_head { END_OF_HEAD } else { b"" };
         [head.as_bytes(), end].concat()
     }
+}
+
+fn listening(planned: &Planned) -> Result<SocketAddrV4> {
+    let address = planned.target.address.context("it needs the subject's `address`")?;
+    let port = planned.target.port.context("it needs the subject's `port`")?;
+    Ok(SocketAddrV4::new(address, port))
 }
 
 fn protocol(planned: &Planned) -> Result<&str> {
@@ -146,22 +149,52 @@ impl Disturbance for Holding {
     }
 }
 
-/// Connections to the database that never finish their login. The server hangs up after its
-/// `connect_timeout` (MariaDB), or `authentication_timeout` (PostgreSQL).
+/// Where connections are opened: at the server's own socket where it has one, else at its port.
+enum Place {
+    Socket(PathBuf),
+    Port(SocketAddrV4),
+}
+
+impl Place {
+    fn of(planned: &Planned) -> Result<Self> {
+        let Some(socket) = planned.target.socket.clone() else {
+            return Ok(Self::Port(listening(planned)?));
+        };
+        ensure!(socket.exists(), "{} is not there", socket.display());
+        Ok(Self::Socket(socket))
+    }
+
+    fn connect(&self) -> Result<Box<dyn Write + Send>> {
+        Ok(match self {
+            Self::Socket(path) => {
+                let connected = UnixStream::connect(path);
+                Box::new(
+                    connected.with_context(|| format!("cannot connect to {}", path.display()))?,
+                )
+            }
+            Self::Port(target) => {
+                let connected = TcpStream::connect_timeout(&(*target).into(), PATIENCE);
+                Box::new(connected.with_context(|| format!("cannot connect to {target}"))?)
+            }
+        })
+    }
+}
+
+/// Connections to a database that never finish their login, or to a cache that says nothing. The server
+/// hangs up after its `connect_timeout` (MariaDB), or `authentication_timeout` (PostgreSQL).
 struct Filled {
-    socket: PathBuf,
+    place: Place,
     /// What has to be said before a connection counts.
     greeting: Vec<u8>,
     count: usize,
-    held: Vec<UnixStream>,
+    held: Vec<Box<dyn Write + Send>>,
 }
 
 impl Disturbance for Filled {
     fn start(&mut self, _until_ns: i64) -> Result<i64> {
         let start_ns = realtime_ns();
         for _ in 0..self.count {
-            let mut connection = UnixStream::connect(&self.socket)
-                .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
+            let mut connection = self.place.connect()?;
             // Whom a full server turned away already hears nothing more.
             let _ = connection.write_all(&self.greeting);
             self.held.push(connection);
