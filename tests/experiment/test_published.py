@@ -59,6 +59,40 @@ def test_what_loads_is_valid(file: dict[str, Any]) -> None:
     VALIDATOR.validate(file)
 
 
+OWN: dict[str, Any] = {
+    "experiment": {"name": "mine"},
+    "system": {
+        "workload": "own",
+        "sessions": {"start": "/"},
+        "web": {"command": "/bin/sleep 1", "port": 8000, "calls": ["cache", "db", "mail"]},
+        "cache": {"server": "redis", "eviction": "allkeys-lru"},
+        "db": {"server": "postgresql"},
+        "mail": {"command": "/bin/sleep 1", "port": 25},
+    },
+    "load": {"users": 5},
+}
+"""Servers of a user's own, most of them named as other workloads' tiers are."""
+
+
+def test_own_servers_are_valid_by_whatever_name() -> None:
+    Experiment.from_tables(OWN)
+    VALIDATOR.validate(OWN)
+
+
+def test_own_servers_of_one_of_several_systems_are_valid() -> None:
+    systems = [{"name": "shop", **OWN["system"], "load": {"users": 5}}]
+    systems.append({"name": "forum", "workload": "rubbos", "load": {"users": 5}})
+    file = {"experiment": {"name": "both"}, "system": systems}
+    Experiment.from_tables(file)
+    VALIDATOR.validate(file)
+
+
+def test_other_workloads_tiers_stay_what_they_are() -> None:
+    system = {"workload": "olio", "cache": {"server": "redis"}}
+    assert not VALIDATOR.is_valid(OWN | {"system": system})
+    assert VALIDATOR.is_valid(OWN | {"system": system | {"cache": {"server": "memcached"}}})
+
+
 @given(FILES)
 def test_whatever_loads_is_valid(file: dict[str, Any]) -> None:
     (plan,) = Experiment.from_tables(file).trials()

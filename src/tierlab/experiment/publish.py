@@ -75,6 +75,10 @@ keys and tables of `[system]`, but for `{"` and `".join(ALONE)}`, and besides th
 """
 OF_WORKLOADS = {ANY_NAME, *(name for each in WORKLOADS.values() for name in each.tables)}
 """Tables that a file of another workload has not."""
+TIERS = tuple(dict.fromkeys(name for each in WORKLOADS.values() for name in each.tiers))
+NAMING = [each.name for each in WORKLOADS.values() if each.any_tier is not None]
+"""The workloads whose servers the file names, as it may name one like another workload's tier."""
+ANY_TIER = {"$ref": "#/properties/system/additionalProperties"}
 LEVELS = {
     "anyOf": [
         {"type": "array", "minItems": 1, "uniqueItems": True, "description": "Levels."},
@@ -101,8 +105,10 @@ def _object(path: tuple[str, ...]) -> dict[str, Any]:
     others: dict[str, Any] | bool = below.pop(ANY_NAME, False)
     if isinstance(others, dict):
         others = {key: value for key, value in others.items() if key != "required"}
+    if path == ("system",):
+        below |= {name: {"anyOf": [below[name], ANY_TIER]} for name in TIERS}
     if not path:
-        below["system"] |= _several(below["system"], below["load"])
+        below["system"] |= _several(below["system"], below["load"]) | _by_workload()
     return (
         {"type": "object", "description": table.meaning}
         | {"properties": _properties(table) | below | arrays}
@@ -120,9 +126,19 @@ def _several(system: dict[str, Any], load: dict[str, Any]) -> dict[str, Any]:
         "type": "object",
         "properties": {"name": name} | own | {"load": load | {"properties": users}},
         "required": ["name", *system["required"], "load"],
-        "additionalProperties": False,
-    }
+        "additionalProperties": ANY_TIER,
+    } | _by_workload()
     return {"type": ["object", "array"], "minItems": 1, "maxItems": MOST, "items": item}
+
+
+def _by_workload() -> dict[str, Any]:
+    """Of which form the tables are that have a tier's name: the workload says."""
+    named = {name: {"$ref": f"#/properties/system/properties/{name}/anyOf/0"} for name in TIERS}
+    return {
+        "if": {"properties": {"workload": {"enum": NAMING}}},
+        "then": {"properties": dict.fromkeys(TIERS, ANY_TIER)},
+        "else": {"properties": named},
+    }
 
 
 def _same(table: str, key: str) -> dict[str, str]:
