@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -26,9 +27,16 @@ from tierlab.cli.main import app
 from tierlab.cli.running import look
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
-from tierlab.tables.manifest import Manifest
-from tierlab.topology import Seen
-from tierlab.trial.find_calls import completed
+from tierlab.tables.manifest import Manifest, ServerPart
+from tierlab.topology import Call, Seen
+from tierlab.trial import find_calls
+from tierlab.trial.find_calls import completed, with_found_calls
+from tierlab.trial.progress import Silent
+from tierlab.trial.resume import finished
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
+
+import made_run
 
 FRONT = f"{PYTHON} front.py {{port}} {{address}}"
 HALF = f"""
@@ -53,17 +61,14 @@ server = "redis"
 [load]
 users = 1
 """
-OPEN = {
-    "experiment": {"name": "t"},
-    "system": {
-        "workload": "own",
-        "web": {"command": "sh a.sh", "port": 8000},
-        "api": {"command": "sh b.sh", "port": 9000, "count": 2},
-        "cache": {"server": "redis"},
-        "sessions": {"start": "/"},
-    },
-    "load": {"users": 1},
+SYSTEM = {
+    "workload": "own",
+    "web": {"command": "sh a.sh", "port": 8000},
+    "api": {"command": "sh b.sh", "port": 9000, "count": 2},
+    "cache": {"server": "redis"},
+    "sessions": {"start": "/"},
 }
+OPEN = {"experiment": {"name": "t"}, "system": SYSTEM, "load": {"users": 1}}
 """A file that says nothing of calls."""
 
 
@@ -102,7 +107,9 @@ def test_a_place_outside_is_told_once_and_by_whom_it_is_called_where_that_is_kno
     known = Seen("web.1", None, "10.9.8.7", 5432, None, 3, 2, 0)
     unknown = Seen(None, None, "10.9.8.7", 5432, None, 40, 40, 0)
     elsewhere = Seen(None, None, "10.9.8.7", 80, "http", 2, 0, 2)
-    manifest = Manifest.model_construct(servers={}, calls=[], seen=[known, unknown, elsewhere])
+    manifest = Manifest.model_construct(
+        servers={}, calls=[], seen=[known, unknown, elsewhere], not_measured={}
+    )
     told = checked_calls(manifest, ()).found
     assert [each.works for each in told] == [False, None]
     assert told[0].sentence.startswith("web.1 calls 10.9.8.7:5432, which is no server of the file")
@@ -118,18 +125,18 @@ def seen(caller: str, callee: str, protocol: str | None, connections: int = 1) -
     return Seen(caller, callee, "127.0.0.1", 1, protocol, connections, 0, connections)
 
 
+FOUND = [
+    seen("web.1", "api.1", "http", 5),
+    seen("web.1", "api.2", None),
+    seen("api.2", "cache.1", "redis"),
+    seen("api.1", "api.2", "http"),
+]
+
+
 def test_what_was_seen_completes_a_file_that_says_nothing_of_calls() -> None:
     before = plan(OPEN)
     assert before.system.callees("web") == ("api", "cache"), "as long as nobody looked"
-    after = completed(
-        before,
-        [
-            seen("web.1", "api.1", "http", 5),
-            seen("web.1", "api.2", None),
-            seen("api.2", "cache.1", "redis"),
-            seen("api.1", "api.2", "http"),
-        ],
-    )
+    after = completed(before, FOUND)
     assert {tier: after.system.callees(tier) for tier in ("web", "api", "cache")} == {
         "web": ("api",),
         "api": ("cache",),
@@ -202,3 +209,48 @@ def test_init_follows_the_connections_of_a_server_that_runs(
 def test_it_is_told_that_nobody_listens(where: str) -> None:
     with pytest.raises(UserError, match=f"^--running {where}: no server listens there; say a port"):
         look(where, "/")
+
+
+def test_going_on_does_not_look_again_where_a_trial_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+
+    def look(plan: TrialPlan, runs: Path, _: object) -> tuple[Path, Manifest]:
+        looked.append(plan)
+        return runs, Manifest.model_construct(seen=FOUND, calls=[], not_measured={})
+
+    monkeypatch.setattr(find_calls, "rehearse", look)
+    monkeypatch.setattr(find_calls, "check_needs", lambda _: None)
+    said: list[str] = []
+
+    def complete(before: Path | None, **tables: Any) -> tuple[TrialPlan, ...]:
+        asked = Experiment.from_tables(OPEN | {"factors": {"load.users": [1, 2]}} | tables)
+        return with_found_calls(asked, Silent(), said.append, before).trials()
+
+    first, second = complete(tmp_path)
+    assert len(looked) == 1, "nothing is done yet"
+    lived(tmp_path / "001", first)
+    assert told(complete(tmp_path)) == told((first, second))
+    assert len(looked) == 1
+    assert said[-1] == f"who calls whom is as it was found for {tmp_path / '001'}"
+    assert list(finished(tmp_path, complete(tmp_path))) == ["001"]
+    assert told(complete(None)) == told((first, second))
+    assert len(looked) == 2, "without --resume"
+    changed = SYSTEM | {"api": {"command": "sh c.sh", "port": 9000, "count": 2}}
+    complete(tmp_path, system=changed)
+    assert len(looked) == 3, "another server may call others"
+
+
+def told(plans: Sequence[TrialPlan]) -> list[tuple[dict[str, Any], frozenset[Any]]]:
+    return [(each.as_file(), each.found) for each in plans]
+
+
+def lived(folder: Path, plan: TrialPlan) -> None:
+    """A run folder of a plan whose calls were found."""
+    names = [f"{tier}.1" for tier in plan.system.tiers]
+    there = {"server": "x", "address": "127.0.0.1", "port": 1, "protocol": "http"}
+    parts = {name: ServerPart(tier=name[:-2], **there) for name in names}
+    calls = [Call(f"{a}.1", f"{b}.1", "http", found=True) for _, a, b in plan.found]
+    folder.mkdir()
+    made_run.manifest(plan=plan.as_file(), servers=parts, calls=calls).write(folder)

@@ -67,7 +67,7 @@ def run(
     asked = experiment.load(
         file, environment=environment, assignments=assignments or (), repeat=repeat
     )
-    asked = found(asked)
+    asked = found(asked, runs / asked.about.name if resume else None)
     if find_knee:
         from tierlab.cli.knee import find_knees
 
@@ -76,13 +76,15 @@ def run(
         run_experiment(asked, runs, json, resume=resume)
 
 
-def found(asked: Experiment) -> Experiment:
-    """The experiment with the calls that its file leaves to be found."""
+def found(asked: Experiment, before: Path | None) -> Experiment:
+    """The experiment with the calls that its file leaves to be found, or that trials in the folder
+    ``before`` have.
+    """
     if not leaves_calls_open(asked):
         return asked
     said: list[str] = []
     with progress_on(Console(stderr=True)) as progress:
-        complete = with_found_calls(asked, progress, said.append)
+        complete = with_found_calls(asked, progress, said.append, before)
     for each in said:
         typer.echo(each, err=True)
     return complete

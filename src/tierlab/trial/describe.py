@@ -160,6 +160,11 @@ def add_systems(manifest: Manifest, plan: TrialPlan, systems: Systems) -> None:
     ]
 
 
+def found_in(manifest: Manifest) -> frozenset[tuple[str, str, str]]:
+    """The calls of a trial that no file says, as its plan has them."""
+    return frozenset(_pair(call, manifest) for call in manifest.calls or () if call.found)
+
+
 def _pair(call: Call, manifest: Manifest) -> tuple[str, str, str]:
     """Of which system a call is, and between which of its tiers."""
     caller, callee = manifest.servers[call.caller], manifest.servers[call.callee]

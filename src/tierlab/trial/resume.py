@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tierlab.environments.ledger import accounts
@@ -25,12 +26,15 @@ def finished(experiment: Path, plans: Sequence[TrialPlan]) -> dict[str, Path]:
     disturbances and seed; of several it is the last. Trials that were killed are finished first,
     so that what was measured of them can be read. Raises :class:`UserError` when one still runs.
     """
-    found = {}
-    for path in sorted(experiment.glob(f"*/{manifests.NAME}")):
-        folder = path.parent
+    for folder in _folders(experiment):
         complete(folder)
-        if (likeness := _likeness_of(folder)) is not None:
-            found[likeness] = folder
+    found = {}
+    for each in done(experiment):
+        try:
+            disturbances = TruthFolder.of(each.folder).drawn()
+        except UserError:
+            continue
+        found[_likeness(each.plan, disturbances)] = each.folder
     likenesses = {plan.trial: _likeness(plan, written(plan.disturb)) for plan in plans}
     return {trial: found[each] for trial, each in likenesses.items() if each in found}
 
@@ -53,19 +57,33 @@ def remove_leftovers(experiment: str) -> list[str]:
     return removed
 
 
-def _likeness_of(folder: Path) -> str | None:
-    """The likeness of a trial that is done; None of any other."""
-    try:
-        manifest = manifests.read(folder)
-        if manifest.exit.state != "done":
-            return None
-        return _likeness(_planned(manifest), TruthFolder.of(folder).drawn())
-    except UserError:
-        return None
+@dataclass(frozen=True)
+class Done:
+    """A trial that came to its end, and its plan, completed by today's defaults."""
+
+    folder: Path
+    manifest: Manifest
+    plan: TrialPlan
+
+
+def done(experiment: Path) -> list[Done]:
+    """Return those of an experiment, the earliest first; what cannot be read is none."""
+    found = []
+    for folder in _folders(experiment):
+        try:
+            manifest = manifests.read(folder)
+            if manifest.exit.state == "done":
+                found.append(Done(folder, manifest, _planned(manifest)))
+        except UserError:
+            continue
+    return found
+
+
+def _folders(experiment: Path) -> list[Path]:
+    return [path.parent for path in sorted(experiment.glob(f"*/{manifests.NAME}"))]
 
 
 def _planned(manifest: Manifest) -> TrialPlan:
-    """The plan of a trial that was run, completed by today's defaults."""
     (plan,) = Experiment.from_tables(manifest.plan).trials()
     return plan
 
