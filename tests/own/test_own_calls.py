@@ -27,7 +27,8 @@ from tierlab.cli.main import app
 from tierlab.cli.running import look
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan, load
-from tierlab.tables.manifest import Manifest, ServerPart
+from tierlab.observe.calls import left_out
+from tierlab.tables.manifest import SOME_CALLS, Manifest, ServerPart
 from tierlab.topology import Call, Seen
 from tierlab.trial import find_calls
 from tierlab.trial.find_calls import completed, with_found_calls
@@ -114,6 +115,19 @@ def test_a_place_outside_is_told_once_and_by_whom_it_is_called_where_that_is_kno
     assert [each.works for each in told] == [False, None]
     assert told[0].sentence.startswith("web.1 calls 10.9.8.7:5432, which is no server of the file")
     assert told[1].sentence.startswith("One of the servers calls 10.9.8.7:80 (http), which is no")
+
+
+def test_what_of_calls_was_not_looked_at_is_told() -> None:
+    assert left_out({"crowded_out": 0, "drops": 0}) is None
+    told = left_out({"crowded_out": 1_234, "drops": 0})
+    assert told == (
+        "1,234 connections or more: too many were open at once, and to whom they went is not told"
+    )
+    manifest = Manifest.model_construct(
+        servers={}, calls=[], seen=[], not_measured={SOME_CALLS: told}
+    )
+    (said,) = checked_calls(manifest, ()).found
+    assert (said.works, said.sentence) == (None, f"Of calls was not looked at: {told}.")
 
 
 def plan(tables: dict[str, object]) -> TrialPlan:
@@ -208,7 +222,7 @@ def test_init_follows_the_connections_of_a_server_that_runs(
 @pytest.mark.parametrize("where", ["pid:1x", "nowhere", "127.0.0.1:1", ""])
 def test_it_is_told_that_nobody_listens(where: str) -> None:
     with pytest.raises(UserError, match=f"^--running {where}: no server listens there; say a port"):
-        look(where, "/")
+        look(where, "/", print)
 
 
 def test_going_on_does_not_look_again_where_a_trial_is_done(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tierlab.tables.manifest import Manifest
+from tierlab.tables.manifest import SOME_CALLS, Manifest
 from tierlab.topology import TLS, Call, Seen, spoken
 
 
@@ -42,6 +42,7 @@ class _Compared:
         self._servers, self._left_open = manifest.servers, left_open
         self._declared = {(each.caller, each.callee): each for each in manifest.calls or ()}
         self._looked = manifest.seen is not None
+        self._left_out = manifest.not_measured.get(SOME_CALLS)
         self._outside = _outside(manifest.seen or ())
         self._seen: dict[tuple[str, str], list[Seen]] = {}
         for each in manifest.seen or ():
@@ -60,6 +61,8 @@ class _Compared:
         for seen in self._seen.values():
             yield from self._at_another_address(seen)
         yield from map(_of_outside, self._outside)
+        if self._left_out is not None:
+            yield Checked(None, f"Of calls was not looked at: {self._left_out}.")
 
     def _of_declared(self, call: Call, seen: Sequence[Seen]) -> Checked:
         is_open = self._servers[call.caller].tier in self._left_open

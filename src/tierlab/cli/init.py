@@ -111,7 +111,7 @@ def _standing(path: Path, where: str, users_do: dict[str, str | None], users: in
     """The text of a file for servers that run already; `UserError` where none is found."""
     if not any(users_do.values()):
         users_do["start"] = "/"
-    seen = look(where, users_do["start"] or "/")
+    seen = look(where, users_do["start"] or "/", typer.echo)
     servers = [asdict(each) | {"calls": list(each.calls)} for each in seen.servers]
     tables = standing_tables(_name(path), servers, users_do, users)
     checked = {**tables, "system": anchored(tables["system"], path.parent)}

@@ -6,6 +6,7 @@ import http.client
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,8 +23,9 @@ PAUSE_S = 0.05
 TIMEOUT_S = 5.0
 
 
-def look(where: str, page: str) -> Followed:
-    """Ask the server for a page again and again, and see whom it calls meanwhile.
+def look(where: str, page: str, say: Callable[[str], None]) -> Followed:
+    """Ask the server for a page again and again, and see whom it calls meanwhile; what could not be
+    looked at is said.
 
     Raises :class:`UserError` where nobody listens, or one may not look.
     """
@@ -49,6 +51,8 @@ def look(where: str, page: str) -> Followed:
         ledger.close()
     if observer.not_seen is not None:
         raise UserError(f"--running {where}: who calls whom cannot be seen: {observer.not_seen}")
+    if observer.left_out is not None:
+        say(f"Of calls was not looked at: {observer.left_out}.")
     return followed(calls, begin)
 
 

@@ -31,12 +31,15 @@ class Party:
 
 
 class CallObserver:
-    """Has the agent look who calls whom. Where it cannot, the reason is kept."""
+    """Has the agent look who calls whom. Where it cannot, the reason is kept in ``not_seen``; what
+    it could not look at besides, in ``left_out``.
+    """
 
     def __init__(self, folder: Path, logs: Path, spawn: Spawn) -> None:
         self._folder, self._logs, self._spawn = folder, logs, spawn
         self._verb: Verb | None = None
         self.not_seen: str | None = None
+        self.left_out: str | None = None
 
     def start(self) -> None:
         """Begin to look, before the servers say their first words."""
@@ -58,8 +61,25 @@ class CallObserver:
         if verb.summary is None:
             self.not_seen = str(verb.failure())
             return []
+        self.left_out = left_out(verb.summary["lost"])
         calls: list[dict[str, Any]] = verb.summary["calls"]
         return calls
+
+
+def left_out(lost: Mapping[str, int]) -> str | None:
+    """What the agent did not look at, in words; None where it looked at all."""
+    parts = []
+    if connections := lost["crowded_out"]:
+        parts.append(
+            f"{connections:,} connections or more: too many were open at once, and to whom they"
+            " went is not told"
+        )
+    if packets := lost["drops"]:
+        parts.append(
+            f"{packets:,} packets, which came too fast: some connections may be missing, or what"
+            " is spoken on them"
+        )
+    return "; ".join(parts) or None
 
 
 def parties(subjects: Iterable[Subject]) -> list[Party]:

@@ -15,6 +15,8 @@ from tierlab.tables.rules import RunRules
 from tierlab.topology import Call, Seen, Topology
 
 NAME = "manifest.json"
+SOME_CALLS = "some calls"
+"""Under this in ``not_measured`` is what of calls was not looked at, while others were."""
 ROOM = f"{NAME}.room"
 ROOM_BYTES = 256 << 10
 """Several times what a manifest takes."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from tierlab.experiment import Experiment, System, SystemPlan, TrialPlan
 from tierlab.experiment.checking import checking
+from tierlab.tables.manifest import SOME_CALLS
 from tierlab.topology import TLS, UNREAD, Seen, spoken
 from tierlab.trial.describe import found_in
 from tierlab.trial.needs import check_needs
@@ -131,6 +132,8 @@ def _seen(plan: TrialPlan, source: str, progress: Progress, say: Say) -> list[Se
         reason = manifest.not_measured.get("calls", "nobody looked")
         say(f"who calls whom cannot be seen here ({reason}): the first server is taken to call all")
         return []
+    if SOME_CALLS in manifest.not_measured:
+        say(f"of calls was not looked at: {manifest.not_measured[SOME_CALLS]}")
     known = [each for each in manifest.seen if each.caller is not None]
     called = {(each.caller, each.callee) for each in known}
     for caller, callee in dict.fromkeys((s.caller, s.callee) for s in known if s.callee):

@@ -9,7 +9,7 @@ from tierlab.deploy.systems import Systems
 from tierlab.observe.calls import CallObserver, parties, seen
 from tierlab.observe.inside import InsideObservers
 from tierlab.observe.observers import Observers
-from tierlab.tables.manifest import Manifest
+from tierlab.tables.manifest import SOME_CALLS, Manifest
 from tierlab.trial.drivers import Drivers
 
 
@@ -51,6 +51,8 @@ def record_calls(
     calls = observer.stop()
     if observer.not_seen is None:
         manifest.seen = seen(calls, parties(systems.subjects()), alone=alone)
+        if observer.left_out is not None:
+            manifest.not_measured[SOME_CALLS] = observer.left_out
     else:
         manifest.not_measured["calls"] = observer.not_seen
 

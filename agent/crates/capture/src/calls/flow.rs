@@ -38,6 +38,8 @@ pub(super) struct Flow {
     server_spoke: bool,
     answered: bool,
     refused: bool,
+    /// Nothing more comes from the client, or from the server.
+    ended: [bool; 2],
     /// The process that holds the client's end, and those above it, nearest first.
     pub owner: Option<Vec<i32>>,
     looks: u8,
@@ -49,6 +51,10 @@ impl Flow {
         if !from_client {
             self.refused |= segment.rst && !self.answered;
             self.answered |= !segment.rst;
+        }
+        self.ended[usize::from(!from_client)] |= segment.fin;
+        if segment.rst {
+            self.ended = [true; 2];
         }
         if segment.payload.is_empty() || self.spoken.is_some() {
             return;
@@ -83,6 +89,11 @@ impl Flow {
     /// Nobody answered it.
     pub(super) fn was_refused(&self) -> bool {
         self.refused
+    }
+
+    /// Nothing more is said on it, and nobody holds it any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended == [true; 2]
     }
 
     /// Something was said on it.

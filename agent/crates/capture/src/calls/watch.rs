@@ -11,8 +11,8 @@ use tierlab_dissect::{Peer, Segment};
 use tierlab_record::clock::monotonic_ns;
 use tierlab_sample::SockDiag;
 
-/// More connections are counted, and not looked at.
-const MOST_FLOWS: usize = 20_000;
+/// More connections that are open at once are counted, and not looked at; nor more kinds of calls.
+const MOST: usize = 20_000;
 /// Of the time no more than this part goes by with asking all processes for new connections.
 const PART: i64 = 4;
 
@@ -26,6 +26,21 @@ pub(super) struct Call {
     /// The same of who listens.
     listeners: Vec<i32>,
     protocol: Option<&'static str>,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+/// What connections have in common that are told together.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    client: IpAddr,
+    server: Peer,
+    pids: Vec<i32>,
+    protocol: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Counts {
     connections: u64,
     /// Of those, to which nobody answered.
     refused: u64,
@@ -33,12 +48,25 @@ pub(super) struct Call {
     spoken: u64,
 }
 
+impl Counts {
+    fn add(&mut self, flow: &Flow) {
+        self.connections += 1;
+        self.refused += u64::from(flow.was_refused());
+        self.spoken += u64::from(flow.has_spoken());
+    }
+}
+
 pub(super) struct Watch {
     flows: HashMap<(Peer, Peer), Flow>,
+    /// Of those that are over nothing else is kept.
+    over: BTreeMap<Kind, Counts>,
     listeners: HashMap<Peer, Vec<i32>>,
     owners: Owners,
     sockets: SockDiag,
+    /// Those whose beginning was seen while there was no room for them.
     crowded_out: u64,
+    /// The most for which there was none in one look at the table of sockets.
+    most_beyond: u64,
     /// Until then only those are asked who had sockets last.
     pause_ns: i64,
 }
@@ -47,10 +75,12 @@ impl Watch {
     pub(super) fn new() -> Result<Self> {
         Ok(Self {
             flows: HashMap::new(),
+            over: BTreeMap::new(),
             listeners: HashMap::new(),
             owners: Owners::new()?,
             sockets: SockDiag::open().context("cannot ask for sockets")?,
             crowded_out: 0,
+            most_beyond: 0,
             pause_ns: 0,
         })
     }
@@ -60,10 +90,27 @@ impl Watch {
         let (source, destination) = (plain(segment.source), plain(segment.destination));
         if segment.syn && segment.acknowledgment.is_none() {
             self.opened(source, destination, segment);
-        } else if let Some(flow) = self.flows.get_mut(&(source, destination)) {
-            flow.segment(true, segment);
-        } else if let Some(flow) = self.flows.get_mut(&(destination, source)) {
-            flow.segment(false, segment);
+            return;
+        }
+        for (key, from_client) in [((source, destination), true), ((destination, source), false)] {
+            if let Some(flow) = self.flows.get_mut(&key) {
+                flow.segment(from_client, segment);
+                if flow.is_over() {
+                    self.close(key);
+                }
+                return;
+            }
+        }
+    }
+
+    /// A connection that is over makes room for others.
+    fn close(&mut self, key: (Peer, Peer)) {
+        let Some(flow) = self.flows.remove(&key) else { return };
+        let kind = kind(key, &flow);
+        if self.over.len() < MOST || self.over.contains_key(&kind) {
+            self.over.entry(kind).or_default().add(&flow);
+        } else {
+            self.crowded_out += 1;
         }
     }
 
@@ -71,7 +118,7 @@ impl Watch {
         if self.flows.contains_key(&(client, server)) {
             return;
         }
-        if self.flows.len() >= MOST_FLOWS {
+        if self.flows.len() >= MOST {
             self.crowded_out += 1;
             return;
         }
@@ -100,17 +147,21 @@ impl Watch {
     pub(super) fn look(&mut self) -> Result<()> {
         let sockets = Sockets::read()?;
         let mut sought = Vec::new();
+        let mut beyond = 0;
         for entry in sockets.calling() {
             let key = (entry.local, entry.remote);
-            if self.flows.len() < MOST_FLOWS {
+            if self.flows.len() < MOST {
                 self.flows.entry(key).or_default();
             }
+            beyond += u64::from(!self.flows.contains_key(&key));
             if self.flows.get(&key).is_some_and(Flow::is_sought) {
                 sought.push((key, entry.inode));
             }
         }
+        self.most_beyond = self.most_beyond.max(beyond);
         let mut places = Vec::new();
-        for &(_, server) in self.flows.keys() {
+        let over = self.over.keys().map(|it| it.server);
+        for server in self.flows.keys().map(|it| it.1).chain(over) {
             if !self.listeners.contains_key(&server)
                 && let Some(listener) = sockets.listening(server)
             {
@@ -135,31 +186,31 @@ impl Watch {
 
     /// What all connections come to.
     pub(super) fn calls(&self) -> Vec<Call> {
-        let mut calls: BTreeMap<_, Call> = BTreeMap::new();
-        for (&(client, server), flow) in &self.flows {
-            let pids = flow.owner.clone().unwrap_or_default();
-            let key = (client.address, server, pids, flow.protocol());
-            let call = calls.entry(key.clone()).or_insert_with(|| Call {
-                client: client.address,
-                server: server.into(),
-                pids: key.2,
-                listeners: self.listeners.get(&server).cloned().unwrap_or_default(),
-                protocol: flow.protocol(),
-                connections: 0,
-                refused: 0,
-                spoken: 0,
-            });
-            call.connections += 1;
-            call.refused += u64::from(flow.was_refused());
-            call.spoken += u64::from(flow.has_spoken());
+        let mut counts = self.over.clone();
+        for (&key, flow) in &self.flows {
+            counts.entry(kind(key, flow)).or_default().add(flow);
         }
-        calls.into_values().collect()
+        let told = counts.into_iter().map(|(kind, counts)| Call {
+            client: kind.client,
+            server: kind.server.into(),
+            pids: kind.pids,
+            listeners: self.listeners.get(&kind.server).cloned().unwrap_or_default(),
+            protocol: kind.protocol,
+            counts,
+        });
+        told.collect()
     }
 
-    /// Connections that were too many to be looked at.
+    /// At least so many connections were too many to be looked at. What the table of sockets showed of
+    /// them may be those whose beginning was seen.
     pub(super) fn crowded_out(&self) -> u64 {
-        self.crowded_out
+        self.crowded_out.max(self.most_beyond)
     }
+}
+
+fn kind((client, server): (Peer, Peer), flow: &Flow) -> Kind {
+    let pids = flow.owner.clone().unwrap_or_default();
+    Kind { client: client.address, server, pids, protocol: flow.protocol() }
 }
 
 fn plain(peer: Peer) -> Peer {
@@ -185,8 +236,8 @@ mod tests {
         let calls = watch.calls();
         let call = calls.iter().find(|it| it.server == place).expect("it is seen");
         let me = std::process::id() as i32;
-        assert_eq!((call.pids[0], call.listeners[0], call.connections), (me, me, 1));
-        assert_eq!((call.protocol, call.refused), (None, 0));
+        assert_eq!((call.pids[0], call.listeners[0], call.counts.connections), (me, me, 1));
+        assert_eq!((call.protocol, call.counts.refused), (None, 0));
         let back = client.local_addr().expect("connected");
         assert!(calls.iter().all(|it| it.server != back), "the server's end is no call");
     }
@@ -205,5 +256,67 @@ mod tests {
         let mut watch = Watch::new().expect("allowed");
         watch.look().expect("allowed");
         assert!(watch.calls().iter().all(|it| it.server != place));
+    }
+
+    /// The server of the connections that are told of, and a client's end of one.
+    fn peer(last: u8, port: u16) -> Peer {
+        Peer { address: IpAddr::from([127, 9, 9, last]), port }
+    }
+
+    fn segment(source: Peer, destination: Peer, payload: &[u8]) -> Segment<'_> {
+        let length = payload.len() as u32;
+        let (sequence, acknowledgment) = (1, Some(1));
+        let (syn, fin, rst, tells_end) = (false, false, false, false);
+        Segment {
+            source,
+            destination,
+            sequence,
+            acknowledgment,
+            syn,
+            fin,
+            rst,
+            payload,
+            length,
+            tells_end,
+        }
+    }
+
+    fn open(watch: &mut Watch, client: Peer, server: Peer) {
+        let syn = Segment { syn: true, acknowledgment: None, ..segment(client, server, b"") };
+        watch.segment(&syn);
+    }
+
+    #[test]
+    fn all_are_looked_at_that_come_one_after_the_other() {
+        let mut watch = Watch::new().expect("allowed");
+        let server = peer(1, 6379);
+        for number in 0..MOST + 1_000 {
+            let client = peer(2 + (number / 60_000) as u8, (number % 60_000) as u16 + 1);
+            open(&mut watch, client, server);
+            watch.segment(&segment(client, server, b"*1\r\n$4\r\nPING\r\n"));
+            watch.segment(&segment(server, client, b"+PONG\r\n"));
+            watch.segment(&Segment { fin: true, ..segment(client, server, b"") });
+            watch.segment(&Segment { fin: true, ..segment(server, client, b"") });
+        }
+        let calls = watch.calls();
+        let [call] = &calls[..] else { panic!("{calls:?}") };
+        let all = MOST as u64 + 1_000;
+        assert_eq!((call.protocol, call.counts.connections), (Some("redis"), all));
+        assert_eq!((call.counts.spoken, watch.crowded_out()), (all, 0));
+    }
+
+    #[test]
+    fn those_for_which_there_is_no_room_are_counted() {
+        let mut watch = Watch::new().expect("allowed");
+        let server = peer(1, 6379);
+        for number in 0..MOST + 10 {
+            open(&mut watch, peer(2, number as u16 + 1), server);
+        }
+        assert_eq!(watch.calls()[0].counts.connections, MOST as u64);
+        assert_eq!(watch.crowded_out(), 10);
+        let client = peer(2, 1);
+        watch.segment(&Segment { rst: true, ..segment(server, client, b"") });
+        open(&mut watch, peer(3, 1), server);
+        assert_eq!(watch.crowded_out(), 10, "one that is over has made room");
     }
 }
