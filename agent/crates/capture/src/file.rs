@@ -1,7 +1,8 @@
 //! Frames out of a pcap or pcapng file, through the same path as those of a ring.
 
+use crate::chunk::{Chunk, Frame};
 use crate::memory;
-use crate::pcap::{Chunk, Frames};
+use crate::pcap::Frames;
 use crate::plan::FilePlan;
 use crate::salt;
 use crate::side_by_side;
@@ -37,9 +38,9 @@ pub(crate) fn run(plan: FilePlan, out: &Path) -> Result<()> {
 /// One thread takes every frame to its end before the next.
 fn alone(mut frames: Frames, mut dissector: Dissector, tables: &mut Tables) -> Result<Summary> {
     let mut summary = Summary::default();
-    let mut chunk = Chunk::default();
+    let mut chunk = Chunk::new(1);
     while frames.next(&mut chunk)? {
-        for (at_ns, link, bytes) in chunk.frames() {
+        for Frame { at_ns, link, bytes, .. } in chunk.frames(0) {
             dissector.frame_at(at_ns, link, bytes, tables);
         }
         summary.add(&chunk);

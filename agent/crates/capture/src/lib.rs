@@ -2,18 +2,20 @@
 //! tables; and who opens connections to whom.
 
 mod calls;
+mod chunk;
+mod cores;
 mod fanout;
 mod file;
 mod live;
 mod memory;
 mod messages;
-mod part;
 mod pcap;
 mod plan;
 mod recording;
 mod ring;
 mod rings;
 mod salt;
+mod shard;
 mod side_by_side;
 mod socket;
 mod summary;

@@ -1,5 +1,6 @@
 //! Frames out of pcap and pcapng files, many at a time and where they lie.
 
+use crate::chunk::Chunk;
 use anyhow::{Context, Result, anyhow, bail};
 use pcap_parser::nom::{Err as Parse, IResult};
 use pcap_parser::{
@@ -9,7 +10,6 @@ use pcap_parser::{
 };
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tierlab_dissect::{Clock, LinkType};
 
@@ -21,32 +21,6 @@ const LONGEST_BLOCK: usize = 8 << 20;
 
 /// Timestamps are microseconds where a file does not say otherwise.
 const DEFAULT_UNITS_PER_SECOND: u64 = 1_000_000;
-
-/// A part of a file, and where in it the frames lie.
-#[derive(Default)]
-pub(crate) struct Chunk {
-    bytes: Vec<u8>,
-    frames: Vec<Place>,
-}
-
-struct Place {
-    at_ns: i64,
-    link: LinkType,
-    bytes: Range<u32>,
-}
-
-impl Chunk {
-    /// The frames in their order.
-    pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = (i64, LinkType, &[u8])> {
-        (0..self.frames.len()).map(|number| self.frame(number))
-    }
-
-    /// A frame: its time, what it begins with, its bytes.
-    pub(crate) fn frame(&self, number: usize) -> (i64, LinkType, &[u8]) {
-        let Place { at_ns, link, bytes } = &self.frames[number];
-        (*at_ns, *link, &self.bytes[bytes.start as usize..bytes.end as usize])
-    }
-}
 
 /// An open capture file.
 pub(crate) struct Frames {
@@ -105,7 +79,7 @@ impl Frames {
     pub(crate) fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
         let done = self.read(chunk).and_then(|()| self.parse(chunk));
         done.with_context(|| self.path.display().to_string())?;
-        Ok(!self.ended || !chunk.frames.is_empty())
+        Ok(!self.ended || chunk.frame_count() > 0)
     }
 
     fn read(&mut self, chunk: &mut Chunk) -> Result<()> {
@@ -125,17 +99,16 @@ impl Frames {
     }
 
     fn parse(&mut self, chunk: &mut Chunk) -> Result<()> {
-        let Chunk { bytes, frames } = chunk;
-        frames.clear();
+        let Chunk { bytes, places } = chunk;
+        places.clear();
         let mut left = &bytes[..];
         while !left.is_empty() {
             match self.format.next(left) {
                 Ok((behind, block)) => {
-                    frames.extend(self.take(block)?.map(|(at_ns, link, frame)| {
-                        let from = (frame.as_ptr().addr() - bytes.as_ptr().addr()) as u32;
-                        let at_ns = self.clock.time(at_ns);
-                        Place { at_ns, link, bytes: from..from + frame.len() as u32 }
-                    }));
+                    if let Some((at_ns, link, frame)) = self.take(block)? {
+                        let from = frame.as_ptr().addr() - bytes.as_ptr().addr();
+                        places.add(self.clock.time(at_ns), link, from, frame);
+                    }
                     left = behind;
                 }
                 Err(Parse::Incomplete(_)) if matches!(self.format, Format::Unknown) => {

@@ -93,10 +93,25 @@ impl Recording {
 /// takes all of them says it. What is said of several connections at one frame, or at the end, is
 /// in the connections' order.
 pub(crate) fn tell(recordings: &mut [Recording], end: i64, sink: &mut impl Sink) {
-    while let Some(first) = recordings.iter_mut().min_by_key(|it| it.next())
-        && first.next().0 < end
-    {
+    let upto = (end, i64::MIN);
+    loop {
+        let (mut first, mut next, mut after) = (0, upto, upto);
+        for (place, it) in recordings.iter().enumerate() {
+            let at = it.next();
+            if at < next {
+                (first, next, after) = (place, at, next);
+            } else {
+                after = after.min(at);
+            }
+        }
+        if next == upto {
+            return;
+        }
+        let first = &mut recordings[first];
         first.tell(sink);
+        while first.next() < after {
+            first.tell(sink);
+        }
     }
 }
 
@@ -157,5 +172,58 @@ fn without_borrowed(visit: &Visit<'_>) -> Visit<'static> {
         bytes_in: visit.bytes_in,
         bytes_out: visit.bytes_out,
         id_hash: visit.id_hash,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Told(Vec<i64>);
+
+    impl Sink for Told {
+        fn visit(&mut self, visit: &Visit<'_>) {
+            self.0.push(visit.arrival_ns);
+        }
+        fn event(&mut self, _: &Event) {}
+        fn message(&mut self, _: &Message) {}
+    }
+
+    /// A recording of visits that began in this order, each said at that frame.
+    fn recording(connection: i64, said: &[(i64, i64)]) -> Recording {
+        let mut it = Recording::new(false);
+        for &(frame, arrival_ns) in said {
+            it.frame = frame;
+            it.visit(&Visit {
+                server: 0,
+                connection,
+                arrival_ns,
+                request_end_ns: 0,
+                reply_start_ns: None,
+                departure_ns: None,
+                label: "",
+                status: None,
+                bytes_in: 0,
+                bytes_out: 0,
+                id_hash: None,
+                literals: &[],
+            });
+        }
+        it
+    }
+
+    #[test]
+    fn what_was_said_is_told_by_frame_then_connection_then_recording() {
+        let mut said = [
+            recording(7, &[(1, 10), (2, 11), (2, 12), (5, 30)]),
+            recording(7, &[(2, 13), (6, 31)]),
+            recording(3, &[(2, 9), (4, 14)]),
+        ];
+        let mut told = Told(Vec::new());
+        tell(&mut said, 5, &mut told);
+        assert_eq!(told.0, [10, 9, 11, 12, 13, 14]);
+        tell(&mut said, i64::MAX, &mut told);
+        assert_eq!(told.0[6..], [30, 31]);
+        assert!(said.iter().all(Recording::is_told));
     }
 }

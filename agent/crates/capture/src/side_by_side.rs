@@ -5,10 +5,12 @@
 //! parts in their order; other than that a thread takes whatever job is ready, of the shards' first
 //! those that it had last: their connections are in its core's cache.
 
+use crate::chunk::Chunk;
+use crate::cores;
 use crate::memory::MOST_DISSECTORS;
-use crate::part::{Part, Shard};
 use crate::pcap::Frames;
 use crate::recording::{Recording, tell};
+use crate::shard::{Part, Shard};
 use crate::summary::Summary;
 use crate::tables::Tables;
 use anyhow::Result;
@@ -20,8 +22,9 @@ use tierlab_dissect::Dissector;
 /// another's. (Measured: of two cores, four a thread take a twentieth more time than two, one a
 /// twentieth less, but one leaves nothing to take.)
 const SHARDS_PER_THREAD: usize = 2;
-/// So many parts more than threads may be read and not told yet.
-const READ_AHEAD: usize = 2;
+/// So many parts more than threads may be read and not told yet: some milliseconds' work, in which
+/// the thread that writes has its turn on a core.
+const READ_AHEAD: usize = 6;
 
 /// Dissects the file with so many threads; `dissector` makes one of so many.
 pub(crate) fn run(
@@ -35,6 +38,7 @@ pub(crate) fn run(
     let work = Work {
         state: Mutex::new(State::new(frames, shards, tables, threads)),
         changed: Condvar::new(),
+        cores: Some(cores::allowed()).filter(|it| it.len() == threads).unwrap_or_default(),
     };
     let shared = &work;
     std::thread::scope(|scope| {
@@ -52,6 +56,9 @@ pub(crate) fn run(
 struct Work<'a> {
     state: Mutex<State<'a>>,
     changed: Condvar,
+    /// One for each thread, if they are as many: the kernel looks for no idle core where hardly any
+    /// is, and has who is woken wait on the core of who woke it. Otherwise none.
+    cores: Vec<usize>,
 }
 
 /// What is to be done, and with what. Who has a job has what it needs.
@@ -65,9 +72,11 @@ struct State<'a> {
     told: usize,
     /// So many parts may be read and not told.
     most_parts: usize,
-    spare_parts: Vec<Part>,
+    spare_chunks: Vec<Chunk>,
     spare_recordings: Vec<Recording>,
     with_messages: bool,
+    /// Threads that wait for a job.
+    idle: usize,
     summary: Summary,
     /// The last part is read, or one could not be.
     ended: bool,
@@ -89,7 +98,7 @@ struct Pending {
 }
 
 enum Job<'a> {
-    Read { frames: Frames, part: Part, goes_on: Result<bool>, first: u64, shards: usize },
+    Read { frames: Frames, part: Part, goes_on: Result<bool> },
     Dissect { shard: Box<Shard>, part: Arc<Part>, recording: Recording },
     Tell { tables: &'a mut Tables, told: Pending },
 }
@@ -97,18 +106,27 @@ enum Job<'a> {
 impl<'a> Work<'a> {
     fn until_done(&self, thread: usize) {
         let _guard = EndOthers(self);
+        let _core = self.cores.get(thread).and_then(|&core| cores::keep_to(core));
         let mut state = self.lock();
         while !state.is_over() {
             let Some(mut job) = state.next_job(thread) else {
+                state.idle += 1;
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
                 continue;
             };
+            let others_wait = state.idle > 0;
             drop(state);
+            // One that finds a job wakes the next.
+            if others_wait {
+                self.changed.notify_one();
+            }
             job.run();
             state = self.lock();
             state.done(job);
-            self.changed.notify_all();
         }
+        drop(state);
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State<'a>> {
@@ -131,9 +149,7 @@ impl Drop for EndOthers<'_, '_> {
 impl Job<'_> {
     fn run(&mut self) {
         match self {
-            Self::Read { frames, part, goes_on, first, shards } => {
-                *goes_on = part.read(frames, *shards, *first);
-            }
+            Self::Read { frames, part, goes_on } => *goes_on = frames.next(&mut part.chunk),
             Self::Dissect { shard, part, recording } => shard.dissect(part, recording),
             Self::Tell { tables, told } => tell(&mut told.said, i64::MAX, *tables),
         }
@@ -153,7 +169,8 @@ impl<'a> State<'a> {
             parts: VecDeque::new(),
             told: 0,
             most_parts: threads + READ_AHEAD,
-            spare_parts: Vec::new(),
+            idle: 0,
+            spare_chunks: Vec::new(),
             spare_recordings: Vec::new(),
             summary: Summary::default(),
             ended: false,
@@ -185,9 +202,9 @@ impl<'a> State<'a> {
             return None;
         }
         let frames = self.frames.take()?;
-        let part = self.spare_parts.pop().unwrap_or_default();
-        let (first, shards) = (self.summary.packets, self.shards.len());
-        Some(Job::Read { frames, part, goes_on: Ok(true), first, shards })
+        let chunk = self.spare_chunks.pop().unwrap_or_else(|| Chunk::new(self.shards.len()));
+        let part = Part { chunk, first: self.summary.packets };
+        Some(Job::Read { frames, part, goes_on: Ok(true) })
     }
 
     /// The thread's own shards come first, and of these the one that is behind the others.
@@ -226,7 +243,7 @@ impl<'a> State<'a> {
             }
             Job::Tell { tables, told } => {
                 self.tables = Some(tables);
-                self.spare_parts.extend(Arc::into_inner(told.part));
+                self.spare_chunks.extend(Arc::into_inner(told.part).map(|it| it.chunk));
                 self.spare_recordings.extend(told.said.into_iter().map(Recording::cleared));
             }
         }

@@ -1,6 +1,6 @@
 //! What the verb says on standard output: JSON lines, for whoever started it.
 
-use crate::pcap::Chunk;
+use crate::chunk::Chunk;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tierlab_record::clock::process_cpu_ns;
@@ -30,8 +30,8 @@ pub(crate) struct Summary {
 impl Summary {
     /// These frames were read.
     pub(crate) fn add(&mut self, chunk: &Chunk) {
-        self.packets += chunk.frames().len() as u64;
-        self.bytes += chunk.frames().map(|(.., bytes)| bytes.len() as u64).sum::<u64>();
+        self.packets += chunk.frame_count();
+        self.bytes += chunk.frame_bytes();
     }
 
     /// This was seen on another ring.

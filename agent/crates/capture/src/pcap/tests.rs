@@ -33,9 +33,9 @@ fn read(content: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
     std::fs::write(&path, content)?;
     let mut frames = Frames::open(&path)?;
     std::fs::remove_file(&path)?;
-    let (mut chunk, mut seen) = (Chunk::default(), Vec::new());
+    let (mut chunk, mut seen) = (Chunk::new(1), Vec::new());
     while frames.next(&mut chunk)? {
-        seen.extend(chunk.frames().map(|(at_ns, _, bytes)| (at_ns, bytes.to_vec())));
+        seen.extend(chunk.frames(0).map(|it| (it.at_ns, it.bytes.to_vec())));
     }
     Ok(seen)
 }
