@@ -66,6 +66,7 @@ bench: setup-test ## Measure beside the peers; prints ratios
 	$(BIN)/python bench/sample/run.py
 	$(BIN)/python bench/sample/polls.py
 	$(BIN)/python bench/trace/run.py
+	$(BIN)/python bench/profile/perf.py
 	$(BIN)/python bench/link/run.py
 	$(BIN)/python bench/analyse/run.py
 	$(BIN)/python bench/compare/run.py

@@ -24,8 +24,8 @@ from tierlab.tables.run import Run
 
 WORK = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls -R /usr/lib >/dev/null"
 RECORDINGS = {
-    "everything, with stacks, compressed": (
-        *("-a", "-z", "-k", "CLOCK_MONOTONIC", "-F", "999", "-g"),
+    "several events, with stacks, compressed": (
+        *("--sample-cpu", "-z", "-k", "CLOCK_MONOTONIC", "-F", "999", "-g"),
         *("-e", "cpu-clock,page-faults,context-switches"),
     ),
     "one command, each so many events": (

@@ -15,6 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.pace import pace
+from tests.profile import made_profile
 from tierlab.report import build
 
 pytestmark = pytest.mark.slow
@@ -163,6 +164,16 @@ def test_a_hostile_name_stays_text_when_it_is_hovered(browser, tmp_path):
     )
     assert name in shown[0]
     assert shown[1] == 0
+
+
+def test_a_flame_graph_has_its_functions_and_a_hostile_one_stays_text(page):
+    labels, bold = page.execute_script(
+        """const graph = document.querySelector('.flame');
+        return [[...graph.querySelectorAll('.slice text')].map(text => text.textContent),
+                graph.querySelectorAll('b').length];"""
+    )
+    assert {"app.1", "db.1", "main", made_profile.JAVA, made_profile.HOSTILE} <= set(labels)
+    assert bold == 0
 
 
 def test_dragging_over_one_panel_zooms_all(page):

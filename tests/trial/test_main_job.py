@@ -50,7 +50,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     file = folder / "main-job.toml"
     # Half the usual think time: as many requests as in twice the time.
     text = EXPERIMENT.format(name="main-job", users=1000, up=4, run=SECONDS, down=1)
-    file.write_text(text + 'think = "3500ms"\n')
+    file.write_text(text + 'think = "3500ms"\n[observe.profile]\nrate = 499\n')
     before = host()
     command = Command(folder, "run", file)
     trial = f"main-job-001-{command.process.pid}"
@@ -196,3 +196,46 @@ def test_every_table_is_there_and_fine_grained(run: Run, db: duckdb.DuckDBPyConn
     assert one(db, "SELECT count(DISTINCT t_ns) FROM process") >= SECONDS
     median_ns = one(db, "SELECT median(dt_ns) FROM cpu")
     assert abs(median_ns - 50_000_000) < 1_000_000
+
+
+def test_sampled_shares_are_those_of_the_control_groups(db: duckdb.DuckDBPyConnection) -> None:
+    """Of the machine's time. A clock's interrupt waits while the kernel has interrupts off, and so
+    hits who comes next: servers that sleep often have too few samples, those that compute too many.
+    """
+    (first, last, pus), *_ = db.execute(
+        "SELECT min(t_ns), max(t_ns), count(DISTINCT cpu) FROM counters"
+    ).fetchall()
+    all_ns = pus * (last - first)
+    sampled = dict(
+        db.execute(
+            "SELECT domain, sum(count) FROM counters WHERE domain LIKE '%.1' GROUP BY ALL"
+        ).fetchall()
+    )
+    used = dict(
+        db.execute(
+            "SELECT subject, sum(cpu_ns) FROM domain WHERE t_ns BETWEEN ? AND ? GROUP BY ALL",
+            [first, last],
+        ).fetchall()
+    )
+    assert sampled.keys() == used.keys() == {"web.1", "app.1", "lb.1", "db.1"}
+    for server in used:
+        shares = [int(each[server]) / all_ns for each in (sampled, used)]
+        figure(f"{server}: {shares[0]:.1%} by samples, {shares[1]:.1%} by its control group")
+        assert abs(shares[0] - shares[1]) <= 0.02
+
+
+def test_functions_of_the_java_machine_have_names(db: duckdb.DuckDBPyConnection) -> None:
+    (known, own, rubbos), *_ = db.execute(
+        """SELECT count(symbol), count(*), count(*) FILTER (symbol LIKE '%org.tierlab.rubbos%')
+           FROM counters WHERE domain = 'app.1'
+           AND coalesce("binary" = '[JIT]' OR "binary" LIKE '%/libjvm.so', true)"""
+    ).fetchall()
+    (through,), *_ = db.execute(
+        """SELECT count(*) FROM counters JOIN stacks USING (stack)
+           WHERE domain = 'app.1' AND "binary" = '[kernel.kallsyms]'
+           AND array_to_string(frames, ' ') LIKE '%org.mariadb.jdbc%'"""
+    ).fetchall()
+    figure(f"{known} of {own} samples of the JVM's own have a name, {rubbos} of RUBBoS")
+    assert known >= 0.9 * own > 90
+    assert rubbos > 0
+    assert through > 0, "no stack goes from the kernel through Java"

@@ -31,6 +31,7 @@ Write = Callable[..., Path]
 
 
 BRISK = 'think = "500ms"\n'
+PROFILED = "[observe.profile]\n"
 """In a second of such users' there is enough to be read."""
 LEAST = {"requests": 5, "raw_visits": 20, "cpu": 20}
 """Rows, by stream, in what a killed trial leaves."""
@@ -59,7 +60,7 @@ def test_ctrl_c_while_it_lives_leaves_nothing(
     stage: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:
     before = host()
-    command = tierlab("run", experiment(up=1, run=9, more=BRISK))
+    command = tierlab("run", experiment(up=1, run=9, more=BRISK + PROFILED))
     command.wait_for(stage)
     command.signal(signal.SIGINT)
     ended = command.end()
@@ -70,6 +71,7 @@ def test_ctrl_c_while_it_lives_leaves_nothing(
     if stage != "start servers":
         assert run.has("requests")
         assert run.cpu.count().execute() > 0
+        assert run.counters.count().execute() > 0
     assert not (run.path / "streams").exists()
 
 
@@ -128,7 +130,7 @@ def test_kill_9_then_clean_leaves_nothing_and_the_data_readable(
     """In the middle of the stage, when there is something to be removed and to be read."""
     before = host()
     runtime = 1 if stage == "take down" else 60
-    command = tierlab("run", experiment(up=0, run=runtime, down=0, more=BRISK))
+    command = tierlab("run", experiment(up=0, run=runtime, down=0, more=BRISK + PROFILED))
     command.wait_for(stage)
     if stage == "runtime":
         streams = tmp_path / "runs" / "t" / "001" / "streams"
@@ -154,6 +156,8 @@ def test_kill_9_then_clean_leaves_nothing_and_the_data_readable(
         assert run.requests.count().execute() > LEAST["requests"]
         assert run.visits.count().execute() > LEAST["raw_visits"]
         assert run.cpu.count().execute() > LEAST["cpu"]
+    if stage == "runtime":
+        assert "app.1" in set(run.counters.execute().domain)
 
 
 def test_kill_9_once_it_has_lived_loses_nothing(

@@ -3,7 +3,7 @@
 from tierlab.analysis.result import Result
 from tierlab.tables.manifest import Observation
 
-_DURING = ("sample", "capture")
+_DURING = ("sample", "capture", "profile")
 
 
 class AgentCost(Result):
@@ -18,8 +18,8 @@ class ObservationCost(Result):
     """The observers' cost.
 
     ``core_share`` and ``machine_share`` are of the agents that ran during the trial to observe it:
-    the sampler and the tracer, not the driver. ``throughput_ratio`` is throughput with observation
-    on over off, when the experiment measured both.
+    the sampler, the tracer and perf, not the driver. ``throughput_ratio`` is throughput with
+    observation on over off, when the experiment measured both.
     """
 
     interval_s: float | None

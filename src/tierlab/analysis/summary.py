@@ -27,6 +27,7 @@ from tierlab.analysis.requests.time_shares import TimeShares, time_shares
 from tierlab.analysis.requests.very_long import VeryLong, very_long
 from tierlab.analysis.resources.cpu_use import CpuUse, agents_use, cpu_use
 from tierlab.analysis.resources.layers import Layers, layers
+from tierlab.analysis.resources.profile import EventProfile, profile
 from tierlab.analysis.resources.resources import Resource, resources
 from tierlab.analysis.result import Result
 from tierlab.analysis.servers import Server, servers
@@ -56,6 +57,7 @@ class Summary(Result):
     busiest: list[Resource]
     cpu: CpuUse | None
     layers: Layers | None
+    profile: list[EventProfile] = Field(default_factory=list)
     events: list[EventCount]
     changes: list[Change]
     checks: list[LawCheck]
@@ -108,6 +110,7 @@ def summarise(observed: Observed) -> Summary:
         busiest=busiest(found),
         cpu=use,
         layers=layers(db, span, found, emulated or cores(found)),
+        profile=profile(db, span) if run.has("counters") else [],
         events=event_counts(db, span),
         changes=changes(db, span),
         checks=[

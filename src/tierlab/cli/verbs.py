@@ -19,6 +19,7 @@ VERBS = {
     "runs": "list_runs",
     "report": "report",
     "diagnose": "diagnose",
+    "profile": "profile",
     "study": "study",
     "init": "init",
     "check": "check",

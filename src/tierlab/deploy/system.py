@@ -74,11 +74,12 @@ class System:
         before: int = 0,
         squeezed: frozenset[str] = frozenset(),
         moving: frozenset[str] = frozenset(),
+        profiled: bool = False,
     ) -> None:
         """`logs`: where each instance's logs and configuration go when it stops. `name`: its own
         where there are several, of which those before it have so many tiers. `squeezed`: whose
         memory limit somebody else changes meanwhile, on purpose. `moving`: who will move to another
-        host.
+        host. `profiled`: whether call stacks are recorded.
         """
         self.name = name
         self._shape = shape
@@ -87,6 +88,7 @@ class System:
         self._logs = logs
         self._squeezed = squeezed
         self._moving = moving
+        self._profiled = profiled
         self._places = layout(shape, environment.addresses, name, before)
         self._probe = environment.probe()
         self._asked = self._named(placements(shape, self._probe.machine))
@@ -228,6 +230,7 @@ class System:
             tiers={self._places[n].own_tier: endpoints[n] for n in reversed(list(endpoints))},
             tier=tuple(endpoints[other] for other in self.topology.servers(place.tier)),
             data=data,
+            profiled=self._profiled,
         )
 
     def _spec(self, name: str) -> DomainSpec:

@@ -81,11 +81,13 @@ class PerfRows:
 
     def _inherit(self, fork: Fork) -> None:
         """A number that a server's process had may be another's by now."""
+        if fork.t_ns == 0 or fork.child == fork.parent:
+            return  # it was there before, or is a thread
         owner = self._owners.get(fork.parent)
-        if owner is not None:
+        if owner is None:
+            self._owners.pop(fork.child, None)
+        else:
             self._owners[fork.child] = owner
-        elif fork.child in self._owners and fork.child != fork.parent:
-            self._owners.pop(fork.child)
 
     def _row(self, sample: Sample, recording: str) -> dict[str, Any]:
         inner = sample.frames[0] if sample.frames else None

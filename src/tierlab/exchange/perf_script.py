@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 JIT = "[JIT]"
 """The binary of code that a runtime compiled while it ran."""
@@ -65,6 +66,8 @@ class Fork:
 
     child: int
     parent: int
+    t_ns: int
+    """0 of one that was there before the recording, whose parent may be gone."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def _record(line: str) -> Record | None:
     if head is None:
         return None
     if (fork := _FORK.match(head["rest"])) is not None:
-        return Fork(int(fork["child"]), int(fork["parent"]))
+        return Fork(int(fork["child"]), int(fork["parent"]), _ns(head["s"], head["part"]))
     if (lost := _LOST.match(head["rest"])) is not None:
         return Lost(int(lost["count"]))
     event = _EVENT.match(head["rest"])
@@ -139,6 +142,7 @@ def _sample(head: re.Match[str], event: re.Match[str]) -> Sample:
     )
 
 
+@lru_cache(maxsize=100_000)
 def _frame(line: str) -> Frame | None:
     if line.endswith(_DELETED):
         line = f"{line.removesuffix(_DELETED)})"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from tierlab.experiment.profile import Profile
 from tierlab.values.kinds import Duration, Selection, Text
 from tierlab.values.quantities import MILLISECOND, SECOND
 from tierlab.values.section import Section
@@ -57,3 +58,11 @@ class Observe(Section):
 
     messages: bool = True
     """Whether messages between the tiers are captured and made into visits (needs privilege)."""
+
+    profile: Profile | None = None
+    """In which functions it is sampled that events happen."""
+
+    @property
+    def records_stacks(self) -> bool:
+        """Whether call stacks are recorded."""
+        return self.profile is not None and self.profile.stacks

@@ -23,6 +23,10 @@ class Child(Protocol):
     """A started program, as :class:`tierlab.environments.process.Process` is one."""
 
     @property
+    def pid(self) -> int:
+        """Its number, on this host."""
+
+    @property
     def stdout(self) -> IO[bytes] | None:
         """Its standard output, a pipe."""
 

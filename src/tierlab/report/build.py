@@ -9,6 +9,7 @@ from tierlab.diagnosis import Diagnosis, diagnose
 from tierlab.report.diagnosis import write
 from tierlab.report.page import render
 from tierlab.report.panels import panels
+from tierlab.report.profile import flames
 from tierlab.report.replace import replace
 from tierlab.report.stored import store
 from tierlab.tables.run import Run
@@ -34,7 +35,8 @@ def build(folder: Path) -> Report:
     summary = summarise(observed)
     diagnosis = diagnose(observed)
     charts = panels(observed, summary, diagnosis.findings)
-    text = render(summary, diagnosis, observed.run.manifest, charts)
+    graphs = flames(observed, summary.profile)
+    text = render(summary, diagnosis, observed.run.manifest, charts, graphs)
     page = folder / NAME
     replace(page, text)
     write(diagnosis, folder)

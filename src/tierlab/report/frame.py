@@ -14,6 +14,8 @@ from tierlab.report import figures
 from tierlab.report.diagnosis import cause_name, certainty, heading, rarity
 from tierlab.report.differences import interval, value
 from tierlab.report.panels import Panels
+from tierlab.report.profile import amount, binary_name
+from tierlab.report.profile import heading as profile_heading
 
 
 def scripts_of(panels: Panels | None) -> list[str]:
@@ -95,5 +97,8 @@ def environment() -> Environment:
         "seen": _seen,
         "interval": interval,
         "valued": value,
+        "binary_name": binary_name,
+        "profile_heading": profile_heading,
+        "sampled": lambda each: amount(each.samples, each.count),
     }
     return made

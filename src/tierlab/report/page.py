@@ -1,6 +1,6 @@
 """The report: one HTML file that needs nothing else, on a screen or on paper."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -18,10 +18,15 @@ from tierlab.tables.manifest import Manifest
 
 
 def render(
-    summary: Summary, diagnosis: Diagnosis, manifest: Manifest, panels: Panels | None
+    summary: Summary,
+    diagnosis: Diagnosis,
+    manifest: Manifest,
+    panels: Panels | None,
+    flames: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """Return the page. Every string from outside is escaped; the only scripts that may run are the
-    page's own, named by their hashes in its content security policy, and it may load nothing.
+    """Return the page, with these flame graphs. Every string from outside is escaped; the only
+    scripts that may run are the page's own, named by their hashes in its content security policy,
+    and it may load nothing.
     """
     scripts = scripts_of(panels)
     return (
@@ -34,7 +39,10 @@ def render(
             said=answer(summary),
             picture=picture(summary),
             panels=panels,
-            data=Markup(embed(charts(panels))) if panels is not None else None,
+            flames={each["event"]: each["deep"] for each in flames},
+            data=Markup(embed({**charts(panels), "flames": flames}))
+            if panels is not None
+            else None,
             styles=server_styles(summary),
             tier_colours=tier_colours(summary),
             style=Markup(part("style.css")),

@@ -69,6 +69,8 @@ class Site:
     """The servers that it calls."""
     tier: tuple[Endpoint, ...] = ()
     """All instances of its tier, itself among them."""
+    profiled: bool = False
+    """Whether the call stacks of its program are recorded."""
     data: Path | None = None
     """What `Server.make_data` has made for the tier."""
     tiers: Mapping[str, Endpoint] = field(default_factory=dict)
@@ -154,6 +156,8 @@ class Server(ABC):
     """Programs that several instances of a tier need besides, as `programs`."""
     cluster_files: ClassVar[Mapping[Path, str]] = {}
     """The same of files."""
+    profile_programs: ClassVar[Mapping[str, str]] = {}
+    """Programs that tell the names of its functions for a profile, as `programs`."""
     is_cache: ClassVar[bool] = False
     """Whether it keeps keys and values in memory, and counts how many it was asked for in vain."""
     socket: ClassVar[str | None] = None

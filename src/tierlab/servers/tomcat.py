@@ -71,6 +71,7 @@ class Tomcat(Server):
         ),
     )
     own_options = TomcatOptions
+    profile_programs: ClassVar[Mapping[str, str]] = {"jcmd": "openjdk-17-jdk-headless"}
     holdable = ("pool", "threads")
     waits_without_worker = True
     collects = True
@@ -178,6 +179,8 @@ class Tomcat(Server):
         return [
             "java",
             *self._share,
+            # Its compiler has another use for that register.
+            *(["-XX:+PreserveFramePointer"] if self.site.profiled else []),
             f"-Xms{self.options.heap}",
             f"-Xmx{self.options.heap}",
             "-Xlog:gc*,safepoint:file=logs/gc.log:timemillis,uptimenanos,tags:filecount=0",

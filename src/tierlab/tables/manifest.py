@@ -82,7 +82,8 @@ class Degree(_Part):
 class Observation(_Part):
     """How the trial was watched and what that cost.
 
-    ``costs`` is CPU time in nanoseconds per agent (``drive``, ``sample``, ``capture``, ``link``).
+    ``costs`` is CPU time in nanoseconds per agent (``drive``, ``sample``, ``capture``, ``link``),
+    and that of perf (``profile``).
     ``throughput_ratio`` is throughput observed over unobserved, where the experiment ran both.
     """
 

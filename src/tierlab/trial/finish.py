@@ -15,6 +15,7 @@ from tierlab.environments.process import Identity, is_alive
 from tierlab.errors import UserError
 from tierlab.observe import agent, plans
 from tierlab.observe.inside_streams import bring_out
+from tierlab.observe.profiler import bring_in_profile
 from tierlab.observe.server_logs import read_server_logs
 from tierlab.tables import manifest as manifests
 from tierlab.tables.folder import RunFolder
@@ -37,6 +38,7 @@ def finish(folder: RunFolder, manifest: Manifest) -> None:
         manifest.write(folder.path)
         _link(folder, manifest)
         bring_out(folder, manifest)
+        bring_in_profile(folder, manifest)
         read_server_logs(folder, manifest)
         write_rows(folder.streams / "changes.events.arrows", "events", made(folder.logs))
         for converted in convert_all(folder.streams, folder.path, manifest.host_name):

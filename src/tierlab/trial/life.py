@@ -25,6 +25,7 @@ from tierlab.observe.calls import CallObserver
 from tierlab.observe.inside import InsideObserver, InsideObservers
 from tierlab.observe.observers import Observers
 from tierlab.observe.outside import OutsideObserver
+from tierlab.observe.profiler import Profiler
 from tierlab.tables.folder import NAMED, RunFolder
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.changer import Changer
@@ -124,12 +125,14 @@ class _Trial:
         self._sample(systems, observers)
         outside.start(environment.accounts())
         inside = self._look_inside(environment, systems)
+        profiler = self._profile(environment, systems)
         self.manifest.write(self.folder.path)
         drivers = self._drive(environment, systems)
         disturber = self._disturb(environment, systems, drivers)
         migrations = Migrations(systems, environment, inside, self.folder)
         changer = self._change(drivers, systems, neighbours, migrations)
-        self._watch(drivers, (systems, neighbours, observers, inside, disturber), changer)
+        living = (systems, neighbours, observers, inside, profiler, disturber)
+        self._watch(drivers, living, changer)
         disturber.finish()
         changer.finish()
 
@@ -158,6 +161,7 @@ class _Trial:
                 before=tiers,
                 squeezed=squeezed_by(self.plan.disturb),
                 moving=frozenset(each.on for each in self.plan.change if each.host is not None),
+                profiled=self.plan.observe.records_stacks,
             )
             found.append(system)
             tiers += len(shape.tiers)
@@ -231,6 +235,13 @@ class _Trial:
             plan = plans.sample_inside(observe, guest, environment.slowness)
             observers.start(watching, plan)
         return observers
+
+    def _profile(self, environment: Environment, systems: Systems) -> Profiler:
+        profiler = Profiler(self.folder, self.manifest, _spawner(environment))
+        self.teardown.callback(profiler.stop)
+        if self.plan.observe.profile is not None:
+            profiler.start(self.plan.observe.profile, systems.subjects())
+        return profiler
 
     def _drive(self, environment: Environment, systems: Systems) -> Drivers:
         drivers = Drivers(self.plan, self.folder, self.data)

@@ -11,6 +11,7 @@ from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.observe import agent, echoes
+from tierlab.observe.profile_needs import check_profile
 from tierlab.servers.programs import check_programs
 from tierlab.trial.caches_needs import check_caches
 from tierlab.trial.disturb_needs import check_disturbances
@@ -36,4 +37,7 @@ def check_needs(plan: TrialPlan) -> None:
     check_changes(plan.change, probe)
     if any(change.host is not None for change in plan.change):
         check_programs(echoes.PROGRAMS)
+    if plan.observe.profile is not None:
+        software = [tier.software for each in plan.systems for tier in each.system.tiers.values()]
+        check_profile(plan.observe.profile, plan.system.environment, software)
     check_disturbances(plan, probe)

@@ -23,6 +23,7 @@ from tierlab.machine.kernel_calls import (
     perf_event_open,
     unshare,
 )
+from tierlab.machine.programs import locate
 
 GROUP = "profiles"
 PARANOID = "sysctl kernel.perf_event_paranoid=1, or run as root"
@@ -30,7 +31,7 @@ TRACING = Path("/sys/kernel/tracing")
 
 
 def checks() -> Iterator[Check]:
-    """Hardware counters, software events, tracepoints, eBPF."""
+    """Hardware counters, software events, who records them, tracepoints, eBPF."""
     yield _counter(
         "hardware counters",
         PERF_TYPE_HARDWARE,
@@ -45,6 +46,7 @@ def checks() -> Iterator[Check]:
         "samples of where CPU time goes, by symbol",
         PARANOID,
     )
+    yield recorder()
     yield tracepoints()
     yield ebpf()
 
@@ -67,6 +69,17 @@ def _counter(name: str, kind: int, config: int, lost: str, remedy: str) -> Check
     if count == 0:
         return Check(GROUP, name, Verdict.MISSING, "opened, but it stays at 0", lost, remedy)
     return Check(GROUP, name, Verdict.WORKS, "perf_event_open counts")
+
+
+def recorder() -> Check:
+    """The program that records profiles."""
+    path = locate("perf")
+    if path is not None:
+        return Check(GROUP, "perf", Verdict.WORKS, path)
+    lost = "profiles by function, recorded or imported"
+    return Check(
+        GROUP, "perf", Verdict.MISSING, "not installed", lost, "apt-get install linux-perf"
+    )
 
 
 def tracepoints() -> Check:

@@ -76,6 +76,25 @@
     }));
   }
 
+  function drawFlame(place) {
+    const flame = data.flames.find((each) => each.event === Number(place.dataset.flame));
+    const shades = ["c1", "c3", "c4", "c5"].map(colour);
+    const shade = (name) => shades[[...name].reduce((sum, each) => (sum * 31 + each.codePointAt(0)) % 9973, 7) % shades.length];
+    const trace = {
+      type: "icicle", ids: flame.names.map((_, i) => String(i)), labels: flame.names.map(literal),
+      parents: flame.parents.map((each) => (each < 0 ? "" : String(each))), values: flame.counts,
+      branchvalues: "total", sort: false, tiling: { orientation: "v", flip: "y", pad: 1 }, pathbar: { visible: false },
+      marker: { colors: flame.names.map(shade), line: { width: 0 } }, textposition: "middle left",
+      hovertemplate: "%{label}<br>%{percentRoot:.2%} of all<extra></extra>", opacity: 0.85,
+    };
+    const drawn = {
+      margin: { l: 0, r: 0, t: 4, b: 4 }, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", font: { color: colour("text"), size: 11 },
+      hoverlabel: { bgcolor: colour("page"), font: { color: colour("text") }, namelength: -1 }, uniformtext: { mode: "hide", minsize: 9 },
+    };
+    return Plotly.react(place, [trace], drawn, { displayModeBar: false, responsive: true });
+  }
+
+  const flames = [...document.querySelectorAll(".flame")];
   const panelOf = (chart) => data.panels[Number(chart.dataset.panel)];
 
   function draw(chart) {
@@ -116,13 +135,17 @@
       chart.on("plotly_relayout", follow);
       await new Promise((next) => setTimeout(next)); // the page stays alive between two charts
     }
+    for (const place of flames) await drawFlame(place);
     for (const button of document.querySelectorAll("[data-from]")) {
       button.addEventListener("click", () => zoom(Number(button.dataset.from), Number(button.dataset.to)));
     }
     document.body.dataset.charts = "drawn";
   }
 
-  const redraw = () => charts.forEach((chart) => draw(chart));
+  const redraw = () => {
+    charts.forEach((chart) => draw(chart));
+    flames.forEach(drawFlame);
+  };
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   window.addEventListener("beforeprint", () => { root.dataset.paper = ""; redraw(); });
   window.addEventListener("afterprint", () => { delete root.dataset.paper; redraw(); });

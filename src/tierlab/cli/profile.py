@@ -1,0 +1,53 @@
+"""``tierlab profile RUN``: in which programs and functions the time went, or events happened."""
+
+from __future__ import annotations
+
+import json as encoder
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tierlab.analysis.observed import observe
+from tierlab.analysis.resources.profile import TOP, chosen
+from tierlab.analysis.resources.profile import profile as profiled
+from tierlab.errors import UserError
+from tierlab.report.profile import show
+from tierlab.tables.run import Run
+from tierlab.trial.complete import complete
+
+
+def profile(
+    run: Annotated[Path, typer.Argument(help="A run folder, such as runs/quickstart/001.")],
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", min=1, help="So many lines of each.")
+    ] = TOP,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", metavar="NAME", help="Only this server's; may be repeated."),
+    ] = None,
+    event: Annotated[
+        list[str] | None,
+        typer.Option("--event", metavar="NAME", help="Only this event; may be repeated."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show each server's heaviest programs and functions, during the runtime."""
+    complete(run)
+    opened = Run(run)
+    if not opened.has("counters"):
+        reason = opened.manifest.not_measured.get("counters", "none was asked for")
+        raise UserError(
+            f"{run} has no profile ({reason}): say observe.profile in its experiment, or bring one"
+            " in with `tierlab import perf`."
+        )
+    observed = observe(opened)
+    found = [] if observed.measured is None else profiled(observed.db, observed.measured, top)
+    if not found:
+        raise UserError(f"{run} has no sample in its runtime: profile it while it runs.")
+    shown = chosen(found, event or (), domain or ())
+    if json:
+        typer.echo(encoder.dumps([each.model_dump() for each in shown], indent=2))
+    else:
+        show(shown, Console())

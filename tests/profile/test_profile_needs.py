@@ -1,0 +1,75 @@
+"""What a machine lacks for a profile is one sentence before the trial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tierlab.errors import UserError
+from tierlab.experiment import Experiment
+from tierlab.experiment.profile import Profile
+from tierlab.observe import profile_needs
+from tierlab.observe.profile_needs import check_profile, events_of
+from tierlab.servers import programs
+from tierlab.servers.tomcat import Tomcat
+
+FILE = {
+    "experiment": {"name": "e"},
+    "system": {"workload": "rubbos"},
+    "load": {"users": 1},
+}
+
+
+def asked(**keys: Any) -> Profile:
+    document = FILE | {"observe": {"profile": keys}}
+    profile = Experiment.from_tables(document).trials()[0].observe.profile
+    assert profile is not None
+    return profile
+
+
+def test_time_is_sampled_by_cycles_or_by_the_clock_that_it_is_named_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(profile_needs, "counts_cycles", lambda: True)
+    assert events_of(asked()) == ("cycles",)
+    monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
+    assert events_of(asked()) == ("cpu-clock",)
+    assert events_of(asked(events=["page-faults"])) == ("page-faults",)
+
+
+def test_counters_that_are_not_there_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
+    with pytest.raises(UserError, match=r"observe\.profile\.events: .* no LLC-load-misses"):
+        check_profile(asked(events=["cpu-clock", "LLC-load-misses"]), "native", [])
+    check_profile(asked(events=["cpu-clock"]), "native", [])
+
+
+def test_a_kernel_that_forbids_it_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: int, **__: bool) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(profile_needs, "perf_event_open", refused)
+    with pytest.raises(UserError, match=r"Permission denied.*perf_event_paranoid=-1"):
+        check_profile(asked(), "native", [])
+
+
+def test_programs_that_are_missing_are_named_with_their_packages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(programs, "locate", lambda _: None)
+    with pytest.raises(UserError, match=r"'perf', 'jcmd' are.*linux-perf openjdk-17-jdk-headless"):
+        check_profile(asked(), "native", [Tomcat])
+
+
+def test_servers_on_another_machine_cannot_be_profiled() -> None:
+    with pytest.raises(UserError, match="another machine"):
+        check_profile(asked(), "vsphere", [])
+
+
+@pytest.mark.parametrize(
+    "keys", [{"events": []}, {"events": ["cycle"]}, {"rate": 0}, {"stacks": 1}, {"hz": 99}]
+)
+def test_keys_are_checked(keys: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"observe\.profile"):
+        asked(**keys)
