@@ -3,7 +3,6 @@
 
 mod calls;
 mod chunk;
-mod cores;
 mod fanout;
 mod file;
 mod live;

@@ -201,6 +201,7 @@ mod tests {
                 request_end_ns: 0,
                 reply_start_ns: None,
                 departure_ns: None,
+                may_wait_ns: None,
                 label: "",
                 status: None,
                 bytes_in: 0,

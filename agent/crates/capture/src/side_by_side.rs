@@ -6,7 +6,6 @@
 //! those that it had last: their connections are in its core's cache.
 
 use crate::chunk::Chunk;
-use crate::cores;
 use crate::memory::MOST_DISSECTORS;
 use crate::pcap::Frames;
 use crate::recording::{Recording, tell};
@@ -38,7 +37,6 @@ pub(crate) fn run(
     let work = Work {
         state: Mutex::new(State::new(frames, shards, tables, threads)),
         changed: Condvar::new(),
-        cores: Some(cores::allowed()).filter(|it| it.len() == threads).unwrap_or_default(),
     };
     let shared = &work;
     std::thread::scope(|scope| {
@@ -56,9 +54,6 @@ pub(crate) fn run(
 struct Work<'a> {
     state: Mutex<State<'a>>,
     changed: Condvar,
-    /// One for each thread, if they are as many: the kernel looks for no idle core where hardly any
-    /// is, and has who is woken wait on the core of who woke it. Otherwise none.
-    cores: Vec<usize>,
 }
 
 /// What is to be done, and with what. Who has a job has what it needs.
@@ -106,7 +101,6 @@ enum Job<'a> {
 impl<'a> Work<'a> {
     fn until_done(&self, thread: usize) {
         let _guard = EndOthers(self);
-        let _core = self.cores.get(thread).and_then(|&core| cores::keep_to(core));
         let mut state = self.lock();
         while !state.is_over() {
             let Some(mut job) = state.next_job(thread) else {
