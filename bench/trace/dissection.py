@@ -20,17 +20,18 @@ LEAST_RATE = 1_000_000
 """Packets a second on one core."""
 LEAST_GAIN = 1.5
 """On two cores, over one. Aimed at was 1.8. Reached were 1.62 (1.39 to 1.65) in seven turns on a
-quiet guest of two cores, of which two processes with a file each make 1.94. With each thread kept to
-a core they were 1.67 (1.61 to 1.75), but 0.5 to 0.7 beside others that use the cores, so the kernel
-may move them. Of what is missing, threads take a tenth more CPU time for a packet than one does (frames are shared out, what is
-said of them is kept and put into order, and half of them lie in the other core's cache), and
-wait for each other for the rest. At times, for seconds on the same guest, a packet costs two
-threads half as much again and the gain is 1.2, while two processes have theirs: a round trip
-between the cores then costs much more than its usual 0.25 µs, likely. Tried without gain: to
-look for work before sleeping, to wake up by time alone, to fetch frames into the cache in time,
-smaller parts, more shards (these on a busy machine), and to read only when a thread's own shards
-are done. With the file mapped into memory the walk from one frame to the next alone takes 93 ns
-each, a third of all, as each waits for memory; to copy the whole takes 30 ns.
+quiet guest of two cores, of which two processes with a file each make 1.94. With each thread kept
+to a core they were 1.67 (1.61 to 1.75), but 0.5 to 0.7 beside others that use the cores, so the
+kernel may move them. Of what is missing, threads take a tenth more CPU time for a packet than one
+does (frames are shared out, what is said of them is kept and put into order, and half of them lie
+in the other core's cache), and wait for each other for the rest. At times, for seconds on the
+same guest, a packet costs two threads half as much again and the gain is 1.2, while two processes
+have theirs: a round trip between the cores then costs much more than its usual 0.25 µs, likely.
+Tried without gain: to look for work before sleeping, to wake up by time alone, to fetch frames
+into the cache in time, smaller parts, more shards (these on a busy machine), and to read only
+when a thread's own shards are done. With the file mapped into memory the walk from one frame to
+the next alone takes 93 ns each, a third of all, as each waits for memory; to copy the whole takes
+30 ns.
 """
 LEAST_OVER_TSHARK = 50
 FOR_TSHARK = 300_000
