@@ -100,6 +100,7 @@ def test_a_user_without_rights_gets_servers_and_reasons(
         "retries",
         "vcpus",
         "move-memory",
+        "simulated-caches",
     }
     assert found["uid"] == str(65534 if os.geteuid() == 0 else os.geteuid())
     assert found["echoed"] == "echo"

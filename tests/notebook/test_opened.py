@@ -71,7 +71,7 @@ def test_every_column_that_holds_a_moment_has_one_and_no_duration_has() -> None:
     assert moments == INSTANTS.keys()
     assert durations == {
         *("dt_ns", "duration_ns", "read_time_ns", "write_time_ns", "run_ns", "wait_ns"),
-        *("cpu_ns", "throttled_ns", "poll_ns", "row_lock_time_ns", "delay_ns"),
+        *("may_wait_ns", "cpu_ns", "throttled_ns", "poll_ns", "row_lock_time_ns", "delay_ns"),
     }
 
 

@@ -31,8 +31,9 @@ def test_the_home_page_is_made_once_for_everybody(app: Olio) -> None:
         pages = list(crowd.map(lambda _: Browser(app.port).get("index").source, range(16)))
     assert len(set(pages)) == 1
     assert app.cache.counted("get_hits") - hits == 15
-    # Page and content, and a lock for each.
-    assert app.cache.counted("total_items") - items == 4
+    # Page and content, and a lock for each; one more where somebody had missed the page and came to
+    # the lock when it was free again, and then found the page.
+    assert 4 <= app.cache.counted("total_items") - items < 8
     for name in ("Home", "HomeContent"):
         assert 7_190 < left_seconds(app, name) <= 7_200
 

@@ -85,7 +85,9 @@ def test_check_holds_the_calls_that_a_file_has_against_those_it_sees(
     ended = command.end()
     assert ended.status == 1, ended.stderr
     lines, _, advice = ended.stdout.partition("\nAs it was seen, e.toml would say:\n")
-    told = [line for line in lines.splitlines() if " -> " in line or " calls " in line]
+    # A note says what a busy machine had no time to look at.
+    judged = [line for line in lines.splitlines() if not line.startswith("note ")]
+    told = [line for line in judged if " -> " in line or " calls " in line]
     starts = (
         "FAILS  web.1 -> api.1 http: declared and seen, but the file has tcp",
         "works  api.1 -> cache.1 redis: declared and seen (",

@@ -58,7 +58,8 @@ def test_a_recorded_visit_works_with_tokens_and_ids_of_its_own(
     ended = command.end()
     assert ended.status == 0, ended.stdout + ended.stderr
     lines = ended.stdout.splitlines()
-    assert all(line.startswith("works  ") for line in lines)
+    # On a busy machine a note says of which calls nothing was seen.
+    assert all(line.startswith(("works  ", "note   Of calls")) for line in lines), lines
     for name in (*STEPS, "GET /basket", "POST /orders"):
         assert any(line.startswith(f"works  {name}: ") for line in lines), (name, lines)
     assert not (tmp_path / "runs").exists()

@@ -59,13 +59,13 @@ def _row(events: int, has_image: bool, has_app: bool) -> re.Pattern[str]:
     """A line of the table: samples and their share of each event, then where they are."""
     columns = [rf"(?P<n{number}>\d+)\s+[\d.e+-]+" for number in range(events)]
     columns += [_IMAGE.format("image")] if has_image else []
-    columns += [_IMAGE.format("app")] if has_app else []
+    columns += [_IMAGE.format("program")] if has_app else []
     return re.compile(r"\s+".join([*columns, r"(?P<symbol>.+)"]))
 
 
 def _lines(found: re.Match[str], events: list[tuple[str, int | None]]) -> Iterator[Line]:
     named = found.groupdict()
-    binary = named.get("image") or named.get("app") or ""
+    binary = named.get("image") or named.get("program") or ""
     symbol = None if found["symbol"] == _UNKNOWN else found["symbol"]
     for number, (event, period) in enumerate(events):
         if samples := int(found[f"n{number}"]):

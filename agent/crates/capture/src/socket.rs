@@ -65,6 +65,14 @@ pub(crate) fn attach(socket: &OwnedFd, filter: &mut [sock_filter]) -> Result<(),
     set_at(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "attach the packet filter")
 }
 
+/// Room for so many bytes of packets that wait to be read; as much as is allowed without
+/// `CAP_NET_ADMIN` (`rmem_max`).
+pub(crate) fn hold(socket: &OwnedFd, bytes: c_int) -> Result<(), RingError> {
+    let what = "make room for packets";
+    set_at(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes, what)
+        .or_else(|_| set_at(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes, what))
+}
+
 pub(crate) fn set<T>(
     socket: &OwnedFd,
     name: c_int,

@@ -2,7 +2,7 @@
 //! hand them over later, when a short connection's owner is not known any more.
 
 use crate::ring::RingError;
-use crate::socket::{attach, packet_socket, read};
+use crate::socket::{attach, hold, packet_socket, read};
 use libc::{c_int, sockaddr_ll, socklen_t, tpacket_stats};
 use std::io::{Error, ErrorKind};
 use std::mem::size_of;
@@ -12,6 +12,8 @@ use tierlab_dissect::filter;
 
 /// As much of a packet as holds the headers and the first words.
 const KEPT: usize = 2 << 10;
+/// Some thousands of packets, for which a busy machine may be late: it is 208 KiB unless said.
+const ROOM: c_int = 16 << 20;
 
 pub(super) struct Socket {
     socket: OwnedFd,
@@ -22,6 +24,7 @@ impl Socket {
     pub(super) fn open() -> Result<Self, RingError> {
         let socket = packet_socket()?;
         attach(&socket, &mut filter::of_all(KEPT as u32))?;
+        hold(&socket, ROOM)?;
         bind(&socket)?;
         Ok(Self { socket, packet: [0; KEPT] })
     }
