@@ -59,11 +59,11 @@ def lane(name: str, budget_s: int, marks: str, *arguments: str) -> Stage:
 
 SUITES = {
     "test": (
-        Stage("agent", 60, ("cargo", "test", "--locked", "--workspace", "--quiet"), "agent"),
-        Stage("kernels", 10, ("cargo", "test", "--locked", "--quiet"), "apps/kernels"),
-        Stage("application", 20, ("mvn", "-q", "-B", "test"), "apps/rubbos"),
-        lane("side by side", 300, "not environments and not alone", *SIDE_BY_SIDE),
-        lane("alone", 220, "not environments and alone", *modules("alone")),
+        Stage("agent", 40, ("cargo", "test", "--locked", "--workspace", "--quiet"), "agent"),
+        Stage("kernels", 5, ("cargo", "test", "--locked", "--quiet"), "apps/kernels"),
+        Stage("application", 15, ("mvn", "-q", "-B", "test"), "apps/rubbos"),
+        lane("side by side", 370, "not environments and not alone", *SIDE_BY_SIDE),
+        lane("alone", 170, "not environments and alone", *modules("alone")),
     ),
     "environments": (
         lane("side by side", 700, "environments and not alone", *GUESTS),
