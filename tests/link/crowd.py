@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,27 @@ class Linked:
         return next(pair for pair in pairs if pair["pair"] == name)
 
 
-def link(raw: Path, servers: Mapping[str, list[str]], out: Path, *, hide_ids: bool) -> Linked:
+def link(
+    raw: Path,
+    servers: Mapping[str, list[str]],
+    out: Path,
+    *,
+    hide_ids: bool,
+    event_loops: Sequence[str] = (),
+) -> Linked:
     """Link raw visits of servers, each with those that it calls."""
     out.mkdir()
     plan = out / "plan.json"
-    plan.write_text(json.dumps({"input": str(raw), "servers": servers, "hide_ids": hide_ids}))
+    plan.write_text(
+        json.dumps(
+            {
+                "input": str(raw),
+                "servers": servers,
+                "hide_ids": hide_ids,
+                "event_loops": list(event_loops),
+            }
+        )
+    )
     done = subprocess.run(
         [binary(), "link", "--plan", plan, "--out", out],
         stdout=subprocess.PIPE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from ipaddress import ip_address
 from itertools import takewhile
@@ -237,11 +237,12 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
     }
 
 
-def link(raw_visits: Path, topology: Topology) -> dict[str, Any]:
-    """Link visits to the visits of those that call the server."""
+def link(raw_visits: Path, topology: Topology, kind_of: Mapping[str, str]) -> dict[str, Any]:
+    """Link visits to those of the servers that call; ``kind_of`` has every server's kind."""
     callers = topology.tier_of.keys() - topology.workers
     callees = {name: topology.callees(name) for name in topology.tier_of if name in callers}
     return {
         "input": str(raw_visits),
         "servers": {caller: called for caller, called in callees.items() if called},
+        "event_loops": [name for name, kind in kind_of.items() if KINDS[kind].is_event_loop],
     }

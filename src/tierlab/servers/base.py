@@ -132,6 +132,8 @@ class Server(ABC):
     own_options: ClassVar[type[Options]] = Options
     holdable: ClassVar[tuple[str, ...]] = ()
     """Soft resources that the agent knows how to hold, the one that matters most first."""
+    is_event_loop: ClassVar[bool] = False
+    """Whether its one thread works on all requests in turns, in the order of their messages."""
     waits_without_worker: ClassVar[bool] = False
     """Whether a connection needs one of its `threads` only once a request's head has come whole."""
     stands: ClassVar[bool] = False

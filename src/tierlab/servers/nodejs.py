@@ -38,6 +38,7 @@ class NodeJs(Command):
     in; those that wait are in its own queues."""
 
     kind = "nodejs"
+    is_event_loop = True
     programs: ClassVar[Mapping[str, str]] = {"node": "nodejs"}
     soft_resources = declared(
         SoftResource(

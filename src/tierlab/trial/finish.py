@@ -91,7 +91,8 @@ def _link(folder: RunFolder, manifest: Manifest) -> None:
     raw = folder.streams / "raw_visits.arrows"
     if not raw.exists():
         return
-    plan = plans.link(raw, manifest.topology)
+    kind_of = {name: part.server for name, part in manifest.servers.items()}
+    plan = plans.link(raw, manifest.topology, kind_of)
     # The trial's own ledger is closed by now, and is another process's when it was killed.
     ledger = Ledger(f"{manifest.experiment[:18]}-{manifest.trial}-link-{os.getpid()}")
     try:

@@ -1,5 +1,8 @@
 //! Path templates: what a request asked for, without what it asked for in particular.
 
+use crate::Salt;
+use crate::literal::Literals;
+
 /// Writes `<method> <path>` to `label`: no authority, query string or path parameters, and `{id}`
 /// for segments that are numbers, UUIDs or hexadecimal ids.
 pub(crate) fn template(method: &str, target: &[u8], label: &mut String) {
@@ -13,13 +16,19 @@ pub(crate) fn template(method: &str, target: &[u8], label: &mut String) {
         if position > 0 {
             label.push('/');
         }
-        let name = segment.split(|&byte| byte == b';').next().unwrap_or(segment);
+        let name = name_of(segment);
         if is_id(name) {
             label.push_str("{id}");
         } else {
             label.extend(name.iter().map(|&byte| printable(byte)));
         }
     }
+}
+
+/// Adds the path's ids, which its template leaves out, to `literals`.
+pub(crate) fn ids(target: &[u8], salt: &Salt, literals: &mut Literals) {
+    let names = path_of(target).split(|&byte| byte == b'/').map(name_of);
+    names.filter(|name| is_id(name)).for_each(|name| literals.add(salt, name));
 }
 
 /// The bytes after `?` and before `#`.
@@ -44,6 +53,11 @@ fn path_of(target: &[u8]) -> &[u8] {
         }
         None => target,
     }
+}
+
+/// A segment without its parameters.
+fn name_of(segment: &[u8]) -> &[u8] {
+    segment.split(|&byte| byte == b';').next().unwrap_or(segment)
 }
 
 fn is_id(segment: &[u8]) -> bool {
@@ -82,6 +96,14 @@ mod tests {
         assert_eq!(of("/images/logo2.gif"), "GET /images/logo2.gif");
         assert_eq!(of("/facade/feedface"), "GET /facade/feedface");
         assert_eq!(of("/a\u{7f}b"), "GET /a?b");
+    }
+
+    #[test]
+    fn what_was_taken_out_is_a_literal() {
+        let salt = Salt::new([3; 16]);
+        let mut literals = Literals::default();
+        ids(b"http://example.org/users/42;v=1/mail/9f86d081-884c?page=7", &salt, &mut literals);
+        assert_eq!(literals.hashes(), [salt.hash(b"42"), salt.hash(b"9f86d081-884c")]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The core ([`Linker`]) is a pure function over the stream of raw visits, in the order in which
 //! they departed; only [`run`] and [`table`] touch files.
 
+mod event_loop;
 #[cfg(test)]
 mod fixture;
 mod infer;
@@ -18,8 +19,9 @@ pub mod table;
 mod topology;
 mod visit;
 
+pub use event_loop::EventLoop;
 pub use infer::Inference;
-pub use linker::{Linker, Way};
+pub use linker::{Linker, LoopPairs, Way};
 pub use names::{Name, Names};
 pub use plan::Plan;
 pub use run::run;

@@ -1,6 +1,7 @@
 //! The linker: raw visits in, in the order in which they departed; linked visits out, each as soon
 //! as its parent is decided. It does no I/O and keeps no more than a window of visits.
 
+use crate::event_loop::EventLoop;
 use crate::infer::Inference;
 use crate::keyed::Keyed;
 use crate::neighbour::{Borrowed, Neighbours};
@@ -20,6 +21,16 @@ pub enum Way {
     ByIds,
     /// By inference.
     Inferred(Box<Inference>),
+    /// With all other calls of the event loops that call it.
+    InLoop,
+}
+
+/// The pairs whose callers are event loops that have pairs in common, and what finds their parents.
+pub struct LoopPairs {
+    /// By number.
+    pub pairs: Vec<usize>,
+    /// All calls of the loops.
+    pub event_loop: EventLoop,
 }
 
 /// One tier and those that call it.
@@ -30,6 +41,9 @@ struct Pair {
     paired: bool,
     neighbours: Neighbours,
     inference: Option<Box<Inference>>,
+    /// Which event loops call it, and whether those tell its parents.
+    event_loop: Option<usize>,
+    in_loop: bool,
 }
 
 /// Links visits to their parents.
@@ -37,6 +51,7 @@ pub struct Linker {
     topology: Topology,
     /// As in the topology.
     pairs: Vec<Pair>,
+    loops: Vec<LoopPairs>,
     now_ns: i64,
     tick_ns: i64,
     out: Vec<Linked>,
@@ -51,13 +66,25 @@ impl Linker {
             by_connection: Keyed::new(window_ns),
             paired: false,
             neighbours: Neighbours::default(),
+            in_loop: matches!(way, Way::InLoop),
+            event_loop: None,
             inference: match way {
-                Way::ByIds => None,
+                Way::ByIds | Way::InLoop => None,
                 Way::Inferred(inference) => Some(inference),
             },
         };
         let pairs = ways.into_iter().map(pair).collect();
-        Self { topology, pairs, now_ns: 0, tick_ns: 0, out: Vec::new() }
+        Self { topology, pairs, loops: Vec::new(), now_ns: 0, tick_ns: 0, out: Vec::new() }
+    }
+
+    /// The same, where event loops call.
+    #[must_use]
+    pub fn with_loops(mut self, loops: Vec<LoopPairs>) -> Self {
+        for (at, each) in loops.iter().enumerate() {
+            each.pairs.iter().for_each(|&pair| self.pairs[pair].event_loop = Some(at));
+        }
+        self.loops = loops;
+        self
     }
 
     /// Takes the next visit.
@@ -68,9 +95,23 @@ impl Linker {
         for &below in self.topology.pairs_below(visit.server) {
             self.pairs[below].parent(&visit, self.now_ns, &self.topology, &mut self.out);
         }
+        let calls = self.topology.pairs_below(visit.server);
+        for each in &mut self.loops {
+            if each.pairs.iter().any(|pair| calls.contains(pair)) {
+                each.event_loop.parent(&visit);
+            }
+        }
         let above = self.topology.pair_above(visit.server);
         match above.and_then(|above| self.pairs.get_mut(above)) {
-            Some(pair) => pair.child(visit, self.now_ns, &self.topology, &mut self.out),
+            Some(&mut Pair { in_loop: true, event_loop: Some(at), .. }) => {
+                self.loops[at].event_loop.child(visit);
+            }
+            Some(pair) => {
+                if let (Some(at), Some(_)) = (pair.event_loop, visit.id) {
+                    self.loops[at].event_loop.call(&visit, true);
+                }
+                pair.child(visit, self.now_ns, &self.topology, &mut self.out);
+            }
             None => self.out.push((visit, None)),
         }
         if self.now_ns >= self.tick_ns {
@@ -95,6 +136,9 @@ impl Linker {
     }
 
     fn advance(&mut self, now_ns: i64) {
+        for each in &mut self.loops {
+            each.event_loop.advance(now_ns, &self.topology, &mut self.out);
+        }
         for pair in &mut self.pairs {
             pair.advance(now_ns, &self.topology, &mut self.out);
         }

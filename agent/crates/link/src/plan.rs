@@ -17,6 +17,9 @@ pub struct Plan {
     /// Every server that calls others, and the servers that it calls:
     /// `{"web.1": ["app.1"], "app.1": ["lb.1"], "lb.1": ["db.1", "db.2"]}`.
     pub servers: BTreeMap<String, Vec<String>>,
+    /// Those of them whose one thread works on all requests in turns.
+    #[serde(default)]
+    pub event_loops: Vec<String>,
     /// How long after its own departure a visit may wait for its parent to depart.
     #[serde(default = "a_minute")]
     pub window_ns: i64,

@@ -27,6 +27,7 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let plan_path = plan;
     let plan = Plan::read(plan_path)?;
     let topology = Topology::new(&plan.servers).with_context(|| plan_path.display().to_string())?;
+    let topology = topology.with_event_loops(&plan.event_loops);
     let mut words = Words::new(&topology);
     let survey = survey(&plan.input, &mut words)?;
     let mut summary = Summary::new(&topology);
@@ -35,9 +36,10 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
         summary.pairs.iter_mut().zip(checks).for_each(|(pair, check)| pair.self_check = check);
     }
     let ways = survey.ways(&topology, plan.hide_ids);
+    let loops = survey.loops(&topology, plan.hide_ids);
     drop(survey);
     let mut raw = RawReader::open(&plan.input)?;
-    let mut linker = Linker::new(topology, ways, plan.window_ns);
+    let mut linker = Linker::new(topology, ways, plan.window_ns).with_loops(loops);
     let writer = Writer::start(WhenFull::Wait, Role::Ordinary)?;
     let mut visits = writer.table::<Visits>(out)?;
     say(&serde_json::json!({ "ready": true }));

@@ -1,8 +1,9 @@
 //! A look at a capture before it is linked: which way each tier's visits find their parents, what
 //! inference has to know, and how right it would be.
 
+use crate::event_loop::EventLoop;
 use crate::infer::{Inference, overlap};
-use crate::linker::{Linker, Way};
+use crate::linker::{Linker, LoopPairs, Way};
 use crate::summary::SelfCheck;
 use crate::topology::Topology;
 use crate::visit::Visit;
@@ -29,12 +30,38 @@ enum Mark {
 impl Survey {
     /// How the visits of each pair find their parents. Ids do not count when they are hidden.
     pub fn ways(&self, topology: &Topology, hide_ids: bool) -> Vec<Way> {
+        let in_loops: Vec<usize> = topology.event_loops().concat();
         let way = |pair| match self.mark(pair, topology) {
             Mark::Connection => Way::ByIds,
             Mark::Id if !hide_ids => Way::ByIds,
+            _ if in_loops.contains(&pair) => Way::InLoop,
             _ => self.inferred(pair, topology),
         };
         (0..topology.pairs().len()).map(way).collect()
+    }
+
+    /// The event loops that have calls whose parents must be inferred.
+    pub fn loops(&self, topology: &Topology, hide_ids: bool) -> Vec<LoopPairs> {
+        let mut loops = Vec::new();
+        for mut pairs in topology.event_loops() {
+            pairs.retain(|&pair| self.mark(pair, topology) != Mark::Connection);
+            let is_marked = |&pair: &usize| !hide_ids && self.mark(pair, topology) == Mark::Id;
+            let by_id: Vec<usize> = pairs.iter().copied().filter(is_marked).collect();
+            if by_id.len() == pairs.len() {
+                continue;
+            }
+            let calls = |visit: &&Visit| {
+                topology.pairs_below(visit.server).iter().any(|pair| pairs.contains(pair))
+            };
+            let parents: Vec<&Visit> = self.visits().filter(calls).collect();
+            let is_called = |visit: &&Visit| {
+                topology.pair_above(visit.server).is_some_and(|pair| pairs.contains(&pair))
+            };
+            let children: Vec<&Visit> = self.visits().filter(is_called).collect();
+            let event_loop = EventLoop::learn(&parents, &children, &by_id, topology);
+            loops.push(LoopPairs { pairs, event_loop });
+        }
+        loops
     }
 
     /// Compares inference with the ids, by pair; none where there are no ids to compare with.
@@ -46,8 +73,10 @@ impl Survey {
             return vec![None; marks.len()];
         }
         let by_ids = marks.iter().map(|_| Way::ByIds).collect();
-        let truth = parents_of(stretch, topology, by_ids, window_ns);
-        let guess = parents_of(stretch, topology, self.ways(topology, true), window_ns);
+        let link = |ways| Linker::new(topology.clone(), ways, window_ns);
+        let truth = parents_of(stretch, link(by_ids));
+        let guessing = link(self.ways(topology, true)).with_loops(self.loops(topology, true));
+        let guess = parents_of(stretch, guessing);
         let mut checks = vec![SelfCheck::default(); marks.len()];
         for visit in stretch {
             let above = topology.pair_above(visit.server);
@@ -128,13 +157,7 @@ fn lends_ids(visits: &[&Visit]) -> bool {
 }
 
 /// Links a stretch by itself.
-fn parents_of(
-    stretch: &[Visit],
-    topology: &Topology,
-    ways: Vec<Way>,
-    window_ns: i64,
-) -> FxHashMap<i64, Option<i64>> {
-    let mut linker = Linker::new(topology.clone(), ways, window_ns);
+fn parents_of(stretch: &[Visit], mut linker: Linker) -> FxHashMap<i64, Option<i64>> {
     stretch.iter().for_each(|visit| linker.push(visit.clone()));
     linker.finish();
     let decided = linker.decided();

@@ -29,6 +29,7 @@ pub struct Topology {
     /// By server: the pair in which it is called, and those in which it calls.
     above: Vec<Option<usize>>,
     below: Vec<Vec<usize>>,
+    event_loops: Vec<bool>,
 }
 
 impl Topology {
@@ -71,13 +72,45 @@ impl Topology {
                 pair.filter(|_| !callers[server].is_empty())
             })
             .collect();
-        let mut it = Self { pairs: Vec::new(), above, below: vec![], names: vec![], callers };
+        let event_loops = vec![false; names.len()];
+        let mut it =
+            Self { pairs: Vec::new(), above, below: vec![], names: vec![], callers, event_loops };
         it.below = (0..names.len()).map(|server| it.called_by(server as Server)).collect();
         it.pairs = (tiers.iter().enumerate())
             .map(|(pair, tier)| format!("{}-{tier}", callers_of(pair, &it.below, &names)))
             .collect();
         it.names = names;
         Ok(it)
+    }
+
+    /// The same, where the servers of these names are event loops: one thread works on all requests
+    /// in turns.
+    #[must_use]
+    pub fn with_event_loops(mut self, event_loops: &[String]) -> Self {
+        self.event_loops = self.names.iter().map(|name| event_loops.contains(name)).collect();
+        self
+    }
+
+    /// The pairs all of whose callers are event loops, in groups that have callers in common.
+    pub fn event_loops(&self) -> Vec<Vec<usize>> {
+        let callers = |pair: usize| {
+            let calls = move |server: &usize| self.below[*server].contains(&pair);
+            (0..self.names.len()).filter(calls)
+        };
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for pair in 0..self.pairs.len() {
+            if !callers(pair).all(|server| self.event_loops[server]) {
+                continue;
+            }
+            let related = |group: &Vec<usize>| {
+                group.iter().any(|&it| callers(it).any(|one| self.below[one].contains(&pair)))
+            };
+            let mut joined = vec![pair];
+            groups.extract_if(.., |group| related(group)).for_each(|group| joined.extend(group));
+            joined.sort_unstable();
+            groups.push(joined);
+        }
+        groups
     }
 
     /// The pairs in which a server calls.

@@ -121,7 +121,7 @@ fn a_request_is_a_visit() {
         assert_eq!(visit.status, Some(200));
         assert_eq!(visit.bytes, (asked[0].len() as i64, answered.len() as i64));
         assert_eq!(visit.id_hash, Some(salt().hash(b"00ff")));
-        assert_eq!(visit.literals, [salt().hash(b"5")]);
+        assert_eq!(visit.literals, [salt().hash(b"17"), salt().hash(b"5")]);
         let expected = ["SETTINGS", "SETTINGS", "HEADERS", "WINDOW_UPDATE"];
         assert_eq!(results.kinds(Client), expected);
         assert_eq!(results.kinds(ServerSide), ["SETTINGS", "SETTINGS", "HEADERS", "DATA"]);

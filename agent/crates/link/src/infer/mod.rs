@@ -2,7 +2,7 @@
 
 mod at_once;
 mod chain;
-mod delay;
+pub(crate) mod delay;
 mod grammar;
 mod lease;
 mod marginals;
