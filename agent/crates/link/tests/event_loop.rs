@@ -36,13 +36,18 @@ struct Capture {
     parents: BTreeMap<i64, i64>,
 }
 
-/// So many requests, as many of them under way at once as there are users, who never think.
-fn capture(seed: u64, users: usize, requests: usize) -> Capture {
+/// When a crowd comes.
+const CROWD_NS: i64 = 100_000 * US;
+
+/// So many requests, as many of them under way at once as there are users, who never think, and a
+/// crowd who come together and ask once.
+fn capture(seed: u64, users: usize, requests: usize, crowd: usize) -> Capture {
     let mut random = StdRng::seed_from_u64(seed);
     let mut queue: BinaryHeap<Reverse<(i64, i64)>> = BinaryHeap::new();
     let mut open: BTreeMap<i64, Request> = BTreeMap::new();
     let (mut visits, mut parents) = (Vec::new(), BTreeMap::new());
-    let (mut number, mut now_ns, mut connections) = (requests as i64, 0, vec![0_i64; 200]);
+    let (mut number, mut now_ns) = ((requests + crowd) as i64, 0);
+    let mut connections = vec![0_i64; 200 + 2 * crowd];
     let mut begin = |at_ns: i64, open: &mut BTreeMap<i64, Request>, queue: &mut BinaryHeap<_>| {
         let visit = open.last_key_value().map_or(0, |it| it.0 + 1);
         let page = random.random_range(0..PAGES.len());
@@ -51,6 +56,7 @@ fn capture(seed: u64, users: usize, requests: usize) -> Capture {
     };
     let mut pauses = StdRng::seed_from_u64(seed + 1);
     (0..users).for_each(|user| begin(user as i64 * 3_000 * US, &mut open, &mut queue));
+    (0..crowd).for_each(|one| begin(CROWD_NS + one as i64 * US, &mut open, &mut queue));
     let mut done = 0;
     while let Some(Reverse((at_ns, visit))) = queue.pop() {
         now_ns = at_ns.max(now_ns) + pauses.random_range(30..60) * US;
@@ -82,6 +88,9 @@ fn capture(seed: u64, users: usize, requests: usize) -> Capture {
         now_ns += 20 * US;
         let span = (request.arrival_ns, now_ns);
         visits.push(seen(visit, (APP, 2_000 + visit), request.page as u32, span));
+        if (users..users + crowd).contains(&(visit as usize)) {
+            continue;
+        }
         done += 1;
         if done + users <= requests {
             begin(now_ns + 100 * US, &mut open, &mut queue);
@@ -158,11 +167,22 @@ fn calls_are_given_to_the_requests_whose_turn_it_was() {
     // Users who never think: of ten, some 3 % are wrong, where real ones had less than 1 %.
     for (users, least, most) in [(1, 0.999, 0.0), (10, 0.9, 0.04), (40, 0.25, 0.02)] {
         for seed in 0..2 {
-            let Judgement { right, wrong, right_of_sure } = judge(&capture(seed, users, 1_500));
+            let Judgement { right, wrong, right_of_sure } = judge(&capture(seed, users, 1_500, 0));
             println!("{users} users, seed {seed}: {right:.4} {wrong:.4} {right_of_sure:.4}");
             assert!(right >= least, "{users} users, seed {seed}: {right}");
             assert!(wrong <= most, "{users} users, seed {seed}: {wrong}");
             assert!(right_of_sure >= 0.95, "{users} users, seed {seed}: {right_of_sure}");
         }
+    }
+}
+
+#[test]
+fn what_a_crowd_sent_has_no_parent_and_what_is_sent_after_it_has() {
+    for seed in 0..2 {
+        let Judgement { right, wrong, right_of_sure } = judge(&capture(seed, 5, 1_500, 1_000));
+        println!("seed {seed}: {right:.4} {wrong:.4} {right_of_sure:.4}");
+        assert!((0.5..0.75).contains(&right), "seed {seed}: {right}");
+        assert!(wrong <= 0.02, "seed {seed}: {wrong}");
+        assert!(right_of_sure >= 0.95, "seed {seed}: {right_of_sure}");
     }
 }

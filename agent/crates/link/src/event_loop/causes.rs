@@ -1,7 +1,7 @@
 //! Upon what a request sent something, and how likely that is.
 
 use crate::event_loop::behaviour::Behaviour;
-use crate::event_loop::hypothesis::{Hypothesis, Sending};
+use crate::event_loop::hypothesis::{ANY_TIME, Hypothesis, Sending};
 use crate::event_loop::request::{Cause, Progress};
 use std::rc::Rc;
 
@@ -19,8 +19,9 @@ pub fn best_cause(
     behaviour: &Behaviour,
     known: Option<&mut Known>,
 ) -> (Cause, f64) {
-    let Some(progress) = account.progress.get(at.0).and_then(Option::as_ref) else {
-        return (Cause::Unseen, f64::NEG_INFINITY);
+    let Some(progress) = account.progress(at.0) else {
+        // How far it has come was not followed: it may be doing anything.
+        return (Cause::Unseen, ANY_TIME + behaviour.log_share(sending.output));
     };
     let mut own = None;
     let known = known.unwrap_or(&mut own);
@@ -57,7 +58,7 @@ pub fn learn(
     behaviour: &mut Behaviour,
     weight: f64,
 ) {
-    let Some(progress) = account.progress.get(at.0).and_then(Option::as_ref) else { return };
+    let Some(progress) = account.progress(at.0) else { return };
     progress.steps(cause, sending.output, |context, next| behaviour.see(context, next, weight));
     if let Some(timing) = account.timing(at, cause, sending) {
         behaviour.see_pace(timing.pace, timing.upon, sending.output, timing.took_ns, weight);

@@ -71,7 +71,7 @@ pub struct Hypothesis {
     /// The logarithm of its probability, up to a constant.
     pub weight: f64,
     /// By slot.
-    pub progress: Vec<Option<Rc<Progress>>>,
+    progress: Vec<Option<Rc<Progress>>>,
     /// The requests of the calls that are not decided, in the order in which those were sent.
     pub owners: VecDeque<Option<i64>>,
     positions: Vec<Position>,
@@ -92,6 +92,19 @@ impl Hypothesis {
             queue: VecDeque::new(),
             passed: VecDeque::new(),
         }
+    }
+
+    /// How far the request in a slot has come; none if it is not followed.
+    pub fn progress(&self, slot: usize) -> Option<&Rc<Progress>> {
+        self.progress.get(slot).and_then(Option::as_ref)
+    }
+
+    /// Follows no request that is under way any longer.
+    pub fn lose_track(&mut self) {
+        self.progress.clear();
+        self.positions.clear();
+        self.queue.clear();
+        self.passed.clear();
     }
 
     /// A request came.
@@ -117,7 +130,9 @@ impl Hypothesis {
 
     /// The request in a slot is over.
     pub fn close(&mut self, slot: usize) {
-        self.progress[slot] = None;
+        if let Some(progress) = self.progress.get_mut(slot) {
+            *progress = None;
+        }
         self.queue.retain(|it| it.slot != slot);
         self.passed.retain(|it| it.slot != slot);
     }
@@ -147,7 +162,7 @@ impl Hypothesis {
         cause: Cause,
         sending: &Sending,
     ) -> Option<Timing> {
-        let progress = self.progress[slot].as_ref()?;
+        let progress = self.progress(slot)?;
         let position = self.positions.iter().find(|it| it.server == server);
         let last_ns = position.map_or(i64::MIN / 2, |it| it.last_ns);
         let upon = progress.upon(cause);
@@ -179,7 +194,7 @@ impl Hypothesis {
             return UNSEEN + ANY_TIME + behaviour.log_share(sending.output);
         };
         let pace = behaviour.log_pace(timing.pace, timing.upon, sending.output, timing.took_ns);
-        let order = match (cause, &self.progress[at.0]) {
+        let order = match (cause, self.progress(at.0)) {
             (Cause::Waiting(which), Some(it)) => self.log_turn(at.0, &it.waiting[which], sending),
             _ if self.is_last(at) => 0.0,
             _ => INTERLEAVED,
@@ -190,8 +205,7 @@ impl Hypothesis {
 
     /// True if an input of a request's came by then on which nothing was sent yet.
     fn has_input(&self, slot: usize, by_ns: i64) -> bool {
-        let progress = self.progress[slot].as_ref();
-        progress.is_some_and(|it| it.waiting.first().is_some_and(|it| it.at_ns <= by_ns))
+        self.progress(slot).is_some_and(|it| it.waiting.first().is_some_and(|it| it.at_ns <= by_ns))
     }
 
     /// True if the last output of its loop was this request's.
@@ -201,7 +215,7 @@ impl Hypothesis {
 
     /// A request sends something.
     pub fn send(&mut self, (slot, server): (usize, Server), cause: Cause, sending: &Sending) {
-        let input = self.progress[slot].as_ref().and_then(|it| match cause {
+        let input = self.progress(slot).and_then(|it| match cause {
             Cause::Waiting(at) => Some(it.waiting[at]),
             _ => None,
         });
@@ -224,7 +238,7 @@ impl Hypothesis {
         });
         let position = &mut self.positions[at];
         (position.last_ns, position.last) = (sending.at_ns, slot);
-        if let Some(progress) = self.progress[slot].as_mut() {
+        if let Some(progress) = self.progress.get_mut(slot).and_then(Option::as_mut) {
             Rc::make_mut(progress).send(cause, sending.output);
         }
     }

@@ -7,6 +7,9 @@ use rustc_hash::FxHashMap;
 
 /// The logarithm of the probability that a request does not wait for its call's answer.
 const NOT_AWAITED: f64 = -4.0;
+/// If more are under way it is not asked which of them made a call: hardly one could be told, and what
+/// that costs grows with the square of their number.
+const MOST_UNDER_WAY: usize = 128;
 
 /// The requests under way, each in a slot.
 #[derive(Default)]
@@ -14,6 +17,7 @@ pub struct Open {
     slots: Vec<Option<Request>>,
     free: Vec<usize>,
     by_visit: FxHashMap<i64, usize>,
+    is_crowded: bool,
 }
 
 impl Open {
@@ -25,14 +29,26 @@ impl Open {
             self.slots.push(None);
         }
         self.slots[slot] = Some(request);
+        self.is_crowded |= self.len() > MOST_UNDER_WAY;
         slot
     }
 
-    /// A request's reply has left.
+    /// A request's reply has left. The others are in other slots when that ends a crowd.
     pub fn close(&mut self, slot: usize) {
         let Some(request) = self.slots[slot].take() else { return };
         self.by_visit.remove(&request.visit);
         self.free.push(slot);
+        if self.is_crowded && self.len() <= MOST_UNDER_WAY / 2 {
+            let rest = std::mem::take(self).slots;
+            rest.into_iter().flatten().for_each(|it| {
+                self.ask(it);
+            });
+        }
+    }
+
+    /// True from when there are too many until there are half as many.
+    pub fn is_crowded(&self) -> bool {
+        self.is_crowded
     }
 
     /// The request in a slot.

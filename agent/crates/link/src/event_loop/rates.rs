@@ -106,6 +106,7 @@ fn shared_calls(
                     open.close(slot);
                 }
             }
+            What::Called(_) if open.is_crowded() => {}
             What::Called(call) => {
                 let mut pages: FxHashMap<(Name, bool), f64> = FxHashMap::default();
                 for slot in open.around(&call, topology) {

@@ -78,13 +78,21 @@ impl Tracker {
         let progress = Rc::new(Progress::new(request.page, request.span.arrival_ns));
         let slot = self.open.ask(request.clone());
         for account in &mut self.accounts {
-            account.ask(slot, progress.clone());
+            if self.open.is_crowded() {
+                account.lose_track();
+            } else {
+                account.ask(slot, progress.clone());
+            }
         }
     }
 
     /// A request's reply began to leave.
     pub fn replied(&mut self, visit: i64, at_ns: i64, behaviour: &mut Behaviour, teach: f64) {
         let Some(slot) = self.open.slot(visit) else { return };
+        if self.open.is_crowded() {
+            self.open.close(slot);
+            return;
+        }
         let Some((server, page)) = self.open.request(slot).map(|it| (it.server, it.page)) else {
             return;
         };
@@ -92,8 +100,8 @@ impl Tracker {
         let trust = self.trust();
         for account in &mut self.accounts {
             let (cause, log) = best_cause(account, (slot, server), &sending, behaviour, None);
-            let calls = account.progress[slot].as_ref().map_or(0, |it| it.calls);
-            account.weight += log + behaviour.log_calls(page, calls);
+            let calls = account.progress(slot).map(|it| it.calls);
+            account.weight += log + calls.map_or(0.0, |it| behaviour.log_calls(page, it));
             if teach > 0.0 {
                 learn(account, (slot, server), cause, &sending, behaviour, teach * trust);
             }
@@ -118,6 +126,11 @@ impl Tracker {
         topology: &Topology,
         behaviour: &Behaviour,
     ) {
+        if self.open.is_crowded() {
+            self.accounts.iter_mut().for_each(|it| it.owners.push_back(None));
+            self.register(number, call);
+            return;
+        }
         let mut callers = std::mem::take(&mut self.callers);
         self.open.callers(call, topology, behaviour, &mut callers);
         let branches = self.branches(&callers, sending, behaviour);
@@ -137,6 +150,7 @@ impl Tracker {
         behaviour: &mut Behaviour,
     ) {
         let belief = belief * self.trust();
+        let owner = owner.filter(|_| !self.open.is_crowded());
         let slot = owner.and_then(|visit| self.open.slot(visit));
         let whose = slot.and_then(|slot| self.open.request(slot).map(|it| (slot, it.server)));
         let account = &mut self.accounts[0];
