@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tierlab.analysis.observed import Observed, observe
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.arrivals import dispersion
+from tierlab.diagnosis.arrival_kinds import arrival_kinds
+from tierlab.diagnosis.arrivals import Arrivals, dispersion
 from tierlab.diagnosis.causes.overload import UP_TO_FULL_NS
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import THRESHOLDS
+from tierlab.tables.run import Run
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
+
+import made_run
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -25,19 +34,22 @@ def told(came_ns, per_s, at_ns, *before_ns, asked=0):
     came_ns = np.sort(came_ns)
     sent_ns = np.linspace(0, 20 * S - 1, asked or came_ns.size)
 
-    def arriving(window):
-        return int(np.diff(np.searchsorted(came_ns, [window.start_ns, window.end_ns]))[0])
-
+    scatter = dispersion([came_ns], sent_ns, Span(0, 20 * S))
     window = Window(start_ns=at_ns, end_ns=at_ns + 200 * MS)
     return surge(
         SimpleNamespace(
             window=window,
-            arriving=arriving,
-            usual_arrivals=per_s,
-            dispersion=dispersion([came_ns], sent_ns, Span(0, 20 * S)),
+            arrivals=(Arrivals(came_ns, per_s, scatter),),
         ),
         *before_ns,
     )
+
+
+def observed_of(folder: Path, tables, seconds) -> Observed:
+    phase = {"name": "runtime", "start_ns": 0, "end_ns": seconds * S}
+    made_run.write_tables(folder, tables)
+    made_run.manifest(phases=[phase]).write(folder)
+    return observe(Run(folder))
 
 
 def independent(per_s, seconds=20):
@@ -90,3 +102,33 @@ def test_an_overload_is_told_from_who_came_all_at_once_before_the_cpus_were_full
     came = np.concatenate([independent(850), at_once])
     assert told(came, 850, 10 * S) < THRESHOLDS["surge"].low
     assert told(came, 850, 10 * S, UP_TO_FULL_NS) > THRESHOLDS["surge"].high
+
+
+def test_a_surge_among_pages_with_many_files_is_told_by_what_went_further(tmp_path):
+    """163 to 364 ms of 150 to 600 more users were an overload: with 14 visits for each request they
+    were twice the usual.
+    """
+    dice = np.random.default_rng(3)
+    start = dice.uniform(0, 20 * S, 120 * 20)
+    at_once = np.linspace(10 * S - 60 * MS, 10 * S - 20 * MS, 200)
+    pages_ns = np.concatenate([start, at_once]).astype(np.int64)
+    files_ns = (np.repeat(start, 13) + dice.uniform(0, 60 * MS, 13 * start.size)).astype(np.int64)
+    rows = [("web.1", t, None) for t in (*pages_ns, *files_ns)]
+    rows += [("app.1", t, visit) for visit, t in enumerate(pages_ns)]
+    visits = [
+        {"visit": number, "server": server, "arrival_ns": int(t), "request_end_ns": int(t)}
+        | {"departure_ns": int(t) + MS, "parent": parent, "label": "x", "protocol": "http"}
+        for number, (server, t, parent) in enumerate(rows)
+    ]
+    requests = [
+        {"request": n, "start_ns": int(t), "intended_ns": int(t), "end_ns": int(t) + MS}
+        for n, t in enumerate(np.sort(start))
+    ]
+    observed = observed_of(tmp_path, {"visits": visits, "requests": requests}, seconds=20)
+    came = {"web.1": np.sort(np.concatenate([pages_ns, files_ns]))}
+    kinds = arrival_kinds(observed, "web.1", came.__getitem__, np.sort(start).astype(np.int64))
+    window = Window(start_ns=10 * S, end_ns=10 * S + 200 * MS)
+
+    everything, pages_alone = (surge(SimpleNamespace(window=window, arrivals=(k,))) for k in kinds)
+    assert everything < THRESHOLDS["surge"].low
+    assert pages_alone > THRESHOLDS["surge"].high

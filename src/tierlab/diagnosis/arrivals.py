@@ -1,17 +1,36 @@
 """How do visits usually come to a server: how many a second, and how unevenly?"""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from tierlab.analysis.query import Ints
 from tierlab.analysis.span import Span
+from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Stretches
 
 BIN_NS = 150_000_000
 
 QUIET_NS = 1_000_000_000
 """Less quiet time says little: then the run's quieter nine tenths are taken."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Visits of a kind that come to the first server: when, how many usually do in a second (the
+    mean of the run's quieter nine tenths), and the ``dispersion`` of their counts, the variance
+    over the mean, 1 of independent ones.
+    """
+
+    at_ns: Ints
+    usual: float
+    dispersion: float
+
+    def came(self, window: Window) -> int:
+        """How many came in a window."""
+        first, last = np.searchsorted(self.at_ns, [window.start_ns, window.end_ns])
+        return int(last - first)
 
 
 def usual(came_ns: Ints, span: Span) -> float:

@@ -12,6 +12,8 @@ from tierlab.analysis.requests.driver import recorded_cpu_share
 from tierlab.analysis.resources.cpu_use import agents_use
 from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.diagnosis import arrivals
+from tierlab.diagnosis.arrival_kinds import arrival_kinds
+from tierlab.diagnosis.arrivals import Arrivals
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.evidence import LOCK_WAITS
 from tierlab.diagnosis.finding import Window
@@ -44,6 +46,7 @@ class RunContext:
         self._sent_again = cache(partial(sent_again, observed))
         self._cores = cache(self._read_cores)
         self._peers = cache(self._read_peers)
+        self._arrivals = cache(self._read_arrival_kinds)
         self._usual = cache(self._read_usual)
         self._usual_quiet = cache(self._read_usual_quiet)
 
@@ -99,15 +102,13 @@ class RunContext:
                 self._context(stall, server, alone=True) if server in self._parts else None
             ),
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
-            arriving=self._counter(lambda: self._came(entry)) if self._any_arrivals() else None,
+            arrivals=self._arrivals(entry),
             visiting=self._visiting(subject),
             below=self._below(subject),
             incoming=self._incoming(subject) if has else None,
             sent_again=self._sent_again(subject),
             above=self._above(subject),
-            usual_arrivals=self._usual(entry),
             usual_visits=self._usual_quiet(subject),
-            dispersion=self._dispersion,
         )
 
     def _tells_pauses(self, server: str) -> bool:
@@ -277,13 +278,10 @@ class RunContext:
         quiet = arrivals.usual_quiet(self._came(server), whole, self._stalled)
         return self._usual(server) if quiet is None else quiet
 
-    @cached_property
-    def _dispersion(self) -> float:
-        """How unevenly visits come to the first servers, by how many each request is."""
-        run, span = self._observed.run, self._observed.measured
-        if span is None or not (run.has("visits") and run.has("requests")):
-            return 1.0
-        return arrivals.dispersion(map(self._came, self.topology.entries), self._sent, span)
+    def _read_arrival_kinds(self, entry: str) -> tuple[Arrivals, ...]:
+        if not self._any_arrivals():
+            return ()
+        return arrival_kinds(self._observed, entry, self._came, self._sent)
 
     def _read_pauses(self) -> dict[str, list[Pause]]:
         """The servers' own pauses, by those servers that logged any."""

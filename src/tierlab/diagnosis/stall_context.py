@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tierlab.diagnosis.arrivals import Arrivals
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.sent_again import SentAgain
 from tierlab.diagnosis.signals import Signal, Signals
@@ -34,13 +35,13 @@ class StallContext:
     may run on any of them. ``at`` gives another server's context in the same window, None
     of one that the manifest does not know.
     ``toward`` is the share of the waiting that ended with the arrival at each callee. ``leaving``
-    counts the visits that left the server in a window, ``arriving`` those that came whole to the
-    first one, and ``visiting`` those that came to or left the server, whichever are more; None
-    where messages were not captured, but ``arriving`` and ``visiting`` are the users' requests
-    then. The usual numbers are a second's, the mean of the run's quieter nine tenths, and
-    ``dispersion`` the variance of arrivals over their mean, 1 of independent ones. ``below`` is
-    how many visits were in progress one tier below on average; None at the last tier and where
-    messages were not captured. ``incoming`` is how many requests to the server were being sent in a
+    counts the visits that left the server in a window, and ``visiting`` those that came to or left
+    the server, whichever are more; None where messages were not captured, but ``visiting`` are the
+    users' requests then. ``usual_visits`` are a second's. ``arrivals`` are the visits that came
+    whole to the first server and, where a page is asked for with its files, those of them that
+    went further; the users' requests where messages were not captured. ``below`` is how many visits
+    were in progress one tier below on average; None at the last tier and where messages were not
+    captured. ``incoming`` is how many requests to the server were being sent in a
     window, from their first byte to their last, on average; None where messages were not captured.
     ``sent_again`` is what was captured again on its way; None where messages were not captured or
     no events were kept. ``above`` is the caller: of a tier of several its last, None at the first
@@ -63,15 +64,13 @@ class StallContext:
     peers: tuple[StallContext, ...]
     at: Callable[[str], StallContext | None]
     leaving: Callable[[Window], int] | None
-    arriving: Callable[[Window], int] | None
+    arrivals: tuple[Arrivals, ...]
     visiting: Callable[[Window], int] | None
     below: Callable[[Window], float] | None
     incoming: Callable[[Window], float] | None
     sent_again: SentAgain | None
     above: str | None
-    usual_arrivals: float
     usual_visits: float
-    dispersion: float
 
     def signal(self, table: str, value: str, where: str = "true") -> Signal | None:
         """Return a figure of the suspected server."""

@@ -1,8 +1,8 @@
 """Did more users come than usual?"""
 
 import math
-from collections.abc import Callable
 
+from tierlab.diagnosis.arrivals import Arrivals
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stall_context import StallContext
 
@@ -21,20 +21,19 @@ def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
     What is usual is the mean of the run's quieter nine tenths and twice the square root of it, as
     independent users scatter by that much who ask for one thing at a time. Where a page is asked
     for with its files, few users come as many at once, and it is as much more as their counts
-    scatter more.
+    scatter more; so those that went further than the first server are looked at by themselves, too.
     """
-    if context.arriving is None:
-        return None
-    came = context.arriving
-    return max(_surge(context, came, length, before_ns) for length in LENGTHS_NS)
+    found = [
+        _surge(context.window.start_ns, kind, length, before_ns)
+        for kind in context.arrivals
+        for length in LENGTHS_NS
+    ]
+    return max(found, default=None)
 
 
-def _surge(
-    context: StallContext, arriving: Callable[[Window], int], length_ns: int, before_ns: int
-) -> float:
-    start = context.window.start_ns
+def _surge(start: int, kind: Arrivals, length_ns: int, before_ns: int) -> float:
     begins = range(start - before_ns, start + length_ns // 2, length_ns // 5)
-    most = max(arriving(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
-    usual = context.usual_arrivals * length_ns / 1e9
-    uneven = context.dispersion
+    most = max(kind.came(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
+    usual = kind.usual * length_ns / 1e9
+    uneven = kind.dispersion
     return most / (usual + 2 * math.sqrt(uneven * usual) + uneven)
