@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 from tierlab.experiment.profile import Profile
 from tierlab.observe import profile_needs
-from tierlab.observe.profile_needs import check_profile, events_of
+from tierlab.observe.profile_needs import check_profile, counted_of, events_of
 from tierlab.servers import programs
 from tierlab.servers.tomcat import Tomcat
 
@@ -73,3 +74,23 @@ def test_servers_on_another_machine_cannot_be_profiled() -> None:
 def test_keys_are_checked(keys: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"observe\.profile"):
         asked(**keys)
+
+
+def test_a_costly_profile_says_so_before_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
+    monkeypatch.setattr(profile_needs, "check_programs", lambda _: None)
+    with pytest.warns(UserWarning, match=r"2500 samples a second of 2 events will take some \d+%"):
+        check_profile(asked(rate=2500, events=["cpu-clock", "page-faults"]), "native", [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_profile(asked(), "native", [])
+
+
+def test_what_is_counted_is_what_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile_needs, "counts_cycles", lambda: True)
+    assert counted_of(asked())[:2] == ("cycles", "instructions")
+    monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
+    assert counted_of(asked()) == ("page-faults", "context-switches", "cpu-migrations")
+    assert counted_of(asked(counted=[])) == ()
+    with pytest.raises(UserError, match=r"observe\.profile\.counted: .* no instructions"):
+        check_profile(asked(counted=["instructions"]), "native", [])

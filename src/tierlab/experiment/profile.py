@@ -16,7 +16,11 @@ HARDWARE = (
 """Events that only a processor counts, and a virtual one often does not (perf-list(1))."""
 SOFTWARE = ("cpu-clock", "page-faults", "major-faults", "context-switches", "cpu-migrations")
 """Events that the kernel counts."""
+CLOCKS = ("cpu-clock",)
+"""Of these, that are time: it is counted by other samplers."""
 TIME = "time"
+COUNTABLE = tuple(each for each in (*HARDWARE, *SOFTWARE) if each not in CLOCKS)
+USUAL = "usual"
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,17 @@ class Events(Chosen):
 
 
 class Profile(Section):
-    """Samples of where events happen: by server, program, function and call stack. Without this
-    table none are taken."""
+    """Samples of where events happen (by server, program, function and call stack), and how many
+    there are on each PU and in each server at every tick. Without this table, none."""
 
     events: Annotated[tuple[str, ...] | str, Events((*HARDWARE, *SOFTWARE), TIME)] = TIME
     """Which events, by perf's names; `"time"` is `cycles` where the processor counts them, else
     `cpu-clock`."""
+
+    counted: Annotated[tuple[str, ...] | str, Chosen(COUNTABLE, USUAL)] = USUAL
+    """Which events are counted, by perf's names; `"usual"` is what the processor counts of cycles,
+    instructions, cache and branch misses, or else the kernel's page faults, context switches and
+    migrations; `[]` is none."""
 
     rate: Annotated[int, Whole(1, 10_000)] = 99
     """Samples a second, of each PU and event, where events are frequent enough."""

@@ -13,6 +13,7 @@ from tierlab.deploy.layout import Place
 from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import Load, Observe, SystemPlan, TrialPlan
+from tierlab.observe.profile_needs import counted_of
 from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
@@ -143,7 +144,9 @@ def sample(observe: Observe, subjects: Sequence[Subject]) -> dict[str, Any]:
     """
     here = [subject for subject in subjects if not subject.guest]
     tables = [each for each in observe.samplers if here or each not in OF_SERVERS]
-    return _sampling(observe, tables, here) | {
+    events = () if observe.profile is None else counted_of(observe.profile)
+    return _sampling(observe, [*tables, *(["counters"] if events else [])], here) | {
+        "events": events,
         "subjects": [
             {
                 "name": subject.name,

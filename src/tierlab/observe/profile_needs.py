@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 from tierlab.errors import UserError
 from tierlab.exchange.perf_data import PROGRAMS
-from tierlab.experiment.profile import HARDWARE, TIME, Profile
+from tierlab.experiment.profile import HARDWARE, TIME, USUAL, Profile
 from tierlab.machine.kernel_calls import (
     PERF_COUNT_HW_CYCLES,
     PERF_COUNT_SW_CPU_CLOCK,
@@ -19,6 +20,15 @@ from tierlab.machine.kernel_calls import (
 from tierlab.servers.base import Server
 from tierlab.servers.programs import check_programs
 
+USUALLY_COUNTED = {
+    "pmu": ("cycles", "instructions", "cache-references", "cache-misses", "branch-misses"),
+    "software": ("page-faults", "context-switches", "cpu-migrations"),
+}
+"""By who can count them: no more than the counters that most processors have for a program."""
+SAMPLE_NS = {"alone": 4_000, "stacks": 8_000}
+"""What a sample costs where it is taken, and perf later."""
+COSTLY = 0.03
+"""A higher share of a PU is told of before the trial."""
 MOST_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
 
 
@@ -40,11 +50,32 @@ def check_profile(profile: Profile, environment: str, servers: Iterable[type[Ser
             " 'sysctl kernel.perf_event_paranoid=-1', or be root."
         ) from error
     _check_rate(profile)
-    wanted = [each for each in profile.events if each in HARDWARE]
-    if profile.events != TIME and wanted and not counts_cycles():
-        raise UserError(
-            f"observe.profile.events: this machine's processor counts no {wanted[0]} (a virtual one"
-            ' often has no counters); take "time" or other events.'
+    _warn_of_cost(profile)
+    for key, asked, word in (
+        ("events", profile.events, TIME),
+        ("counted", profile.counted, USUAL),
+    ):
+        wanted = [each for each in asked if each in HARDWARE]
+        if asked != word and wanted and not counts_cycles():
+            raise UserError(
+                f"observe.profile.{key}: this machine's processor counts no {wanted[0]} (a virtual"
+                f' one often has no counters); take "{word}" or other events.'
+            )
+
+
+def expected_cost(profile: Profile) -> float:
+    """The share of every busy PU's time that its samples will take, about."""
+    each_ns = SAMPLE_NS["stacks" if profile.stacks else "alone"]
+    return profile.rate * len(events_of(profile)) * each_ns / 1e9
+
+
+def _warn_of_cost(profile: Profile) -> None:
+    cost = expected_cost(profile)
+    if cost > COSTLY:
+        warnings.warn(
+            f"observe.profile: {profile.rate} samples a second of {len(events_of(profile))} events"
+            f" will take some {cost:.0%} of every busy PU's time; a lower rate costs less.",
+            stacklevel=2,
         )
 
 
@@ -55,6 +86,13 @@ def _check_rate(profile: Profile) -> None:
             f"observe.profile.rate: {profile.rate} is more than the {most} samples a second that"
             " this kernel allows; take fewer, or raise kernel.perf_event_max_sample_rate."
         )
+
+
+def counted_of(profile: Profile) -> tuple[str, ...]:
+    """The events to count here, by perf's names."""
+    if isinstance(profile.counted, tuple):
+        return profile.counted
+    return USUALLY_COUNTED["pmu" if counts_cycles() else "software"]
 
 
 def events_of(profile: Profile) -> tuple[str, ...]:

@@ -10,7 +10,12 @@ import pyarrow as pa
 from tierlab.errors import UserError
 from tierlab.tables.streams import Stream, convert_all
 
-_KEPT = "FROM read_parquet('{counters}') ANTI JOIN new USING (domain, event, source)"
+WHOLE = """(dt_ns > 0 AND "binary" IS NULL AND source <> 'simulated')"""
+"""A row of `counters`, as SQL: all that one domain had of an event on one PU in a tick. Others say
+in which program it was, too; where an event has both, they are the same events."""
+
+_KEPT = f"""FROM read_parquet('{{counters}}') WHERE {WHOLE}
+    OR (domain, event, source) NOT IN (SELECT (domain, event, source) FROM new)"""
 _KEPT_STACKS = f"FROM read_parquet('{{stacks}}') SEMI JOIN ({_KEPT}) USING (stack)"
 
 

@@ -218,9 +218,9 @@ class _Trial:
 
     def _sample(self, systems: Systems, observers: Observers) -> None:
         observe = self.plan.observe
-        if observe.samplers:
-            plan = plans.sample(observe, systems.subjects())
-            observers.start("sample", plan, observe.samplers)
+        plan = plans.sample(observe, systems.subjects())
+        if plan["tables"]:
+            observers.start("sample", plan, tuple({*observe.samplers, *plan["tables"]}))
 
     def _look_inside(self, environment: Environment, systems: Systems) -> InsideObservers:
         observers, observe = InsideObservers(self.folder), self.plan.observe

@@ -294,6 +294,22 @@ tables! {
         refused_connections: Option<i64>,
     }
 
+    /// Events that the processor or the kernel counted in `dt_ns`, by core and domain; samples of where in
+    /// the programs they happened are added by the Python side.
+    Counters / CountersRow = "counters" {
+        t_ns: i64,
+        dt_ns: i64,
+        cpu: Option<i32>,
+        domain: Text,
+        binary: Option<Text>,
+        symbol: Option<Text>,
+        event: Text,
+        count: i64,
+        source: Text,
+        period: Option<i64>,
+        stack: Option<i64>,
+    }
+
     /// Use of soft resources, as the server itself says (written by the Python side).
     Soft / SoftRow = "soft" {
         t_ns: i64,

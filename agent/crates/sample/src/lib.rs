@@ -12,6 +12,7 @@
 //! | `process` | `process`, `threads`, `members`, `pid_stat`, `cpu_clock` | `/proc/<pid>`, CPU clocks |
 //! | `database` | `database`, a file for each software | the server's own status, by its UNIX socket |
 //! | `cache` | `cache`, a file for each software | the same, by its socket or a port of its own |
+//! | `counters` | `counters`, `perf_event` | perf_event_open(2) |
 //! | `domain` | `domain`, `group_files`, `group_state`, `thread_states` | control groups |
 //!
 //! Descriptors stay open and are read with pread into buffers that stay; nothing is executed and,
@@ -24,6 +25,7 @@ mod bpf;
 mod busy;
 mod cache;
 mod counter;
+mod counters;
 mod cpu;
 mod cpu_clock;
 mod database;
@@ -44,6 +46,7 @@ mod members;
 mod memory;
 mod net;
 mod netlink;
+mod perf_event;
 mod pid_stat;
 mod plan;
 mod polls;

@@ -1,5 +1,6 @@
 //! What to sample, as the plan file says it.
 
+use crate::perf_event::Event;
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub struct Plan {
     /// How often every thread of a subject's processes is read: no shorter than `interval_ns`.
     #[serde(default = "one_second")]
     pub thread_interval_ns: i64,
-    /// The tables to fill; all of them unless said otherwise.
+    /// The tables to fill; all of them but `counters` unless said otherwise.
     #[serde(default = "TableName::all")]
     pub tables: Vec<TableName>,
     /// The servers, by control group or by process.
@@ -65,6 +66,9 @@ pub struct Plan {
     /// From one question to a database to the next: 10 ms to 10 s.
     #[serde(default = "tenth_of_a_second")]
     pub database_interval_ns: i64,
+    /// What table `counters` counts, by perf's names.
+    #[serde(default)]
+    pub events: Vec<Event>,
     /// When to stop; without it, on SIGINT or SIGTERM.
     #[serde(default)]
     pub duration_ns: Option<i64>,
@@ -91,6 +95,7 @@ pub enum TableName {
     Domain,
     Database,
     Cache,
+    Counters,
 }
 
 impl TableName {
@@ -300,6 +305,7 @@ mod tests {
             ),
             (r#"{"interval_ns": 50000000, "tables": ["cpuu"]}"#, "unknown variant `cpuu`"),
             (r#"{"interval_ns": 50000000, "intervall": 1}"#, "unknown field `intervall`"),
+            (r#"{"interval_ns": 50000000, "events": ["clocks"]}"#, "unknown event `clocks`"),
             (r#"{}"#, "missing field `interval_ns`"),
         ] {
             let said = read(text).unwrap_err();

@@ -1,6 +1,7 @@
 //! From the plan's table names to running samplers.
 
 use crate::cache;
+use crate::counters::CountersSampler;
 use crate::cpu::CpuSampler;
 use crate::database;
 use crate::disk::DiskSampler;
@@ -68,6 +69,9 @@ impl Samplers {
             TableName::Process => self.start(ProcessSampler::open(roots, plan), place),
             TableName::Domain => {
                 self.start(DomainSampler::open(roots, &plan.subjects, &self.tallies), place)
+            }
+            TableName::Counters => {
+                self.start(CountersSampler::open(roots, &plan.events, &plan.subjects), place)
             }
             TableName::Database => {
                 self.polled(database::start(plan, place)?);

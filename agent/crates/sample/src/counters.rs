@@ -1,0 +1,210 @@
+//! Table `counters`: events that the processor or the kernel counts on each core, by subject.
+//!
+//! What no subject's control group had is `host`'s, the kernel's own work and the idle threads' among
+//! it. Control groups of version 2 alone can be asked for: those of version 1 have a hierarchy of
+//! their own for this (kernel's Documentation/admin-guide/cgroup-v2.rst, "perf_event").
+
+use crate::events::EventLog;
+use crate::perf_event::{Counter, Event, Reading};
+use crate::plan::Subject;
+use crate::roots::Roots;
+use crate::sampler::{NotMeasured, Sampler};
+use crate::text::{lines, number};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use tierlab_record::Table;
+use tierlab_record::clock::Moment;
+use tierlab_record::tables::{Counters, CountersRow};
+
+const HOST: &str = "host";
+const SLOW_NS: i64 = 1_000_000_000;
+
+/// Samples counters.
+pub struct CountersSampler {
+    cells: Vec<Cell>,
+    groups: Vec<Group>,
+    /// Of events that cannot be counted.
+    missing: Vec<(&'static str, String)>,
+    earlier: Option<Moment>,
+}
+
+/// An event on a core.
+struct Cell {
+    event: Event,
+    core: i32,
+    all: Counting,
+    /// In the order of the groups; `None` while a group is not there.
+    of_groups: Vec<Option<Counting>>,
+    /// By how much the groups had more than all, as one is read after the other.
+    ahead: i64,
+}
+
+struct Counting {
+    counter: Counter,
+    before: Option<Reading>,
+}
+
+/// A subject's control group.
+struct Group {
+    subject: String,
+    folder: PathBuf,
+    /// Its folder's number: one that comes in its place has another.
+    inode: Option<u64>,
+    slow_due_ns: i64,
+}
+
+impl Counting {
+    fn new(counter: Counter) -> Self {
+        Self { counter, before: None }
+    }
+
+    /// How many there were since the last call.
+    fn grown(&mut self) -> Option<i64> {
+        let now = self.counter.read();
+        let before = std::mem::replace(&mut self.before, now);
+        now?.since(before?)
+    }
+}
+
+impl CountersSampler {
+    /// Opens the events' counters on all cores.
+    pub fn open(
+        roots: &Roots,
+        events: &[Event],
+        subjects: &[Subject],
+    ) -> Result<Self, NotMeasured> {
+        let groups: Vec<Group> = subjects.iter().filter_map(Group::of).collect();
+        let cores = cores(roots)?;
+        let (mut cells, mut missing) = (Vec::new(), Vec::new());
+        for &event in events {
+            for &core in &cores {
+                match Counter::open(event, core, None) {
+                    Ok(counter) => cells.push(Cell {
+                        event,
+                        core,
+                        all: Counting::new(counter),
+                        of_groups: groups.iter().map(|_| None).collect(),
+                        ahead: 0,
+                    }),
+                    Err(error) => {
+                        missing.push((event.name, format!("{error} (perf_event_open)")));
+                        break;
+                    }
+                }
+            }
+        }
+        if events.is_empty() {
+            return Err(NotMeasured("the plan gives no events".to_owned()));
+        }
+        Ok(Self { cells, groups, missing, earlier: None })
+    }
+}
+
+impl Sampler for CountersSampler {
+    type Table = Counters;
+
+    fn sample(&mut self, now: Moment, table: &mut Counters, _events: &mut EventLog) {
+        for (at, group) in self.groups.iter_mut().enumerate() {
+            group.look(at, now, &mut self.cells);
+        }
+        let earlier = self.earlier.replace(now);
+        for cell in &mut self.cells {
+            let all = cell.all.grown();
+            let mut push = |domain: &str, count: i64| {
+                table.push(CountersRow {
+                    t_ns: now.t_ns,
+                    dt_ns: earlier.map_or(0, |it| now.since(it)),
+                    cpu: Some(cell.core),
+                    domain,
+                    binary: None,
+                    symbol: None,
+                    event: cell.event.name,
+                    count,
+                    source: cell.event.by().name(),
+                    period: None,
+                    stack: None,
+                });
+            };
+            let mut of_groups = 0;
+            for (group, counting) in self.groups.iter().zip(&mut cell.of_groups) {
+                if let Some(count) = counting.as_mut().and_then(Counting::grown) {
+                    of_groups += count;
+                    push(&group.subject, count);
+                }
+            }
+            if let Some(all) = all {
+                let rest = all - of_groups - cell.ahead;
+                cell.ahead = (-rest).max(0);
+                push(HOST, rest.max(0));
+            }
+        }
+    }
+
+    fn missing_columns(&self) -> Vec<(&'static str, String)> {
+        self.missing.clone()
+    }
+}
+
+impl Group {
+    fn of(subject: &Subject) -> Option<Self> {
+        let folder = subject.cgroups.unified.clone()?;
+        Some(Self { subject: subject.name.clone(), folder, inode: None, slow_due_ns: i64::MIN })
+    }
+
+    /// Once a second: the group that is there now is counted from now on.
+    fn look(&mut self, at: usize, now: Moment, cells: &mut [Cell]) {
+        if now.monotonic_ns < self.slow_due_ns {
+            return;
+        }
+        self.slow_due_ns = now.monotonic_ns + SLOW_NS;
+        let folder = File::open(&self.folder).ok();
+        let inode = folder.as_ref().and_then(|it| it.metadata().ok()).map(|it| it.ino());
+        if inode == self.inode {
+            return;
+        }
+        self.inode = inode;
+        for cell in cells {
+            let counter = folder.as_ref().and_then(|folder| {
+                Counter::open(cell.event, cell.core, Some(folder.as_raw_fd())).ok()
+            });
+            cell.of_groups[at] = counter.map(Counting::new);
+        }
+    }
+}
+
+/// The numbers of the cores that are online.
+fn cores(roots: &Roots) -> Result<Vec<i32>, NotMeasured> {
+    let path = roots.proc.join("stat");
+    let text = std::fs::read(&path).map_err(|error| NotMeasured::file(&path, &error))?;
+    let core = |line: &[u8]| {
+        let digits = line.strip_prefix(b"cpu")?.split(|byte| *byte == b' ').next()?;
+        number(digits).map(|it| it as i32)
+    };
+    Ok(lines(&text).filter_map(core).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_those_of_proc_stat() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots::fixture(folder.path());
+        assert!(cores(&roots).is_err());
+        std::fs::create_dir(&roots.proc).unwrap();
+        let text = "cpu  9 9\ncpu0 1 2\ncpu2 1 2\nintr 5\n";
+        std::fs::write(roots.proc.join("stat"), text).unwrap();
+        assert_eq!(cores(&roots).unwrap(), [0, 2]);
+    }
+
+    #[test]
+    fn without_events_there_is_no_table() {
+        let Err(NotMeasured(reason)) = CountersSampler::open(&Roots::machine(), &[], &[]) else {
+            panic!("it opened");
+        };
+        assert_eq!(reason, "the plan gives no events");
+    }
+}
