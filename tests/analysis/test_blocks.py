@@ -29,6 +29,7 @@ def double_width(trial: Blocks) -> Blocks:
         cpu_s={name: half(each) for name, each in trial.cpu_s.items()},
         major_faults={name: half(each) for name, each in trial.major_faults.items()},
         driver_s=None if trial.driver_s is None else half(trial.driver_s),
+        counted={key: half(each) for key, each in trial.counted.items()},
     )
 
 

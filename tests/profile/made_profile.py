@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,26 +27,27 @@ ROWS = [
 ]
 
 
-def add(run: Path) -> None:
-    """In the runtime, and once as much before it."""
+def add(run: Path, more: Mapping[str, int] | None = None) -> None:
+    """In the runtime, and once as much before it; of some functions so many samples more."""
+    rows = [*ROWS, *(row for row in {*ROWS} for _ in range((more or {}).get(str(row[2]), 0)))]
     streams = run / "streams"
     streams.mkdir()
     stacks = {frames: number for number, frames in enumerate({row[3] for row in ROWS} - {None})}
-    for table, rows in (
-        ("counters", _counters(stacks)),
+    for table, written in (
+        ("counters", _counters(stacks, rows)),
         ("stacks", ({"stack": n, "frames": frames} for frames, n in stacks.items())),
     ):
-        write_rows(streams / f"{table}.arrows", table, rows)
+        write_rows(streams / f"{table}.arrows", table, written)
     add_profile(streams, run, "h")
     for path in streams.iterdir():
         path.unlink()
     streams.rmdir()
 
 
-def _counters(stacks: dict[Any, int]) -> Iterator[dict[str, Any]]:
+def _counters(stacks: dict[Any, int], rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     base = {"dt_ns": 0, "cpu": 1, "event": "cpu-clock", "source": "software"}
     for moment in (RUNTIME_NS, made_run.START_NS - made_run.SECOND):
-        for number, (domain, binary, symbol, frames) in enumerate(ROWS):
+        for number, (domain, binary, symbol, frames) in enumerate(rows):
             yield base | {
                 "t_ns": moment + number,
                 "domain": domain,

@@ -110,6 +110,25 @@ def test_the_page_has_the_tables_and_the_graph_and_escapes_names(run: Path) -> N
     assert HOSTILE not in text
 
 
+def test_two_runs_differ_by_what_a_request_takes(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    made_run.make(other, made_run.Shape(requests=300, users=60))
+    made_profile.add(other, more={JAVA: 6})
+    done = CliRunner().invoke(app, ["profile", str(other), "--against", str(run), "--json"])
+    cache, clock = json.loads(done.stdout)
+
+    first = clock["functions"][0]
+    assert (first["domain"], first["symbol"]) == ("app.1", JAVA)
+    assert first["second"] == pytest.approx(2 * first["first"])
+    assert clock["second"] - clock["first"] == pytest.approx(first["change"])
+    assert [each["change"] for each in clock["functions"][1:]] == [0.0] * 3
+    assert cache["first"] == cache["second"] > 0
+    shown = CliRunner().invoke(app, ["profile", str(other), "--against", str(run), "--top", "1"])
+    assert "org.A.run(int)" in shown.stdout
+    assert "memcpy" not in shown.stdout
+
+
 def test_without_a_profile_it_is_said_how_to_have_one(tmp_path: Path) -> None:
     made_run.manifest(not_measured={}).write(tmp_path)
     with pytest.raises(UserError, match=r"observe\.profile"):

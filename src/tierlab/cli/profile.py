@@ -9,17 +9,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tierlab.analysis.observed import observe
+from tierlab.analysis.observed import Observed, observe
 from tierlab.analysis.resources.profile import TOP, chosen
 from tierlab.analysis.resources.profile import profile as profiled
+from tierlab.analysis.resources.profile_difference import profile_differences
 from tierlab.errors import UserError
-from tierlab.report.profile import show
+from tierlab.report.profile import show, show_differences
 from tierlab.tables.run import Run
 from tierlab.trial.complete import complete
 
 
 def profile(
     run: Annotated[Path, typer.Argument(help="A run folder, such as runs/quickstart/001.")],
+    *,
     top: Annotated[
         int, typer.Option("--top", metavar="N", min=1, help="So many lines of each.")
     ] = TOP,
@@ -31,18 +33,23 @@ def profile(
         list[str] | None,
         typer.Option("--event", metavar="NAME", help="Only this event; may be repeated."),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="RUN", help="Hold it against this earlier run."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show each server's heaviest programs and functions, during the runtime."""
-    complete(run)
-    opened = Run(run)
-    if not opened.has("counters"):
-        reason = opened.manifest.not_measured.get("counters", "none was asked for")
-        raise UserError(
-            f"{run} has no profile ({reason}): say observe.profile in its experiment, or bring one"
-            " in with `tierlab import perf`."
-        )
-    observed = observe(opened)
+    """Show each server's heaviest programs and functions, during the runtime; with another run,
+    which of them take more or less for a request than there.
+    """
+    observed = _profiled(run)
+    if against is not None:
+        differences = profile_differences(_profiled(against), observed, top)
+        if json:
+            typer.echo(encoder.dumps([each.model_dump() for each in differences], indent=2))
+        else:
+            show_differences((_short(against), _short(run)), differences, Console())
+        return
     found = [] if observed.measured is None else profiled(observed.db, observed.measured, top)
     if not found:
         raise UserError(f"{run} has no sample in its runtime: profile it while it runs.")
@@ -51,3 +58,21 @@ def profile(
         typer.echo(encoder.dumps([each.model_dump() for each in shown], indent=2))
     else:
         show(shown, Console())
+
+
+def _short(run: Path) -> str:
+    """A run's folder and its experiment's, which tell it apart."""
+    return "/".join(run.resolve().parts[-2:])
+
+
+def _profiled(run: Path) -> Observed:
+    """A run that has a profile."""
+    complete(run)
+    opened = Run(run)
+    if not opened.has("counters"):
+        reason = opened.manifest.not_measured.get("counters", "none was asked for")
+        raise UserError(
+            f"{run} has no profile ({reason}): say observe.profile in its experiment, or bring one"
+            " in with `tierlab import perf`."
+        )
+    return observe(opened)

@@ -6,6 +6,7 @@ from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.backlog import without_backlogs
+from tierlab.diagnosis.busy_functions import Profiled
 from tierlab.diagnosis.causes import overload
 from tierlab.diagnosis.chain import Chains, delayed
 from tierlab.diagnosis.confidence import confidence
@@ -71,6 +72,7 @@ class _Seen:
             Chains(observed),
             Candidates(self._run.signals, span),
             Demands(observed, self._run.signals, observed.whole or span),
+            Profiled(observed.db, span),
         )
 
     def findings(self, coverage: float) -> list[Finding]:
@@ -108,6 +110,7 @@ class _Telling:
     chains: Chains
     candidates: Candidates
     demands: Demands
+    profiled: Profiled
 
     def finding(self, found: Merged, overloaded: Occurrence | None) -> Finding:
         """Return the finding; ``overloaded`` is its overload that lasted longest, if any."""
@@ -133,6 +136,7 @@ class _Telling:
             not_ruled_out=[each for each in suspects if each.most >= SHOWN],
             remedies=[] if winner is None else winner.cause.remedies(winner.context),
             demand=demand,
+            functions=self.profiled.busier(found.windows),
         )
 
     def _demand(self, overloaded: Occurrence) -> Demand | None:

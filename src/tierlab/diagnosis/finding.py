@@ -5,6 +5,8 @@ Times are UTC nanoseconds (``*_ns``), durations seconds (``*_s``), shares and co
 
 from typing import Literal
 
+from pydantic import Field
+
 from tierlab.analysis.result import Result
 
 Kind = Literal["users", "cold start", "expensive"]
@@ -109,12 +111,26 @@ class Demand(Result):
     capacity: Capacity | None
 
 
+class BusyFunction(Result):
+    """A function that was at work in the windows more often than otherwise, by a profile: of the
+    windows' ``samples`` of all CPUs so many, and which ``share``; ``usual_share`` is that of the
+    rest of the run. ``symbol`` is None where it is not known.
+    """
+
+    domain: str
+    binary: str | None
+    symbol: str | None
+    samples: int
+    share: float
+    usual_share: float
+
+
 class Finding(Result):
     """One bottleneck, however often it came back: what, where, when and how sure.
 
     ``cause`` is a name of the catalogue, or ``unknown``. ``unusual`` is the share of equally long
     windows of this run in which the leading evidence was as strong (a permutation p-value).
-    ``demand`` is there for an overload that lasted.
+    ``demand`` is there for an overload that lasted, ``functions`` where the run has a profile.
     """
 
     cause: str
@@ -131,6 +147,7 @@ class Finding(Result):
     not_ruled_out: list[Suspect]
     remedies: list[Remedy]
     demand: Demand | None = None
+    functions: list[BusyFunction] = Field(default_factory=list)
 
 
 class Diagnosis(Result):

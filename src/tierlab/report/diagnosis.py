@@ -8,6 +8,7 @@ from rich.text import Text
 from tierlab.diagnosis import Diagnosis, Finding
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.report.figures import printable, share
+from tierlab.report.profile import binary_name
 from tierlab.report.replace import replace
 
 NAME = "findings.json"
@@ -60,6 +61,7 @@ def _finding(finding: Finding) -> list[Text]:
     shown.append(_line(f"        {certainty(finding)}"))
     if finding.unusual is not None:
         shown.append(_line(f"        {rarity(finding)}"))
+    shown += [_line(f"        {each}") for each in at_work(finding)]
     shown += [
         _head("Try", f"{each.change}. Expected: {each.expected}.") for each in finding.remedies
     ]
@@ -94,6 +96,16 @@ def rarity(finding: Finding) -> str:
     return (
         f"Its leading sign is as strong in {share(finding.unusual)} of equal windows of this run."
     )
+
+
+def at_work(finding: Finding) -> list[str]:
+    """Say which functions had the CPUs more than usual."""
+    return [
+        f"{share(each.share)} of the CPUs' samples then were of {each.domain} in "
+        f"{each.symbol or 'an unknown function'} ({binary_name(each.binary)}),"
+        f" {share(each.usual_share)} otherwise."
+        for each in finding.functions
+    ]
 
 
 def _names(finding: Finding, *, ruled_out: bool) -> list[str]:

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tierlab.analysis.requests.histogram import Bucket
 from tierlab.report import figures
-from tierlab.report.diagnosis import cause_name, certainty, heading, rarity
+from tierlab.report.diagnosis import at_work, cause_name, certainty, heading, rarity
 from tierlab.report.differences import interval, value
 from tierlab.report.panels import Panels
 from tierlab.report.profile import amount, binary_name
@@ -93,6 +93,7 @@ def environment() -> Environment:
         "cause_name": cause_name,
         "heading": heading,
         "certainty": certainty,
+        "at_work": at_work,
         "rarity": rarity,
         "seen": _seen,
         "interval": interval,

@@ -9,6 +9,7 @@ from tierlab.analysis.summary import Summary
 from tierlab.diagnosis.finding import Finding, Window
 from tierlab.report import request_panels
 from tierlab.report.diagnosis import cause_name
+from tierlab.report.event_panels import events
 from tierlab.report.lines import Axis, moments
 from tierlab.report.panel import Panel
 from tierlab.report.resource_panels import resources
@@ -70,6 +71,7 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
             *request_panels.throughput(observed, axis),
             *request_panels.queues(observed, axis, summary),
             *shown,
+            *events(observed, axis, summary),
             *request_panels.driver(observed, axis),
         ],
         shades=[

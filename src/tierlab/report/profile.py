@@ -9,9 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tierlab.analysis.observed import Observed
+from tierlab.analysis.resources.event_rates import CLOCKS
 from tierlab.analysis.resources.flame import Node, flame
 from tierlab.analysis.resources.profile import EventProfile, ProfileLine
-from tierlab.report.figures import count, printable, share
+from tierlab.analysis.resources.profile_difference import FunctionDifference, ProfileDifference
+from tierlab.report.figures import count, number, printable, seconds, share
 
 COUNTED_BY = {"pmu": "the processor", "software": "the kernel", "simulated": "a model"}
 UNKNOWN = "(unknown)"
@@ -27,6 +29,36 @@ def show(events: Sequence[EventProfile], console: Console) -> None:
             console.print(_table(each.binaries, functions=False))
             console.print(_table(each.symbols, functions=True))
         console.print()
+
+
+def show_differences(
+    names: tuple[str, str], found: Sequence[ProfileDifference], console: Console
+) -> None:
+    """Print which functions took more or less for a request, event by event."""
+    for event in found:
+        by = COUNTED_BY.get(event.source, event.source)
+        console.print(Text(f"{event.event} a request, counted by {by}", style="bold"))
+        table = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
+        for name in (*map(printable, names), "change"):
+            table.add_column(name, justify="right", overflow="fold")
+        for name in ("domain", "binary", "symbol"):
+            table.add_column(name, overflow="fold")
+        table.add_row(*_figures(event, event.event), Text("all"))
+        for each in event.functions:
+            where = (each.domain, binary_name(each.binary), each.symbol or UNKNOWN)
+            figures = _figures(each, event.event)
+            table.add_row(*figures, *(Text(printable(word)) for word in where))
+        console.print(table)
+        console.print()
+
+
+def _figures(each: ProfileDifference | FunctionDifference, event: str) -> list[Text]:
+    """Write both runs' events a request, and the difference: time as such."""
+    change = each.second - each.first
+    values = (each.first, each.second, abs(change))
+    is_time = event in CLOCKS
+    words = [seconds(value / 1e9) if is_time else number(value) for value in values]
+    return [*map(Text, words[:2]), Text(("+" if change >= 0 else "-") + words[2])]
 
 
 def heading(event: EventProfile) -> str:
@@ -66,12 +98,12 @@ def flames(observed: Observed, events: Sequence[EventProfile]) -> list[dict[str,
     it: names, the place of each one's parent among them (-1: none) and events.
     """
     found = []
-    for number, each in enumerate(events):
+    for place, each in enumerate(events):
         tree = None
         if observed.measured is not None:
             tree = flame(observed.db, observed.measured, each.event, each.source)
         if tree is not None:
-            found.append({"event": number, "deep": _depth(tree), **_laid(tree)})
+            found.append({"event": place, "deep": _depth(tree), **_laid(tree)})
     return found
 
 

@@ -8,21 +8,33 @@ Jackknife and the Bootstrap for General Stationary Observations", Annals of Stat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns
+from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns, rows
 from tierlab.analysis.requests.driver import cpu_by_block
 from tierlab.analysis.requests.responses import FAILED, RESPONSE_NS
+from tierlab.analysis.resources.event_rates import counts_of_all
 from tierlab.analysis.span import Span
 
 LEAST_NS = 1_000_000_000
 MOST_BLOCKS = 60
+FEWEST_COUNTS = 30
+"""Samples of an event in a domain, or ticks in which it was counted, for its figures to be kept."""
 BIN = 1.01
 SHORTEST_S = 1e-5
 BINS = int(np.log(1e8) / np.log(BIN))
 """Response times from 10 µs to 1,000 s in steps of 1 %."""
+
+
+class Counted(NamedTuple):
+    """An event as one source counted it in one domain."""
+
+    domain: str
+    event: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,8 @@ class Blocks:
     """CPU time of the driver; None where its records do not cover the trial."""
     start_ns: int | None = None
     """When the first of them began (UTC); None where that is not known."""
+    counted: dict[Counted, Floats] = field(default_factory=dict)
+    """Events of table `counters`, as many as its samples stand for."""
 
     @property
     def seconds_in_all(self) -> float:
@@ -64,6 +78,7 @@ class Blocks:
             major_faults={name: _summed(each) for name, each in self.major_faults.items()},
             driver_s=None if self.driver_s is None else _summed(self.driver_s),
             start_ns=self.start_ns,
+            counted={key: _summed(each) for key, each in self.counted.items()},
         )
 
 
@@ -124,6 +139,7 @@ def blocks(db: Connection, span: Span, most: int | None = MOST_BLOCKS) -> Blocks
         major_faults=_by_server(db, cut, width_ns, "major_faults"),
         driver_s=cpu_by_block(db, cut, count),
         start_ns=cut.start_ns,
+        counted=_counted(db, cut, width_ns),
     )
 
 
@@ -142,4 +158,22 @@ def _by_server(db: Connection, span: Span, width_ns: int, value: str) -> dict[st
         found["subject"], found["block"], found["sum"], strict=True
     ):
         sums.setdefault(str(subject), np.zeros(count))[int(block)] = value_of
+    return dict(sorted(sums.items()))
+
+
+def _counted(db: Connection, span: Span, width_ns: int) -> dict[Counted, Floats]:
+    """Events in each block, by domain, event and source; none of idle PUs."""
+    found = rows(
+        db,
+        f"""SELECT domain, event, source, (t_ns - $start) // {width_ns} AS block,
+                sum(count)::DOUBLE AS sum
+            FROM {counts_of_all()} GROUP BY 1, 2, 3, 4
+            QUALIFY sum(count(*)) OVER (PARTITION BY domain, event, source) >= {FEWEST_COUNTS}""",
+        bounds(span),
+    )
+    count = span.duration_ns // width_ns
+    sums: dict[Counted, Floats] = {}
+    for each in found:
+        key = Counted(each["domain"], each["event"], each["source"])
+        sums.setdefault(key, np.zeros(count))[each["block"]] = each["sum"]
     return dict(sorted(sums.items()))

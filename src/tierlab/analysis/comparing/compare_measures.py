@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from tierlab.analysis.comparing.blocks import BINS, Blocks
+from tierlab.analysis.comparing.blocks import BINS, Blocks, Counted
 from tierlab.analysis.comparing.bootstrap import Resampled
 from tierlab.analysis.query import Floats
+from tierlab.analysis.resources.event_rates import CLOCKS
 
 BY_PAGE = "response time, by page"
 PER_DRIVER = "response time, by page, per driver CPU"
@@ -72,7 +73,9 @@ def _others(trials: Sequence[Blocks]) -> list[Measure]:
         for server in _common(each.major_faults for each in trials)
         if all(each.major_faults[server].sum() >= FEWEST for each in trials)
     ]
-    weight = OTHERS / (3 + len(servers) + len(faulty))
+    counted = sorted(set.intersection(*(set(each.counted) for each in trials)))
+    ratios = [key for key in counted if _costs(key) and _of_instructions(key) in counted]
+    weight = OTHERS / (3 + len(servers) + len(faulty) + len(counted) + len(ratios))
     times = [
         Measure("response time, mean", "s", "worse", _mean, weight=weight),
         Measure("response time, p99", "s", "worse", _p99, weight=weight),
@@ -80,7 +83,13 @@ def _others(trials: Sequence[Blocks]) -> list[Measure]:
     cpu = [_cpu(server, [server], weight) for server in servers]
     if len(servers) > 1 and all(len(each.cpu_s) == len(servers) for each in trials):
         cpu.insert(0, _cpu("all servers", servers, weight))
-    return [*times, *cpu, *(_faults(server, weight) for server in faulty)]
+    return [
+        *times,
+        *cpu,
+        *(_faults(server, weight) for server in faulty),
+        *(_events(key, weight) for key in counted),
+        *(_misses(key, weight) for key in ratios),
+    ]
 
 
 def _cpu(name: str, servers: Sequence[str], weight: float) -> Measure:
@@ -105,6 +114,38 @@ def _faults(server: str, weight: float) -> Measure:
         lambda t: _rate(t, lambda b: b.major_faults[server]),
         weight=weight,
     )
+
+
+def _events(key: Counted, weight: float) -> Measure:
+    """Events a request; time that is counted as one is in seconds."""
+    is_time = key.event in CLOCKS
+    return Measure(
+        f"{key.domain}: {key.event} a request ({key.source})",
+        "s" if is_time else "",
+        "worse",
+        lambda t: _each(t, lambda b: b.counted[key]) / (1e9 if is_time else 1.0),
+        weight=weight,
+    )
+
+
+def _misses(key: Counted, weight: float) -> Measure:
+    instructions = _of_instructions(key)
+    return Measure(
+        f"{key.domain}: {key.event} an instruction ({key.source})",
+        "",
+        "worse",
+        lambda t: t.total(lambda b: b.counted[key]) / t.total(lambda b: b.counted[instructions]),
+        weight=weight,
+    )
+
+
+def _costs(key: Counted) -> bool:
+    """Whether an instruction has more or fewer of it."""
+    return key.event == "cycles" or key.event.endswith("misses")
+
+
+def _of_instructions(key: Counted) -> Counted:
+    return key._replace(event="instructions")
 
 
 def _mean(trial: Resampled) -> Floats:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 
 from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
-from tierlab.analysis.resources.profile import IDLE
+from tierlab.analysis.resources.event_rates import IDLE
 from tierlab.analysis.span import Span
+from tierlab.tables.profile import WHOLE
 
 LEAST = 0.002
 """A node with a smaller share of all is too narrow to be seen: it stays its parent's own."""
@@ -34,6 +35,7 @@ def flame(db: Connection, span: Span, event: str, source: str) -> Node | None:
                 sum(count)::BIGINT AS count
             FROM counters LEFT JOIN stacks USING (stack)
             WHERE event = $event AND source = $source AND t_ns {IN_SPAN} AND domain <> '{IDLE}'
+                AND NOT {WHOLE}
             GROUP BY ALL""",
         {**bounds(span), "event": event, "source": source},
     )

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
+from tierlab.analysis.resources.event_rates import IDLE
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 from tierlab.errors import UserError
+from tierlab.tables.profile import WHOLE
 
 TOP = 10
-IDLE = "idle"
-"""The domain of PUs that nobody wanted."""
 
 
 class ProfileLine(Result):
@@ -59,7 +59,7 @@ def profile(db: Connection, span: Span, top: int = TOP) -> list[EventProfile]:
                 CASE WHEN count(period) = count(*)
                     THEN round(sum(CASE dt_ns WHEN 0 THEN 1 ELSE count / period END))::BIGINT
                 END AS samples
-            FROM counters WHERE t_ns {IN_SPAN} AND domain <> '{IDLE}' AND count > 0
+            FROM counters WHERE t_ns {IN_SPAN} AND domain <> '{IDLE}' AND count > 0 AND NOT {WHOLE}
             GROUP BY ALL ORDER BY event, source, domain, count DESC, "binary", symbol""",
         bounds(span),
     )

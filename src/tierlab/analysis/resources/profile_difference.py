@@ -1,0 +1,110 @@
+"""Which programs and functions took more, or less, in one run than in another: events a request, so
+that runs of unequal load can be held against each other.
+"""
+
+from __future__ import annotations
+
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.query import IN_SPAN, bounds, row, rows
+from tierlab.analysis.requests.responses import FAILED
+from tierlab.analysis.resources.event_rates import IDLE
+from tierlab.analysis.result import Result
+from tierlab.errors import UserError
+from tierlab.tables.profile import WHOLE
+
+Function = tuple[str, str | None, str | None]
+
+
+class FunctionDifference(Result):
+    """A function of a domain: its events for each request that ended well, in both runs. A
+    nanosecond is an event of `cpu-clock`.
+    """
+
+    domain: str
+    binary: str | None
+    symbol: str | None
+    first: float
+    second: float
+    change: float
+
+
+class ProfileDifference(Result):
+    """One event as the same source counted it in both runs: events a request in all, and the
+    functions that differ most, the largest difference first.
+    """
+
+    event: str
+    source: str
+    first: float
+    second: float
+    functions: list[FunctionDifference]
+
+
+def profile_differences(first: Observed, second: Observed, top: int) -> list[ProfileDifference]:
+    """Return the differences of each event that both runs have; `UserError` where there is none or
+    a run has no request that ended well.
+    """
+    one, other = (_by_event(each) for each in (first, second))
+    shared = sorted(one.keys() & other.keys())
+    if not shared:
+        raise UserError(
+            f"{first.run.path} and {second.run.path} have no event in common: profile both by the"
+            " same observe.profile.events."
+        )
+    return [_difference(*key, one[key], other[key], top) for key in shared]
+
+
+def _by_event(observed: Observed) -> dict[tuple[str, str], dict[Function, float]]:
+    """Events a request, by event and function."""
+    span = observed.measured
+    if span is None:
+        return {}
+    done = row(
+        observed.db,
+        f"SELECT count(*) AS done FROM requests WHERE end_ns {IN_SPAN} AND NOT {FAILED}",
+        bounds(span),
+    )["done"]
+    if not done:
+        raise UserError(f"{observed.run.path}: not one request ended well.")
+    found: dict[tuple[str, str], dict[Function, float]] = {}
+    for each in rows(
+        observed.db,
+        f"""SELECT event, source, domain, "binary", symbol, sum(count)::DOUBLE AS count
+            FROM counters WHERE t_ns {IN_SPAN} AND domain <> '{IDLE}' AND NOT {WHOLE}
+            GROUP BY ALL""",
+        bounds(span),
+    ):
+        function = (each["domain"], each["binary"], each["symbol"])
+        found.setdefault((each["event"], each["source"]), {})[function] = each["count"] / done
+    return found
+
+
+def _difference(
+    event: str,
+    source: str,
+    first: dict[Function, float],
+    second: dict[Function, float],
+    top: int,
+) -> ProfileDifference:
+    functions = []
+    for function in first.keys() | second.keys():
+        domain, binary, symbol = function
+        one, other = first.get(function, 0.0), second.get(function, 0.0)
+        functions.append(
+            FunctionDifference(
+                domain=domain,
+                binary=binary,
+                symbol=symbol,
+                first=one,
+                second=other,
+                change=other - one,
+            )
+        )
+    functions.sort(key=lambda each: (-abs(each.change), each.domain, each.symbol or ""))
+    return ProfileDifference(
+        event=event,
+        source=source,
+        first=sum(first.values()),
+        second=sum(second.values()),
+        functions=functions[:top],
+    )
