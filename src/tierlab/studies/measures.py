@@ -6,6 +6,7 @@ from typing import Final
 
 from tierlab.studies import (
     by_load,
+    caches,
     environments,
     load,
     mappings,
@@ -68,6 +69,7 @@ OVER_CASES: Final[dict[str, CaseMeasure]] = {
     "container cpu by load": by_load.CONTAINER_CPU_BY_LOAD,
     "cpu by load": by_load.CPU_BY_LOAD,
     "database cpu": by_load.DATABASE_CPU,
+    "more misses on two packages": caches.MORE_MISSES,
     "data-parallel lag": parallel.DATA_PARALLEL_LAG,
     "pipeline lag": parallel.PIPELINE_LAG,
     "barriers lag": parallel.BARRIERS_LAG,
