@@ -34,13 +34,13 @@ class Profiled:
         J. Przyborowski and H. Wilenski, Biometrika 31, 1940; corrected for the number of
         functions), the largest first; none without a profile.
         """
-        from scipy.stats import binomtest  # takes most of a second to load
-
         found = self._counts(windows)
         inside, outside = (sum(each[side] for each in found) for side in ("inside", "outside"))
         length_ns = sum(each.end_ns - each.start_ns for each in windows)
         if not inside or not outside or not 0 < length_ns < self.span.duration_ns:
             return []
+        from scipy.stats import binomtest  # takes most of a second to load
+
         part = length_ns / self.span.duration_ns
         risen = []
         for each in found:
