@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tierlab.analysis.observed import Observed, observe
+from tierlab.analysis.observed import observe
+from tierlab.analysis.query import Connection
 from tierlab.analysis.resources.profile import TOP, chosen
 from tierlab.analysis.resources.profile import profile as profiled
 from tierlab.analysis.resources.profile_difference import profile_differences
+from tierlab.analysis.span import Span
 from tierlab.errors import UserError
 from tierlab.report.profile import show, show_differences
 from tierlab.tables.run import Run
@@ -42,15 +44,15 @@ def profile(
     """Show each server's heaviest programs and functions, during the runtime; with another run,
     which of them take more or less for a request than there.
     """
-    observed = _profiled(run)
+    db, span = _profiled(run)
     if against is not None:
-        differences = profile_differences(_profiled(against), observed, top)
+        differences = profile_differences(_profiled(against), (db, span), top)
         if json:
             typer.echo(encoder.dumps([each.model_dump() for each in differences], indent=2))
         else:
             show_differences((_short(against), _short(run)), differences, Console())
         return
-    found = [] if observed.measured is None else profiled(observed.db, observed.measured, top)
+    found = profiled(db, span, top)
     if not found:
         raise UserError(f"{run} has no sample in its runtime: profile it while it runs.")
     shown = chosen(found, event or (), domain or ())
@@ -65,8 +67,8 @@ def _short(run: Path) -> str:
     return "/".join(run.resolve().parts[-2:])
 
 
-def _profiled(run: Path) -> Observed:
-    """A run that has a profile."""
+def _profiled(run: Path) -> tuple[Connection, Span]:
+    """The tables of a run that has a profile, and what its figures cover."""
     complete(run)
     opened = Run(run)
     if not opened.has("counters"):
@@ -75,4 +77,7 @@ def _profiled(run: Path) -> Observed:
             f"{run} has no profile ({reason}): say observe.profile in its experiment, or bring one"
             " in with `tierlab import perf`."
         )
-    return observe(opened)
+    observed = observe(opened)
+    if observed.measured is None:
+        raise UserError(f"{run} has recorded nothing in its runtime.")
+    return observed.db, observed.measured

@@ -4,11 +4,11 @@ that runs of unequal load can be held against each other.
 
 from __future__ import annotations
 
-from tierlab.analysis.observed import Observed
-from tierlab.analysis.query import IN_SPAN, bounds, row, rows
+from tierlab.analysis.query import IN_SPAN, Connection, bounds, row, rows
 from tierlab.analysis.requests.responses import FAILED
 from tierlab.analysis.resources.event_rates import IDLE
 from tierlab.analysis.result import Result
+from tierlab.analysis.span import Span
 from tierlab.errors import UserError
 from tierlab.tables.profile import WHOLE
 
@@ -40,35 +40,36 @@ class ProfileDifference(Result):
     functions: list[FunctionDifference]
 
 
-def profile_differences(first: Observed, second: Observed, top: int) -> list[ProfileDifference]:
-    """Return the differences of each event that both runs have; `UserError` where there is none or
-    a run has no request that ended well.
+def profile_differences(
+    first: tuple[Connection, Span], second: tuple[Connection, Span], top: int
+) -> list[ProfileDifference]:
+    """Return the differences of each event that both runs have in these stretches; `UserError`
+    where there is none or a run has no request that ended well.
     """
-    one, other = (_by_event(each) for each in (first, second))
+    one, other = _by_event(first), _by_event(second)
     shared = sorted(one.keys() & other.keys())
     if not shared:
         raise UserError(
-            f"{first.run.path} and {second.run.path} have no event in common: profile both by the"
-            " same observe.profile.events."
+            "the runs have no event in common: profile both by the same observe.profile.events."
         )
     return [_difference(*key, one[key], other[key], top) for key in shared]
 
 
-def _by_event(observed: Observed) -> dict[tuple[str, str], dict[Function, float]]:
+def _by_event(of: tuple[Connection, Span]) -> dict[tuple[str, str], dict[Function, float]]:
     """Events a request, by event and function."""
-    span = observed.measured
-    if span is None:
-        return {}
+    db, span = of
     done = row(
-        observed.db,
+        db,
         f"SELECT count(*) AS done FROM requests WHERE end_ns {IN_SPAN} AND NOT {FAILED}",
         bounds(span),
     )["done"]
     if not done:
-        raise UserError(f"{observed.run.path}: not one request ended well.")
+        raise UserError(
+            "one of the runs has no request that ended well: nothing is told a request."
+        )
     found: dict[tuple[str, str], dict[Function, float]] = {}
     for each in rows(
-        observed.db,
+        db,
         f"""SELECT event, source, domain, "binary", symbol, sum(count)::DOUBLE AS count
             FROM counters WHERE t_ns {IN_SPAN} AND domain <> '{IDLE}' AND NOT {WHOLE}
             GROUP BY ALL""",
