@@ -64,9 +64,7 @@ def _by_event(of: tuple[Connection, Span]) -> dict[tuple[str, str], dict[Functio
         bounds(span),
     )["done"]
     if not done:
-        raise UserError(
-            "one of the runs has no request that ended well: nothing is told a request."
-        )
+        raise UserError("not one request of one of the runs ended well, to count events by.")
     found: dict[tuple[str, str], dict[Function, float]] = {}
     for each in rows(
         db,
