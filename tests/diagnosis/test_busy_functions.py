@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tierlab.analysis.query import Connection
@@ -31,12 +32,17 @@ def db() -> Iterator[Connection]:
 def sampled(db: Connection, seed: int, *, then: str | None) -> None:
     """A sample every 5 ms, of ten functions by chance; half of those in the window of one."""
     random = np.random.default_rng(seed)
-    for t_ns in range(0, SPAN.end_ns, SECOND // 200):
-        symbol = f"f{random.integers(10)}"
-        if then is not None and WINDOW.start_ns <= t_ns < WINDOW.end_ns and random.random() < 0.5:
-            symbol = then
-        row = [t_ns, 0, "db.1", "/usr/sbin/mariadbd", symbol, "cpu-clock", "software"]
-        db.execute("INSERT INTO counters VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    t_ns = np.arange(0, SPAN.end_ns, SECOND // 200)
+    symbol = np.array([f"f{each}" for each in random.integers(10, size=t_ns.size)], object)
+    if then is not None:
+        inside = (t_ns >= WINDOW.start_ns) & (t_ns < WINDOW.end_ns)
+        symbol[inside & (random.random(t_ns.size) < 0.5)] = then
+    rows = pa.table({"t_ns": t_ns, "symbol": pa.array(symbol, pa.string())})
+    db.register("made", rows)
+    db.execute(
+        """INSERT INTO counters SELECT t_ns, 0, 'db.1', '/usr/sbin/mariadbd', symbol, 'cpu-clock',
+           'software' FROM made"""
+    )
     # What nobody did, and what was counted without a function, says nothing.
     for row in (
         [WINDOW.start_ns, 0, "idle", None, "do_idle", "cpu-clock", "software"],

@@ -203,12 +203,13 @@ def test_sampled_shares_are_those_of_the_control_groups(db: duckdb.DuckDBPyConne
     hits who comes next: servers that sleep often have too few samples, those that compute too many.
     """
     (first, last, pus), *_ = db.execute(
-        "SELECT min(t_ns), max(t_ns), count(DISTINCT cpu) FROM counters"
+        "SELECT min(t_ns), max(t_ns), count(DISTINCT cpu) FROM counters WHERE event = 'cpu-clock'"
     ).fetchall()
     all_ns = pus * (last - first)
     sampled = dict(
         db.execute(
-            "SELECT domain, sum(count) FROM counters WHERE domain LIKE '%.1' GROUP BY ALL"
+            """SELECT domain, sum(count) FROM counters
+               WHERE domain LIKE '%.1' AND event = 'cpu-clock' GROUP BY ALL"""
         ).fetchall()
     )
     used = dict(
@@ -224,10 +225,30 @@ def test_sampled_shares_are_those_of_the_control_groups(db: duckdb.DuckDBPyConne
         assert abs(shares[0] - shares[1]) <= 0.02
 
 
+def test_events_are_counted_of_every_server_on_every_core_at_every_tick(
+    db: duckdb.DuckDBPyConnection,
+) -> None:
+    whole = "event = 'page-faults' AND dt_ns > 0"
+    assert one(db, f"SELECT count(DISTINCT t_ns) FROM counters WHERE {whole}") >= SECONDS * 15
+    assert one(db, f"SELECT count(DISTINCT cpu) FROM counters WHERE {whole}") > 1
+    counted = dict(
+        db.execute(f"SELECT domain, sum(count) FROM counters WHERE {whole} GROUP BY ALL").fetchall()
+    )
+    assert counted.keys() == {"web.1", "app.1", "lb.1", "db.1", "host"}
+    # Once a second the samplers look for new processes, whose first faults they do not see.
+    seen = one(
+        db,
+        """SELECT sum(minor_faults + major_faults) FROM process
+           WHERE subject = 'app.1' AND thread IS NULL""",
+    )
+    figure(f"app.1: {counted['app.1']} page faults counted, {seen} by its processes")
+    assert 0.95 * seen <= counted["app.1"] <= 1.1 * seen + 100
+
+
 def test_functions_of_the_java_machine_have_names(db: duckdb.DuckDBPyConnection) -> None:
     (known, own, rubbos), *_ = db.execute(
         """SELECT count(symbol), count(*), count(*) FILTER (symbol LIKE '%org.tierlab.rubbos%')
-           FROM counters WHERE domain = 'app.1'
+           FROM counters WHERE domain = 'app.1' AND dt_ns = 0
            AND coalesce("binary" = '[JIT]' OR "binary" LIKE '%/libjvm.so', true)"""
     ).fetchall()
     (through,), *_ = db.execute(
