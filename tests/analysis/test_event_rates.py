@@ -76,8 +76,8 @@ def test_what_was_counted_is_told_by_core_and_server(run: Observed) -> None:
     a_second = SECOND / TICK
     # What was sampled of them as well is not added.
     assert by_subject(rates(run.db, SPAN, misses, "cpu")) == {
-        "0": pytest.approx(2 * MISSES * a_second),
-        "1": pytest.approx(4 * MISSES * a_second),
+        "cpu0": pytest.approx(2 * MISSES * a_second),
+        "cpu1": pytest.approx(4 * MISSES * a_second),
     }
     assert by_subject(rates(run.db, SPAN, instructions, "domain")) == {
         "app.1": pytest.approx(2 * INSTRUCTIONS * a_second),

@@ -119,9 +119,10 @@ def _counts(db: Connection, span: Span, kind: EventKind, of: Of) -> dict[str, _C
     """By subject, the events of each tick; of each second where they were sampled."""
     middle = f"""CASE WHEN dt_ns > 0 THEN t_ns - dt_ns // 2
         ELSE t_ns - (t_ns - $start) % {SECOND_NS} + {SECOND_NS // 2} END"""
+    subject = "'cpu' || cpu" if of == "cpu" else "domain"
     found = columns(
         db,
-        f"""SELECT "{of}"::VARCHAR AS subject, {middle} AS middle, sum(count)::DOUBLE AS value,
+        f"""SELECT {subject} AS subject, {middle} AS middle, sum(count)::DOUBLE AS value,
                 max(CASE WHEN dt_ns > 0 THEN dt_ns ELSE {SECOND_NS} END) / 1e9 AS seconds
             FROM {counts_of_all()}
             WHERE event = $event AND source = $source AND "{of}" IS NOT NULL
