@@ -25,7 +25,6 @@ VARIES = 0.2
 TURN_S = 0.0002
 """From an answer to the same client's next request."""
 WORKERS = 16
-CLIENTS = 10
 
 
 @dataclass
@@ -62,9 +61,15 @@ class VirtualCpu:
 
 
 class Guest:
-    """A server of worker processes in it, which so many clients ask without a pause."""
+    """A server of worker processes in it, which so many clients ask without a pause. ``balances``
+    is whether virtual CPUs take work from each other; else a process changes its own only when it
+    is woken.
+    """
 
-    def __init__(self, shares: Sequence[float], seed: int) -> None:
+    def __init__(
+        self, shares: Sequence[float], seed: int, clients: int = 10, *, balances: bool = True
+    ) -> None:
+        self._clients, self._balances = clients, balances
         self._random = random.Random(seed)
         self._cpus = [
             VirtualCpu(share, self._random.random() * SLICE_S / share) for share in shares
@@ -76,9 +81,10 @@ class Guest:
 
     def throughput(self, requests: int) -> float:
         """Serve so many requests; how many a second."""
-        for client in range(CLIENTS):
-            self._at(client * TURN_S / CLIENTS, "ask")
-        self._at(BALANCE_S, "balance")
+        for client in range(self._clients):
+            self._at(client * TURN_S / self._clients, "ask")
+        if self._balances:
+            self._at(BALANCE_S, "balance")
         now_s = 0.0
         while self._done < requests:
             now_s, at, what = heapq.heappop(self._events)
@@ -119,7 +125,7 @@ class Guest:
         self._at(now_s + TURN_S, "ask")
         if cpu.waiting:
             self._put(cpu.waiting.popleft(), at, now_s)
-        else:
+        elif self._balances:
             self._pull(at, now_s, more_by=1)
 
     def _balance(self, now_s: float) -> None:
