@@ -95,6 +95,14 @@ def test_misses_are_told_for_each_instruction_and_request(run: Observed) -> None
         assert each.value[1:-1] == pytest.approx(3 * MISSES * SECOND / TICK / 10)
 
 
+def test_a_tick_that_began_before_the_span_is_of_its_first_second(run: Observed) -> None:
+    """A report of simulated caches was not made: a tick's middle lay before the trial's start."""
+    misses, _ = event_kinds(run.db, SPAN)
+    late = Span(SECOND + TICK // 10, SPAN.end_ns)
+    for each in a_request(run.db, late, misses):
+        assert each.t_ns[0] == late.start_ns + SECOND // 2
+
+
 def test_functions_are_told_of_what_was_sampled_alone(run: Observed) -> None:
     (event,) = profile(run.db, SPAN)
     assert (event.event, event.samples) == ("cache-misses", SECONDS * SECOND // TICK - 1)

@@ -99,7 +99,8 @@ def a_request(db: Connection, span: Span, kind: EventKind) -> list[Rate]:
     )
     found = []
     for subject, counts in _counts(db, span, kind, "domain").items():
-        second = (counts.t_ns - span.start_ns) // SECOND_NS
+        # A tick that ends in the span may have its middle before it.
+        second = np.maximum(counts.t_ns - span.start_ns, 0) // SECOND_NS
         events = np.bincount(second, counts.value, minlength=int(second.max(initial=0)) + 1)
         known = done["second"] < events.size
         at = done["second"][known]
