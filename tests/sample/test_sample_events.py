@@ -126,3 +126,18 @@ def test_what_the_processor_does_not_count_is_named(start: Start) -> None:
     counted = set(sampling.table("counters").event)
     assert "page-faults" in counted
     assert ("instructions" in counted) != ("counters.instructions" in missing)
+
+
+def test_a_subject_that_cannot_be_told_apart_is_named(start: Start, tmp_path: Path) -> None:
+    no_group = tmp_path / "no-group"
+    no_group.mkdir()
+    subjects = [
+        {"name": "app.1", "pids": [os.getpid()]},
+        {"name": "db.1", "cgroups": {"unified": str(no_group)}},
+    ]
+    sampling = start(tables=["counters"], events=["page-faults"], subjects=subjects)
+    sampling.ticks()
+    said = sampling.stop()["not_measured"]["counters.domain"]
+    assert "app.1 (no control group of version 2)" in said
+    assert "db.1 (perf_event_open: " in said
+    assert set(sampling.table("counters").domain) == {"host"}

@@ -27,6 +27,8 @@ pub struct CountersSampler {
     groups: Vec<Group>,
     /// Of events that cannot be counted.
     missing: Vec<(&'static str, String)>,
+    /// Subjects without a control group that can be asked for.
+    groupless: Vec<String>,
     earlier: Option<Moment>,
 }
 
@@ -53,6 +55,8 @@ struct Group {
     /// Its folder's number: one that comes in its place has another.
     inode: Option<u64>,
     slow_due_ns: i64,
+    /// Why it cannot be counted, though it is there.
+    refused: Option<String>,
 }
 
 impl Counting {
@@ -76,6 +80,8 @@ impl CountersSampler {
         subjects: &[Subject],
     ) -> Result<Self, NotMeasured> {
         let groups: Vec<Group> = subjects.iter().filter_map(Group::of).collect();
+        let no_group = |it: &&Subject| it.cgroups.unified.is_none();
+        let groupless = subjects.iter().filter(no_group).map(|it| it.name.clone()).collect();
         let cores = cores(roots)?;
         let (mut cells, mut missing) = (Vec::new(), Vec::new());
         for &event in events {
@@ -98,7 +104,7 @@ impl CountersSampler {
         if events.is_empty() {
             return Err(NotMeasured("the plan gives no events".to_owned()));
         }
-        Ok(Self { cells, groups, missing, earlier: None })
+        Ok(Self { cells, groups, missing, groupless, earlier: None })
     }
 }
 
@@ -143,14 +149,27 @@ impl Sampler for CountersSampler {
     }
 
     fn missing_columns(&self) -> Vec<(&'static str, String)> {
-        self.missing.clone()
+        let groupless =
+            self.groupless.iter().map(|it| format!("{it} (no control group of version 2)"));
+        let refused = self
+            .groups
+            .iter()
+            .filter_map(|it| it.refused.as_ref().map(|why| format!("{} ({why})", it.subject)));
+        let unknown: Vec<String> = groupless.chain(refused).collect();
+        let mut missing = self.missing.clone();
+        if !unknown.is_empty() {
+            missing
+                .push(("domain", format!("what these had is `{HOST}`'s: {}", unknown.join(", "))));
+        }
+        missing
     }
 }
 
 impl Group {
     fn of(subject: &Subject) -> Option<Self> {
         let folder = subject.cgroups.unified.clone()?;
-        Some(Self { subject: subject.name.clone(), folder, inode: None, slow_due_ns: i64::MIN })
+        let subject = subject.name.clone();
+        Some(Self { subject, folder, inode: None, slow_due_ns: i64::MIN, refused: None })
     }
 
     /// Once a second: the group that is there now is counted from now on.
@@ -166,10 +185,12 @@ impl Group {
         }
         self.inode = inode;
         for cell in cells {
-            let counter = folder.as_ref().and_then(|folder| {
-                Counter::open(cell.event, cell.core, Some(folder.as_raw_fd())).ok()
-            });
-            cell.of_groups[at] = counter.map(Counting::new);
+            let open = |folder: &File| {
+                Counter::open(cell.event, cell.core, Some(folder.as_raw_fd()))
+                    .map_err(|error| self.refused = Some(format!("perf_event_open: {error}")))
+                    .ok()
+            };
+            cell.of_groups[at] = folder.as_ref().and_then(open).map(Counting::new);
         }
     }
 }
