@@ -16,21 +16,25 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from guest_scheduler import Guest
 
-from tierlab.analysis.comparing.instability import instability
-from tierlab.analysis.statistics.rank_correlation import rank_correlation
+from tierlab.analysis.comparing.blocks import Blocks
 from tierlab.cli.study import find
 from tierlab.machine.mapping import Seats
 from tierlab.machine.uniformity import static_dnu, time_slots
+from tierlab.studies.cases import Case, Cases, Trial
+from tierlab.studies.measures import OVER_CASES
 from tierlab.studies.published import Published, beside, load
+from tierlab.tables.manifest import Degree, Manifest, ServerPart
 
 VCPUS = 4
 RUNS = 6
-EVEN = 1e-9
+SUBJECT = "A"
+SERVER = ServerPart(tier="web", server="httpd", address="127.0.0.1", port=1, protocol="http")
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ KERNELS = (
 def mapping(count: int, vcpus: int) -> dict[str, Seats]:
     """The paper's 1*4-s*t: machine A on four PUs, s others with t virtual CPUs on the first t."""
     others = {f"N{n}": Seats(tuple(range(vcpus)), weight=256) for n in range(count)}
-    return {"A": Seats(tuple(range(VCPUS)), weight=256), **others}
+    return {SUBJECT: Seats(tuple(range(VCPUS)), weight=256), **others}
 
 
 def cases() -> dict[str, dict[str, Seats]]:
@@ -74,32 +78,29 @@ def runs(shares: Sequence[float], seed: int, requests: int, kernel: Kernel) -> l
     return [guest.throughput(requests) for guest in guests]
 
 
-def judged(
-    throughputs: Mapping[str, Sequence[float]], dnu: Mapping[str, float]
-) -> dict[str, float]:
-    """What the study's claims measure, of one repetition of all cases."""
-    found = {name: instability(each) for name, each in throughputs.items()}
-    even = [name for name in found if dnu[name] <= EVEN]
-    uneven = [name for name in found if dnu[name] > EVEN]
-    adin = {name: each.adin or 0.0 for name, each in found.items()}
-    mmr = {name: each.mmr or 1.0 for name, each in found.items()}
-    pairs = [adin[one] < adin[other] for one in even for other in uneven]
-    ranks = rank_correlation([dnu[name] for name in found], [adin[name] for name in found])
-    return {
-        "instability follows dnu": ranks.statistic,
-        "uneven less stable": statistics.fmean(pairs),
-        "highest mmr uniform": max(mmr[name] for name in even),
-        "highest mmr uneven": max(mmr[name] for name in uneven),
-    }
+def case(name: str, dnu: float, throughputs: Sequence[float], requests: int) -> Case:
+    """The runs as trials of a study's case, each of one run."""
+    manifest = Manifest(
+        **{"experiment": "simulated", "trial": "001", "environment": "native"},
+        **{"workload": "static", "created_ns": 0, "servers": {SUBJECT: SERVER}},
+        dnu={SUBJECT: [Degree(from_ns=0, dnu=dnu)]},
+    )
+    nothing, done = np.zeros(1), np.array([float(requests)])
+    trials = [
+        Trial(manifest, Blocks(requests / each, done, nothing, nothing, {}, {}, {}, None))
+        for each in throughputs
+    ]
+    return Case(name, {}, {}, trials, None)
 
 
-def table(repeated: Sequence[Mapping[str, float]], published: Published) -> list[str]:
+def table(repeated: Sequence[Cases], published: Published) -> list[str]:
     """The claims' lines: published, the median over the repetitions with the middle nine tenths of
     them, how many agree, and the verdict of the median.
     """
     lines = []
     for claim in published.claims:
-        values = sorted(each[claim.measure] for each in repeated)
+        measured = (OVER_CASES[claim.measure].take(cases).value for cases in repeated)
+        values = sorted(value for value in measured if value is not None)
         middle = statistics.median(values)
         low, high = (values[round(share * (len(values) - 1))] for share in (0.05, 0.95))
         agree = sum(claim.agrees.hold(value) for value in values)
@@ -118,16 +119,24 @@ def main() -> None:
     given = arguments.parse_args()
     published = load(beside(find("vcpu-mapping-static")))
     mapped = cases()
-    dnu = {name: static_dnu(plan)["A"] for name, plan in mapped.items()}
-    shares = {name: [s.share for s in time_slots(plan)["A"]] for name, plan in mapped.items()}
+    dnu = {name: static_dnu(plan)[SUBJECT] for name, plan in mapped.items()}
+    shares = {name: [s.share for s in time_slots(plan)[SUBJECT]] for name, plan in mapped.items()}
     for kernel in KERNELS:
         print(f"\n{kernel.name}\n")
         repeated, of = [], {name: [] for name in mapped}
         for seed in range(given.repetitions):
-            found = {name: runs(shares[name], seed, given.requests, kernel) for name in mapped}
-            repeated.append(judged(found, dnu))
-            for name, throughputs in found.items():
-                of[name].append(instability(throughputs))
+            found = [
+                case(
+                    name,
+                    dnu[name],
+                    runs(shares[name], seed, given.requests, kernel),
+                    given.requests,
+                )
+                for name in mapped
+            ]
+            repeated.append(Cases(found))
+            for each in found:
+                of[each.name].append(each.instability)
         print("| case | DNU | throughput | ADIN | MMR |\n|---|---|---|---|---|")
         for name, each in of.items():
             mean, adin, mmr = (

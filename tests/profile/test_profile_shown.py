@@ -127,6 +127,11 @@ def test_two_runs_differ_by_what_a_request_takes(run: Path, tmp_path: Path) -> N
     shown = CliRunner().invoke(app, ["profile", str(other), "--against", str(run), "--top", "1"])
     assert "org.A.run(int)" in shown.stdout
     assert "memcpy" not in shown.stdout
+    of = ["profile", str(other), "--against", str(run), "--json", "--event", "cpu-clock"]
+    (only,) = json.loads(CliRunner().invoke(app, [*of, "--domain", "db.1"]).stdout)
+    assert [each["symbol"] for each in only["functions"]] == [HOSTILE]
+    with pytest.raises(UserError, match=r"no event of cpu-clock and web\.9 in common"):
+        app([*of, "--domain", "web.9"], standalone_mode=False)
 
 
 def test_without_a_profile_it_is_said_how_to_have_one(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def profile(
     """
     db, span = _profiled(run)
     if against is not None:
-        differences = profile_differences(_profiled(against), (db, span), top)
+        differences = profile_differences(
+            _profiled(against), (db, span), top, event or (), domain or ()
+        )
         if json:
             typer.echo(encoder.dumps([each.model_dump() for each in differences], indent=2))
         else:

@@ -13,7 +13,7 @@ from tierlab.analysis.resources.event_rates import IDLE
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.finding import BusyFunction, Window
 
-CLOCKS = ("cycles", "cpu-clock")
+CPU_EVENTS = ("cycles", "cpu-clock")
 """Events whose samples tell what a CPU was at, the better one first."""
 MOST = 3
 LEAST_SHARE = 0.1
@@ -66,7 +66,7 @@ class Profiled:
         """By function, its samples inside and outside of the windows."""
         within = " OR ".join(f"t_ns BETWEEN {w.start_ns} AND {w.end_ns - 1}" for w in windows)
         of = "event = $event AND dt_ns = 0"
-        for event in CLOCKS:
+        for event in CPU_EVENTS:
             found = rows(
                 self.db,
                 f"""SELECT domain, "binary", symbol, count(*) FILTER (WHERE {within}) AS inside,

@@ -26,7 +26,8 @@ USUALLY_COUNTED = {
 }
 """By who can count them: no more than the counters that most processors have for a program."""
 SAMPLE_NS = {"alone": 4_000, "stacks": 8_000}
-"""What a sample costs where it is taken, and perf later."""
+"""About what a sample costs where it is taken, and perf later: a guess on the high side, as at 99
+samples a second the cost is lost in the noise (bench/profile/perf.py)."""
 COSTLY = 0.03
 """A higher share of a PU is told of before the trial."""
 MOST_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
@@ -50,7 +51,6 @@ def check_profile(profile: Profile, environment: str, servers: Iterable[type[Ser
             " 'sysctl kernel.perf_event_paranoid=-1', or be root."
         ) from error
     _check_rate(profile)
-    _warn_of_cost(profile)
     for key, asked, word in (
         ("events", profile.events, TIME),
         ("counted", profile.counted, USUAL),
@@ -61,6 +61,7 @@ def check_profile(profile: Profile, environment: str, servers: Iterable[type[Ser
                 f"observe.profile.{key}: this machine's processor counts no {wanted[0]} (a virtual"
                 f' one often has no counters); take "{word}" or other events.'
             )
+    _warn_of_cost(profile)
 
 
 def expected_cost(profile: Profile) -> float:

@@ -19,11 +19,9 @@ from tierlab.analysis.resources.event_rates import (
 )
 from tierlab.analysis.summary import Summary
 from tierlab.report.colours import series, server_styles
-from tierlab.report.lines import Axis
+from tierlab.report.lines import Axis, highest
 from tierlab.report.panel import Panel, reading
 from tierlab.report.profile import COUNTED_BY
-
-MOST_LINES = 8
 
 
 @dataclass(frozen=True)
@@ -81,9 +79,7 @@ def _panel(
     seen = [each for each in seen if np.nan_to_num(each.value).any()]
     if not seen:
         return None
-    shown = sorted(seen, key=lambda each: -float(np.nanmean(each.value)))[:MOST_LINES]
-    order = {name: index for index, name in enumerate(styles)}
-    shown.sort(key=lambda each: (order.get(each.subject, len(order)), each.subject))
+    shown = highest(seen, lambda each: each, styles)
     lines = [
         axis.line(each.subject, styles.get(each.subject, series(index)), each.t_ns, each.value)
         for index, each in enumerate(shown)

@@ -1,6 +1,8 @@
 """The lines of the charts: on one time axis, decimated where nobody looks closely."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from tierlab.report.decimate import keep
 
 BUCKETS = 2_000
 """Stretches that decimation keeps apart: more than a wide screen's panel has pixels."""
+MOST_LINES = 8
+"""In one panel."""
 DETAIL_S = 150.0
 """So many seconds in all keep every point, the moments that the page offers to zoom to."""
 _MARGIN_NS = 1_000_000_000
@@ -45,6 +49,34 @@ class Axis:
     @staticmethod
     def _ends(span: Span) -> tuple[int, int]:
         return span.start_ns, span.end_ns
+
+
+class OfSubject(Protocol):
+    """What a subject had over time."""
+
+    @property
+    def subject(self) -> str:
+        """Whose it is."""
+
+    @property
+    def value(self) -> Floats:
+        """At its moments; NaN: not measured."""
+
+
+Seen = TypeVar("Seen")
+
+
+def highest(
+    seen: Sequence[Seen], of: Callable[[Seen], OfSubject], servers: Iterable[str]
+) -> list[Seen]:
+    """Return as many as one panel can show, those that are highest on average: the ``servers`` in
+    their order, then all others.
+    """
+    order = {name: index for index, name in enumerate(servers)}
+    found = sorted(seen, key=lambda each: -float(np.nanmean(of(each).value)))[:MOST_LINES]
+    return sorted(
+        found, key=lambda each: (order.get(of(each).subject, len(order)), of(each).subject)
+    )
 
 
 def moments(found: VeryLong | None, whole: Span) -> list[tuple[Span, int]]:

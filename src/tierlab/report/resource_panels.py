@@ -9,10 +9,8 @@ from tierlab.analysis.resources.metrics import Metric, metric
 from tierlab.analysis.resources.resources import Timeline, timelines
 from tierlab.analysis.summary import Summary
 from tierlab.report.colours import series, server_styles
-from tierlab.report.lines import Axis
+from tierlab.report.lines import Axis, highest
 from tierlab.report.panel import Panel, reading
-
-MOST_LINES = 8
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,7 @@ def _resource_panel(
     axis: Axis,
 ) -> Panel:
     several = len(kind.metrics) > 1
-    shown = sorted(seen, key=lambda each: -float(np.nanmean(each[1].value)))[:MOST_LINES]
-    order = {name: index for index, name in enumerate(styles)}
-    shown.sort(key=lambda each: (order.get(each[1].subject, len(order)), each[1].subject))
+    shown = highest(seen, lambda each: each[1], styles)
     shown.sort(key=lambda each: kind.metrics.index((each[0].table, each[0].name)))
     lines = [
         axis.line(

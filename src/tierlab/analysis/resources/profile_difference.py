@@ -4,6 +4,8 @@ that runs of unequal load can be held against each other.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tierlab.analysis.query import IN_SPAN, Connection, bounds, row, rows
 from tierlab.analysis.requests.responses import FAILED
 from tierlab.analysis.resources.event_rates import IDLE
@@ -41,18 +43,38 @@ class ProfileDifference(Result):
 
 
 def profile_differences(
-    first: tuple[Connection, Span], second: tuple[Connection, Span], top: int
+    first: tuple[Connection, Span],
+    second: tuple[Connection, Span],
+    top: int,
+    events: Collection[str] = (),
+    domains: Collection[str] = (),
 ) -> list[ProfileDifference]:
-    """Return the differences of each event that both runs have in these stretches; `UserError`
-    where there is none or a run has no request that ended well.
+    """Return the differences of each event that both runs have in these stretches, of these
+    ``events`` and ``domains`` where any is named; `UserError` where there is none or a run has no
+    request that ended well.
     """
-    one, other = _by_event(first), _by_event(second)
+    one, other = (_chosen(_by_event(each), events, domains) for each in (first, second))
     shared = sorted(one.keys() & other.keys())
     if not shared:
+        asked = " and ".join(filter(None, [", ".join(events), ", ".join(domains)]))
         raise UserError(
-            "the runs have no event in common: profile both by the same observe.profile.events."
+            f"the runs have no event{f' of {asked}' if asked else ''} in common: profile both by"
+            " the same observe.profile.events."
         )
     return [_difference(*key, one[key], other[key], top) for key in shared]
+
+
+def _chosen(
+    found: dict[tuple[str, str], dict[Function, float]],
+    events: Collection[str],
+    domains: Collection[str],
+) -> dict[tuple[str, str], dict[Function, float]]:
+    kept = {
+        key: {of: count for of, count in counts.items() if not domains or of[0] in domains}
+        for key, counts in found.items()
+        if not events or key[0] in events
+    }
+    return {key: counts for key, counts in kept.items() if counts}
 
 
 def _by_event(of: tuple[Connection, Span]) -> dict[tuple[str, str], dict[Function, float]]:
