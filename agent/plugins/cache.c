@@ -29,10 +29,15 @@ bool cache_make(struct cache *cache, struct geometry geometry)
     return cache->ways != NULL;
 }
 
+static struct way *set_of(const struct cache *cache, uint64_t line)
+{
+    return cache->ways + line % cache->geometry.sets * (cache->geometry.ways + 1);
+}
+
 bool cache_use(struct cache *cache, uint64_t line)
 {
     const struct geometry geometry = cache->geometry;
-    struct way *set = cache->ways + line % geometry.sets * (geometry.ways + 1);
+    struct way *set = set_of(cache, line);
     uint64_t *clock = &set[geometry.ways].used;
     struct way *oldest = set;
 
@@ -48,4 +53,16 @@ bool cache_use(struct cache *cache, uint64_t line)
     put(&oldest->line, line + 1);
     put(&oldest->used, get(clock));
     return false;
+}
+
+void cache_lose(struct cache *cache, uint64_t line)
+{
+    struct way *set = cache->ways ? set_of(cache, line) : NULL;
+
+    for (struct way *way = set; set && way < set + cache->geometry.ways; way++)
+        if (get(&way->line) == line + 1) {
+            put(&way->line, 0);
+            put(&way->used, 0);
+            return;
+        }
 }

@@ -34,4 +34,7 @@ bool cache_make(struct cache *cache, struct geometry geometry);
  */
 bool cache_use(struct cache *cache, uint64_t line);
 
+/* Has the line no longer, if it was there. */
+void cache_lose(struct cache *cache, uint64_t line);
+
 #endif

@@ -3,6 +3,7 @@
  * misses that they would have in the caches of a machine that is described to it.
  */
 #include "blocks.h"
+#include "holders.h"
 #include "qemu.h"
 #include "vcpu.h"
 #include "writer.h"
@@ -70,6 +71,7 @@ static void on_block(unsigned number, void *userdata)
 static void access(struct vcpu *vcpu, struct counts *counts, qemu_plugin_meminfo_t info,
                    uint64_t address)
 {
+    void (*use)(struct vcpu *, struct counts *, uint64_t line);
     uint64_t first = line_of(address), last;
 
     last = line_of(address + (1u << qemu_plugin_mem_size_shift(info)) - 1);
@@ -82,9 +84,10 @@ static void access(struct vcpu *vcpu, struct counts *counts, qemu_plugin_meminfo
         first = line_of(qemu_plugin_hwaddr_phys_addr(at));
         last = first + more;
     }
+    use = qemu_plugin_mem_is_store(info) ? vcpu_write : vcpu_read;
     for (uint64_t line = first; line <= last; line++)
         if (is_looked_up(&machine, line))
-            vcpu_access(vcpu, counts, in_our_space(line));
+            use(vcpu, counts, in_our_space(line));
 }
 
 enum { MOST_BYTES = 16 }; /* of an access */
@@ -166,7 +169,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     const char *wrong = machine_read(&machine, argc, argv);
 
     is_system = info->system_emulation;
-    if (!wrong && !blocks_make())
+    if (!wrong && (!blocks_make() || !holders_make()))
         wrong = "no memory";
     if (!wrong)
         wrong = writer_start(&machine, is_system);

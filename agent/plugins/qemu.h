@@ -68,6 +68,7 @@ void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *);
 
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t);
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t, uint64_t address);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *);
 

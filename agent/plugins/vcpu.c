@@ -1,6 +1,7 @@
 #include "vcpu.h"
 
 #include "blocks.h"
+#include "holders.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,6 +29,7 @@ bool vcpu_make(const struct machine *machine, unsigned number)
         return false;
     vcpu->counts = make_counts();
     vcpu->told = make_counts();
+    vcpu->holder = holder(number);
     vcpu->llc = &machine->last_level[machine->package[number % machine->seats]];
     if (!vcpu->counts || !vcpu->told || !cache_make(&vcpu->l1d, machine->l1d) ||
         !cache_make(&vcpu->l1i, machine->l1i) || !cache_make(&vcpu->l2, machine->l2)) {
@@ -58,12 +60,40 @@ void vcpu_fetch(struct vcpu *vcpu, struct counts *counts, uint64_t line)
         return;
     count(counts, L1I_MISSES, 1);
     below_first(vcpu, counts, line);
+    holders_add(line, vcpu->holder);
 }
 
-void vcpu_access(struct vcpu *vcpu, struct counts *counts, uint64_t line)
+static bool use(struct vcpu *vcpu, struct counts *counts, uint64_t line)
 {
     if (cache_use(&vcpu->l1d, line))
-        return;
+        return true;
     count(counts, L1D_MISSES, 1);
     below_first(vcpu, counts, line);
+    return false;
+}
+
+void vcpu_read(struct vcpu *vcpu, struct counts *counts, uint64_t line)
+{
+    if (!use(vcpu, counts, line))
+        holders_add(line, vcpu->holder);
+}
+
+static void lose(struct vcpu *vcpu, const struct vcpu *writer, uint64_t line)
+{
+    cache_lose(&vcpu->l1d, line);
+    cache_lose(&vcpu->l1i, line);
+    cache_lose(&vcpu->l2, line);
+    if (vcpu->llc != writer->llc)
+        cache_lose(vcpu->llc, line);
+}
+
+void vcpu_write(struct vcpu *vcpu, struct counts *counts, uint64_t line)
+{
+    uint64_t others;
+
+    use(vcpu, counts, line);
+    for (others = holders_keep(line, vcpu->holder); others; others &= others - 1)
+        for (unsigned number = (unsigned)__builtin_ctzll(others);
+             number < MOST_VCPUS && vcpus[number]; number += TOLD_APART)
+            lose(vcpus[number], vcpu, line);
 }

@@ -15,6 +15,7 @@ struct counts {
 
 struct vcpu {
     struct counts *counts; /* by block */
+    uint64_t holder;       /* its bit */
     uint64_t executed;     /* instructions: whether anything else can have changed */
     uint64_t fetched;      /* the line that instructions came from last */
     struct cache l1d, l1i, l2;
@@ -38,8 +39,9 @@ static inline void count(struct counts *counts, enum event event, uint32_t more)
     __atomic_store_n(of, __atomic_load_n(of, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
 }
 
-/* An instruction or a datum is used; only for a line that is looked up. */
+/* An instruction or a datum is read, a datum is written; only for a line that is looked up. */
 void vcpu_fetch(struct vcpu *vcpu, struct counts *counts, uint64_t line);
-void vcpu_access(struct vcpu *vcpu, struct counts *counts, uint64_t line);
+void vcpu_read(struct vcpu *vcpu, struct counts *counts, uint64_t line);
+void vcpu_write(struct vcpu *vcpu, struct counts *counts, uint64_t line);
 
 #endif

@@ -1,4 +1,7 @@
-/* Threads that read a working set again and again: sharing one|own THREADS BYTES ROUNDS */
+/*
+ * Threads that read a working set again and again: sharing one|own|written THREADS BYTES ROUNDS.
+ * What is written, it is by the first of them, before the others read it.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +10,7 @@ static pthread_barrier_t round_ends;
 static volatile char *set;
 static size_t bytes;
 static int rounds;
+static int is_written;
 
 /* What was never written is one page of zeros, however much of it is read. */
 static void *make(void)
@@ -14,14 +18,17 @@ static void *make(void)
     return memset(malloc(bytes), 1, bytes);
 }
 
-static void *run(void *nothing)
+static void *run(void *is_first)
 {
     volatile char *lines = set ? set : make();
 
-    (void)nothing;
-
     for (int round = 0; round < rounds; round++) {
-        for (size_t at = 0; at < bytes; at += 64)
+        if (is_written) {
+            for (size_t at = 0; is_first && at < bytes; at += 64)
+                lines[at] = (char)round;
+            pthread_barrier_wait(&round_ends);
+        }
+        for (size_t at = 0; !(is_written && is_first) && at < bytes; at += 64)
             (void)lines[at];
         pthread_barrier_wait(&round_ends);
     }
@@ -37,11 +44,12 @@ int main(int count, char **words)
         return 2;
     bytes = (size_t)atol(words[3]);
     rounds = atoi(words[4]);
-    if (strcmp(words[1], "one") == 0)
+    is_written = strcmp(words[1], "written") == 0;
+    if (is_written || strcmp(words[1], "one") == 0)
         set = make();
     pthread_barrier_init(&round_ends, NULL, (unsigned)threads);
     for (int i = 0; i < threads; i++)
-        pthread_create(&made[i], NULL, run, NULL);
+        pthread_create(&made[i], NULL, run, i == 0 ? &made[i] : NULL);
     for (int i = 0; i < threads; i++)
         pthread_join(made[i], NULL);
     return 0;

@@ -18,6 +18,8 @@ CACHES = Caches(Level(32 * KIB, 8), Level(32 * KIB, 8), Level(128 * KIB, 8), Lev
 SET = 704 * KIB
 LINES = SET // 64
 ROUNDS = 12
+EVENTS = ("L1-dcache-misses", "LLC-misses")
+Counts = dict[str, int]
 ONE_PACKAGE, TWO_PACKAGES = [0, 0, 0], [0, 0, 1]
 """The first virtual CPU is the thread that starts the others."""
 
@@ -51,6 +53,27 @@ def test_threads_with_one_set_are_better_together(
     assert apart > 1.7 * together
 
 
+@pytest.mark.parametrize("one_in", [1, 8])
+def test_what_another_package_writes_is_missed(program: Path, one_in: int, tmp_path: Path) -> None:
+    """Again in each round; on one package the last level has it for both."""
+
+    def missed(packages: Sequence[int]) -> int:
+        return _missed(program, "written", packages, one_in, tmp_path)
+
+    assert missed(ONE_PACKAGE) == pytest.approx(LINES, rel=0.25), "who made it missed it"
+    assert missed(TWO_PACKAGES) == pytest.approx((1 + ROUNDS) * LINES, rel=0.25)
+
+
+def test_what_fits_is_lost_to_another_thread_alone(program: Path, tmp_path: Path) -> None:
+    """A set that fits the first cache is missed by its reader each time that it was written."""
+    few = 16 * KIB
+
+    def missed(kind: str) -> int:
+        return _counts(program, kind, ONE_PACKAGE, 1, tmp_path, size=few)["L1-dcache-misses"]
+
+    assert missed("written") - missed("one") > 0.9 * (ROUNDS - 1) * few // 64
+
+
 def test_programs_share_the_packages_of_one_machine(program: Path, tmp_path: Path) -> None:
     """Each is emulated by a process of its own; a file has the last-level caches."""
 
@@ -73,6 +96,19 @@ def test_programs_share_the_packages_of_one_machine(program: Path, tmp_path: Pat
 
 
 def _missed(program: Path, kind: str, packages: Sequence[int], one_in: int, folder: Path) -> int:
+    return _counts(program, kind, packages, one_in, folder)["LLC-misses"]
+
+
+def _counts(
+    program: Path,
+    kind: str,
+    packages: Sequence[int],
+    one_in: int,
+    folder: Path,
+    *,
+    size: int = SET,
+) -> Counts:
     out = folder / "counts"
     argument = plugin(CACHES, packages, out, one_in=one_in)
-    return total(counted(argument, out, program, kind, "2", str(SET), str(ROUNDS)), "LLC-misses")
+    found = counted(argument, out, program, kind, "2", str(size), str(ROUNDS))
+    return {event: total(found, event) for event in EVENTS}
