@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -173,10 +174,16 @@ def host() -> Host:
             for folder, _, inside in control_groups()
             if "cgroup.subtree_control" in inside and "tierlab" not in folder
         ),
-        litter=frozenset(
-            path.name for path in Path("/tmp").iterdir() if path.name.startswith("hsperfdata")
-        ),
+        litter=frozenset(_litter()),
     )
+
+
+def _litter() -> Iterator[str]:
+    for path in Path("/tmp").iterdir():
+        of = re.fullmatch(r"perf-(\d+)\.map", path.name)
+        # While a process lives, its map is in use.
+        if path.name.startswith("hsperfdata") or (of and not Path("/proc", of[1]).exists()):
+            yield path.name
 
 
 def control_groups() -> Iterator[tuple[str, list[str], list[str]]]:

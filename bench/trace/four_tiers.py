@@ -29,12 +29,12 @@ SERVERS = (
 class FourTiers(TracedServers):
     """The system, not started yet. `stop` removes everything, whatever was started."""
 
-    def __init__(self, trial: str, scale: float, folder: Path, *, profiled: bool = False) -> None:
+    def __init__(self, trial: str, scale: float, folder: Path, *, stacks: bool = False) -> None:
         super().__init__(trial, SERVERS, folder)
         shape = experiment.System.of({"workload": "rubbos", "scale": scale})
         data = DataKey(scale, 1, date(2026, 11, 20))
         content = shape.application.content(self.native, data, shape.fidelity)
-        self.system = System(shape, content, self.native, folder / "logs", profiled=profiled)
+        self.system = System(shape, content, self.native, folder / "logs", stacks=stacks)
 
     def start(self) -> None:
         self.system.start(lambda _step: None)

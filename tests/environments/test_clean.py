@@ -18,6 +18,7 @@ from tierlab.cli.clean import clean
 from tierlab.environments import removal
 from tierlab.environments.cgroups.find import find_hierarchy
 from tierlab.environments.ledger import Ledger, accounts
+from tierlab.environments.process import code_map
 from tierlab.environments.removal import remove_listed
 from tierlab.errors import UserError
 
@@ -35,6 +36,7 @@ domain = native.create(DomainSpec("db.1"))
 domain.start()
 domain.write("file", "data")
 script = "trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & while :; do sleep 1; done"
+script = ": >/tmp/perf-$$.map; " + script
 domain.spawn(["sh", "-c", script], log="logs/out.log")
 native.spawn(["sleep", "600"], log=domain.folder / "agent.log")
 print("up", flush=True)
@@ -91,6 +93,22 @@ def test_all_that_a_killed_trial_left_is_removed(
     assert "ended process" in said
     clean()
     assert capsys.readouterr().out == "nothing to clean\n"
+
+
+def test_where_a_server_named_what_it_compiled_is_removed(
+    owner: subprocess.Popen[str],
+    traces: object,  # noqa: ARG001
+) -> None:
+    kill(owner)
+    [account] = accounts()
+    listed = [entry for entry in account.entries if entry.kind == "process"]
+    maps = [code_map(int(entry.what["pid"])) for entry in listed]
+    deadline = time.monotonic() + 10
+    while not any(path.exists() for path in maps):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    clean()
+    assert not any(path.exists() for path in maps)
 
 
 def test_a_dry_run_removes_nothing(

@@ -47,6 +47,12 @@ class = "lock"
 at = "4500ms"
 duration = "600ms"
 """
+PROFILE = """
+[system.app]
+jit = true
+[observe.profile]
+rate = 4000
+"""
 CHAIN = ["web", "app", "db"]
 
 
@@ -108,8 +114,9 @@ def test_each_message_behind_pgpool_is_its_requests(tierlab: Start, tmp_path: Pa
     """It prepares, binds and synchronises each statement in messages of their own, without ids.
     In front are two web servers, between which the users are shared out.
     """
-    run = run_trial(tierlab, tmp_path, webs=2, databases=2)
+    run = run_trial(tierlab, tmp_path, webs=2, databases=2, more=PROFILE)
     check_links(run)
+    check_functions_of_php_have_names(run)
     check_each_user_keeps_its_server(run, ["web.1", "web.2"])
     with run.connect() as db:
         outside = db.execute(
@@ -117,6 +124,18 @@ def test_each_message_behind_pgpool_is_its_requests(tierlab: Start, tmp_path: Pa
             WHERE c.arrival_ns < p.arrival_ns - 50000 OR c.departure_ns > p.departure_ns + 50000"""
         ).fetchone()
     assert outside == (0,)
+
+
+def check_functions_of_php_have_names(run: Run) -> None:
+    """Those of the application, which it has compiled."""
+    with run.connect() as db:
+        (known, samples, rubis), *_ = db.execute(
+            """SELECT count(symbol), count(*), count(*) FILTER (starts_with(symbol, 'Tierlab'))
+               FROM counters WHERE domain = 'app.1' AND dt_ns = 0 AND "binary" = '[JIT]'"""
+        ).fetchall()
+    figure(f"{known} of {samples} samples of compiled PHP have a name, {rubis} of RUBiS")
+    assert known >= 0.9 * samples > 10
+    assert rubis > 0
 
 
 def check_each_user_keeps_its_server(run: Run, webs: list[str]) -> None:

@@ -75,11 +75,12 @@ class System:
         squeezed: frozenset[str] = frozenset(),
         moving: frozenset[str] = frozenset(),
         profiled: bool = False,
+        stacks: bool = False,
     ) -> None:
         """`logs`: where each instance's logs and configuration go when it stops. `name`: its own
         where there are several, of which those before it have so many tiers. `squeezed`: whose
         memory limit somebody else changes meanwhile, on purpose. `moving`: who will move to another
-        host. `profiled`: whether call stacks are recorded.
+        host. `profiled`: whether programs are sampled, `stacks`: with their call stacks.
         """
         self.name = name
         self._shape = shape
@@ -88,7 +89,7 @@ class System:
         self._logs = logs
         self._squeezed = squeezed
         self._moving = moving
-        self._profiled = profiled
+        self._profiled, self._stacks = profiled, stacks
         self._places = layout(shape, environment.addresses, name, before)
         self._probe = environment.probe()
         self._asked = self._named(placements(shape, self._probe.machine))
@@ -231,6 +232,7 @@ class System:
             tier=tuple(endpoints[other] for other in self.topology.servers(place.tier)),
             data=data,
             profiled=self._profiled,
+            stacks=self._stacks,
         )
 
     def _spec(self, name: str) -> DomainSpec:

@@ -13,6 +13,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import (
     HostProcess,
     Launch,
+    code_map,
     identify,
     let_go,
     open_gate,
@@ -35,7 +36,12 @@ def hold(
         popen.communicate()
         raise
     kind = EnteredProcess if launch.stays else HostProcess
-    return kind(popen, identity, ledger.token, lambda: ledger.strike(entry)), popen
+
+    def ended() -> None:
+        code_map(identity.pid).unlink(missing_ok=True)
+        ledger.strike(entry)
+
+    return kind(popen, identity, ledger.token, ended), popen
 
 
 def launch_program(ledger: Ledger, launch: Launch, output: int, errors: int) -> HostProcess:

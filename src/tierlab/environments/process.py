@@ -117,6 +117,13 @@ def carries(pid: int, token: str) -> bool:
     return f"{TOKEN}={token}".encode() in environment.split(b"\0")
 
 
+def code_map(pid: int) -> Path:
+    """Where a process names what it has compiled, by its own domain's /tmp and number; perf looks
+    there (tools/perf/Documentation/jit-interface.txt).
+    """
+    return Path(f"/tmp/perf-{pid}.map")
+
+
 def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
     """Ask processes to end, wait `grace` seconds, then kill; return those that had to be asked.
 

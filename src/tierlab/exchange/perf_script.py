@@ -151,7 +151,8 @@ def _frame(line: str) -> Frame | None:
         return None
     symbol, binary = found["symbol"].strip(), found["binary"]
     if _PERF_MAP.fullmatch(binary):
-        binary = JIT
+        # PHP puts its own word before each name.
+        binary, symbol = JIT, symbol.removeprefix("JIT$")
     return Frame(_known(symbol), _known(binary))
 
 

@@ -70,7 +70,9 @@ class Site:
     tier: tuple[Endpoint, ...] = ()
     """All instances of its tier, itself among them."""
     profiled: bool = False
-    """Whether the call stacks of its program are recorded."""
+    """Whether it is sampled what its program is at."""
+    stacks: bool = False
+    """Whether these samples have their call stacks."""
     data: Path | None = None
     """What `Server.make_data` has made for the tier."""
     tiers: Mapping[str, Endpoint] = field(default_factory=dict)

@@ -67,7 +67,8 @@ class HttpdPhp(HttpdServer):
 
     def render(self) -> dict[str, str]:
         """httpd.conf and php.ini."""
-        return {**super().render(), "php.ini": php.ini(self.site, self.content)}
+        ini = php.ini(self.site, self.content, compiled=self.options.jit)
+        return {**super().render(), "php.ini": ini}
 
     def prepare(self) -> None:
         """The application, with its static pages."""

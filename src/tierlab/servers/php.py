@@ -57,8 +57,20 @@ def lay_down(site: Site, content: Content) -> None:
         domain.put(app.seed, f"{FILES}/{SEED}")
 
 
-def ini(site: Site, content: Content) -> str:
-    """php.ini: its extensions, a code cache that never looks at the files again, errors logged."""
+COMPILING: Mapping[str, str] = {
+    # All functions as they are loaded: one that is not compiled has no name in a profile.
+    "opcache.jit": "1205",
+    "opcache.jit_buffer_size": "64M",
+}
+NAMED: Mapping[str, str] = {"opcache.jit_debug": "16"}
+"""Has compiled functions named where perf looks (ZEND_JIT_DEBUG_PERF)."""
+
+
+def ini(site: Site, content: Content, *, compiled: bool) -> str:
+    """php.ini: its extensions, a code cache that never looks at the files again, errors logged.
+
+    `compiled`: whether PHP compiles the application's functions.
+    """
     called = (name for callee in site.upstreams for name in EXTENSIONS[callee.protocol])
     names = dict.fromkeys((*called, *application(content).extensions))
     settings = {
@@ -73,6 +85,8 @@ def ini(site: Site, content: Content) -> str:
         "opcache.validate_timestamps": "0",
         "opcache.lockfile_path": f"{site.folder}/tmp",
         "pdo_mysql.default_socket": "",
+        **(COMPILING if compiled else {}),
+        **(NAMED if compiled and site.profiled else {}),
     }
     lines = [f"extension={name}" for name in names]
     lines += ["zend_extension=opcache", *(f'{key}="{value}"' for key, value in settings.items())]

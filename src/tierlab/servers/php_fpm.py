@@ -22,6 +22,9 @@ class PhpOptions(Options):
 
     persistent: bool = True
     """Whether each process keeps its connection to the database from request to request."""
+    jit: bool = False
+    """Whether PHP compiles functions as it loads them, and does not interpret them. Only then have
+    they names in a profile."""
 
 
 class PhpFpm(Server):
@@ -74,7 +77,8 @@ class PhpFpm(Server):
             "clear_env = yes",
             *(f'env[{name}] = "{value}"' for name, value in told.items()),
         ]
-        return {"fpm.conf": "\n".join(lines) + "\n", "php.ini": php.ini(self.site, self.content)}
+        ini = php.ini(self.site, self.content, compiled=self.options.jit)
+        return {"fpm.conf": "\n".join(lines) + "\n", "php.ini": ini}
 
     def prepare(self) -> None:
         """The application."""

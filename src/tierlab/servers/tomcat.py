@@ -180,7 +180,7 @@ class Tomcat(Server):
             "java",
             *self._share,
             # Its compiler has another use for that register.
-            *(["-XX:+PreserveFramePointer"] if self.site.profiled else []),
+            *(["-XX:+PreserveFramePointer"] if self.site.stacks else []),
             f"-Xms{self.options.heap}",
             f"-Xmx{self.options.heap}",
             "-Xlog:gc*,safepoint:file=logs/gc.log:timemillis,uptimenanos,tags:filecount=0",

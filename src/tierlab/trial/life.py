@@ -161,7 +161,8 @@ class _Trial:
                 before=tiers,
                 squeezed=squeezed_by(self.plan.disturb),
                 moving=frozenset(each.on for each in self.plan.change if each.host is not None),
-                profiled=self.plan.observe.records_stacks,
+                profiled=self.plan.observe.profile is not None,
+                stacks=self.plan.observe.records_stacks,
             )
             found.append(system)
             tiers += len(shape.tiers)
