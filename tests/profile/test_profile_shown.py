@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tierlab.errors import UserError
 from tierlab.exchange.perf_rows import PerfRows
 from tierlab.exchange.perf_script import Clock, Fork, Frame, Sample
 from tierlab.report import build
+from tierlab.report.figures import seconds
 from tierlab.tables.run import Run
 
 
@@ -132,6 +134,28 @@ def test_two_runs_differ_by_what_a_request_takes(run: Path, tmp_path: Path) -> N
     assert [each["symbol"] for each in only["functions"]] == [HOSTILE]
     with pytest.raises(UserError, match=r"no event of cpu-clock and web\.9 in common"):
         app([*of, "--domain", "web.9"], standalone_mode=False)
+
+
+def test_the_page_holds_a_run_against_another(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    made_run.make(other, made_run.Shape(requests=300, users=60))
+    made_profile.add(other, more={JAVA: 6})
+    assert CliRunner().invoke(app, ["report", str(other), "--against", str(run)]).exit_code == 0
+    text = (other / "report.html").read_text(encoding="utf-8")
+    of = f"{run.parent.name}/{run.name}"
+    (section,) = re.findall(f"cpu-clock a request, against {of}.*?</table>", text, re.DOTALL)
+    rows = re.findall("<tr>(.*?)</tr>", section, re.DOTALL)
+    figures = [re.findall("<td>(.*?)</td>", each) for each in rows]
+    done = CliRunner().invoke(app, ["profile", str(other), "--against", str(run), "--json"])
+    (clock,) = (each for each in json.loads(done.stdout) if each["event"] == "cpu-clock")
+    most = clock["functions"][0]
+    assert JAVA in rows[2]
+    first, second, change = (seconds(most[key] / 1e9) for key in ("first", "second", "change"))
+    assert figures[2] == [first, second, f"+{change}"]
+    assert HOSTILE not in section
+    with pytest.raises(UserError, match="tierlab profile RUN --against RUN --json"):
+        app(["report", str(other), "--against", str(run), "--json"], standalone_mode=False)
 
 
 def test_without_a_profile_it_is_said_how_to_have_one(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.studies.made_studies import transient
+from tierlab import experiment
 from tierlab.cli.main import app
-from tierlab.cli.study import find
+from tierlab.cli.study import find, shortened
 from tierlab.errors import UserError
 from tierlab.installation import STUDIES
 from tierlab.studies.published import beside, load
@@ -65,13 +66,31 @@ def test_without_a_name_the_studies_are_listed() -> None:
     )
     times = {each["study"]: each["minutes"] for each in listed}
     assert times["vcpu-mapping-static-xen"] == 20
-    assert "9 trials, took some 20 minutes where it was measured)" in said
+    assert (
+        "9 trials, took some 20 minutes where it was measured; --short: 4 trials, 1.7 minutes of"
+        " load)"
+    ) in said
     assert times["transient-events"] is None
     assert "(1 trial, 1.4 minutes of load; how long it takes in all was not noted)" in said
     for each in listed:
         assert each["study"] in said.splitlines()
         assert f"  {each['question']} (" in said
         assert each["paper"]["title"] in said
+
+
+def test_a_study_of_more_than_ten_minutes_has_a_short_form_of_its_own_cases() -> None:
+    for each in map(json.loads, invoke("--json").splitlines()):
+        file = find(each["study"])
+        form = shortened(each["study"], load(beside(file)))
+        assert bool(form) == (each["short"] is not None) == ((each["minutes"] or 0) > 10)
+        if not form:
+            continue
+        asked = experiment.load(file, assignments=form)
+        assert asked.about.name == f"{each['study']}-short"
+        assert each["short"]["trials"] == len(asked.trials()) < each["trials"] / 2
+        assert each["short"]["phases_minutes"] < each["phases_minutes"] / 2
+        cases = load(beside(file)).cases
+        assert all(trial.levels in [case.levels for case in cases] for trial in asked.trials())
 
 
 def test_the_json_has_a_row_for_every_claim(run: Path) -> None:

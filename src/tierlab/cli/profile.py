@@ -12,11 +12,12 @@ from rich.console import Console
 from tierlab.analysis.observed import observe
 from tierlab.analysis.query import Connection
 from tierlab.analysis.resources.profile import TOP, chosen
-from tierlab.analysis.resources.profile import profile as profiled
+from tierlab.analysis.resources.profile import profile as profile_of
 from tierlab.analysis.resources.profile_difference import profile_differences
+from tierlab.analysis.resources.profiled import profiled
 from tierlab.analysis.span import Span
 from tierlab.errors import UserError
-from tierlab.report.profile import show, show_differences
+from tierlab.report.profile import show, show_differences, trial_name
 from tierlab.tables.run import Run
 from tierlab.trial.complete import complete
 
@@ -52,9 +53,9 @@ def profile(
         if json:
             typer.echo(encoder.dumps([each.model_dump() for each in differences], indent=2))
         else:
-            show_differences((_short(against), _short(run)), differences, Console())
+            show_differences((trial_name(against), trial_name(run)), differences, Console())
         return
-    found = profiled(db, span, top)
+    found = profile_of(db, span, top)
     if not found:
         raise UserError(f"{run} has no sample in its runtime: profile it while it runs.")
     shown = chosen(found, event or (), domain or ())
@@ -64,22 +65,6 @@ def profile(
         show(shown, Console())
 
 
-def _short(run: Path) -> str:
-    """A run's folder and its experiment's, which tell it apart."""
-    return "/".join(run.resolve().parts[-2:])
-
-
 def _profiled(run: Path) -> tuple[Connection, Span]:
-    """The tables of a run that has a profile, and what its figures cover."""
     complete(run)
-    opened = Run(run)
-    if not opened.has("counters"):
-        reason = opened.manifest.not_measured.get("counters", "none was asked for")
-        raise UserError(
-            f"{run} has no profile ({reason}): say observe.profile in its experiment, or bring one"
-            " in with `tierlab import perf`."
-        )
-    observed = observe(opened)
-    if observed.measured is None:
-        raise UserError(f"{run} has recorded nothing in its runtime.")
-    return observed.db, observed.measured
+    return profiled(observe(Run(run)))

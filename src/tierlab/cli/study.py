@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as encoder
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from tierlab import experiment
 from tierlab.cli.run import Assignments, Json, Runs, print_answer
 from tierlab.cli.sweep import run_trials
 from tierlab.errors import UserError
-from tierlab.experiment import Experiment
+from tierlab.experiment import Experiment, TrialPlan
 from tierlab.installation import STUDIES
 from tierlab.report import Report, build
 from tierlab.report.study import NAME, build_cases, build_study, show
@@ -29,6 +29,7 @@ def study(
         str | None,
         typer.Argument(help="A study, such as transient-events, or an experiment file."),
     ] = None,
+    *,
     runs: Runs = Path("runs"),
     json: Json = False,
     of: Annotated[
@@ -39,20 +40,24 @@ def study(
         ),
     ] = None,
     assignments: Assignments = None,
+    short: Annotated[
+        bool,
+        typer.Option("--short", help="Run its short form, of minutes, in a folder of its own."),
+    ] = False,
 ) -> None:
     """Run a study: what a paper published and what is measured here, side by side.
 
     Without a name, the studies are listed.
     Each trial ends in study.html in its run folder; a study of several cases ends in one for all of
     its trials there, earlier ones too. That a claim differs is an answer, status 0. With --set
-    a study is run in another form, such as a shorter one.
+    a study is run in another form.
     """
     if name is None:
         _list(json)
         return
     file = find(name)
     published = load(beside(file))
-    asked = None if of else experiment.load(file, assignments=assignments or ())
+    asked = None if of else _asked(file, published, short, assignments or ())
     if published.cases:
         _study_cases(asked, published, runs, of, json)
         return
@@ -63,6 +68,19 @@ def study(
     assert of is not None
     complete(of)
     shown(build(of))
+
+
+def _asked(file: Path, published: Published, short: bool, assignments: Sequence[str]) -> Experiment:
+    form = shortened(experiment.load(file).about.name, published) if short else []
+    return experiment.load(file, assignments=[*form, *assignments])
+
+
+def shortened(name: str, published: Published) -> list[str]:
+    """What the short form of a study of that name sets; nothing where it takes minutes as it is."""
+    if not published.short:
+        return []
+    # Trials of another form are no part of what is measured together.
+    return [f'experiment.name="{name}-short"', *published.short]
 
 
 def _printing(published: Published, json: bool) -> Callable[[Report], None]:
@@ -98,10 +116,12 @@ def _list(json: bool) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for name in names():
         file = find(name)
-        paper = load(beside(file)).paper
+        published = load(beside(file))
+        paper, short = published.paper, shortened(name, published)
         trials = experiment.load(file).trials()
         question, took = trials[0].question, minutes(kept(file))
-        phases = sum(trial.load.phases.total_ns for trial in trials) / 60e9
+        phases = _phases_minutes(trials)
+        shorter = experiment.load(file, assignments=short).trials() if short else []
         if json:
             said: dict[str, object] = {
                 "study": name,
@@ -109,19 +129,34 @@ def _list(json: bool) -> None:
                 "trials": len(trials),
                 "minutes": took,
                 "phases_minutes": round(phases, 1),
+                "short": {
+                    "trials": len(shorter),
+                    "phases_minutes": round(_phases_minutes(shorter), 1),
+                }
+                if short
+                else None,
                 "paper": paper.model_dump(),
             }
             typer.echo(encoder.dumps(said))
             continue
-        count = f"{len(trials)} trials" if len(trials) > 1 else "1 trial"
         time = (
             f"took some {took:g} minutes where it was measured"
             if took is not None
             else (f"{phases:.1f} minutes of load; how long it takes in all was not noted")
         )
         console.print(Text(name, style="bold"))
-        console.print(Text(f"  {question} ({count}, {time})"))
+        if short:
+            time += f"; --short: {_trials(shorter)}, {_phases_minutes(shorter):.1f} minutes of load"
+        console.print(Text(f"  {question} ({_trials(trials)}, {time})"))
         console.print(Text(f"  {paper.author}: {paper.title}; {paper.where}", style="dim"))
+
+
+def _trials(trials: Sequence[TrialPlan]) -> str:
+    return f"{len(trials)} trials" if len(trials) > 1 else "1 trial"
+
+
+def _phases_minutes(trials: Sequence[TrialPlan]) -> float:
+    return sum(trial.load.phases.total_ns for trial in trials) / 60e9
 
 
 def _say_nothing(_made: Report) -> None:

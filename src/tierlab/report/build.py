@@ -6,6 +6,7 @@ from pathlib import Path
 from tierlab.analysis.observed import observe
 from tierlab.analysis.summary import Summary, summarise
 from tierlab.diagnosis import Diagnosis, diagnose
+from tierlab.report.against import compared
 from tierlab.report.diagnosis import write
 from tierlab.report.page import render
 from tierlab.report.panels import panels
@@ -26,8 +27,9 @@ class Report:
     page: Path
 
 
-def build(folder: Path) -> Report:
+def build(folder: Path, against: Path | None = None) -> Report:
     """Analyse the run in ``folder`` and write its report.html, findings.json and summary.json.
+    ``against`` is another run, whose profile this one's is held against.
 
     Raises :class:`UserError` when it is not a run folder or one of them cannot be written.
     """
@@ -36,7 +38,9 @@ def build(folder: Path) -> Report:
     diagnosis = diagnose(observed)
     charts = panels(observed, summary, diagnosis.findings)
     graphs = flames(observed, summary.profile)
-    text = render(summary, diagnosis, observed.run.manifest, charts, graphs)
+    other = None if against is None else compared(observed, observe(Run(against)))
+    manifest = observed.run.manifest
+    text = render(summary, diagnosis, manifest, charts, flames=graphs, against=other)
     page = folder / NAME
     replace(page, text)
     write(diagnosis, folder)

@@ -14,7 +14,7 @@ from tierlab.report import figures
 from tierlab.report.diagnosis import at_work, cause_name, certainty, heading, rarity
 from tierlab.report.differences import interval, value
 from tierlab.report.panels import Panels
-from tierlab.report.profile import amount, binary_name
+from tierlab.report.profile import amount, binary_name, difference_figures
 from tierlab.report.profile import heading as profile_heading
 
 
@@ -100,6 +100,7 @@ def environment() -> Environment:
         "valued": value,
         "binary_name": binary_name,
         "profile_heading": profile_heading,
+        "difference_figures": difference_figures,
         "sampled": lambda each: amount(each.samples, each.count),
     }
     return made

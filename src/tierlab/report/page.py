@@ -8,6 +8,7 @@ from markupsafe import Markup
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis import Diagnosis
 from tierlab.report import figures
+from tierlab.report.against import Against
 from tierlab.report.colours import server_styles, tier_colours
 from tierlab.report.frame import environment, part, policy, scripts_of
 from tierlab.report.panels import Panels
@@ -22,11 +23,13 @@ def render(
     diagnosis: Diagnosis,
     manifest: Manifest,
     panels: Panels | None,
+    *,
     flames: Sequence[Mapping[str, Any]] = (),
+    against: Against | None = None,
 ) -> str:
-    """Return the page, with these flame graphs. Every string from outside is escaped; the only
-    scripts that may run are the page's own, named by their hashes in its content security policy,
-    and it may load nothing.
+    """Return the page, with these flame graphs, its profile ``against`` another run's. Every string
+    from outside is escaped; the only scripts that may run are the page's own, named by their hashes
+    in its content security policy, and it may load nothing.
     """
     scripts = scripts_of(panels)
     return (
@@ -39,6 +42,7 @@ def render(
             said=answer(summary),
             picture=picture(summary),
             panels=panels,
+            against=against,
             flames={each["event"]: each["deep"] for each in flames},
             data=Markup(embed({**charts(panels), "flames": flames}))
             if panels is not None

@@ -1,7 +1,7 @@
 """Profiles on the terminal, in the form of `opreport`, and their flame graphs for the page."""
 
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from rich.console import Console
@@ -43,22 +43,27 @@ def show_differences(
             table.add_column(name, justify="right", overflow="fold")
         for name in ("domain", "binary", "symbol"):
             table.add_column(name, overflow="fold")
-        table.add_row(*_figures(event, event.event), Text("all"))
+        table.add_row(*difference_figures(event, event.event), Text("all"))
         for each in event.functions:
             where = (each.domain, binary_name(each.binary), each.symbol or UNKNOWN)
-            figures = _figures(each, event.event)
+            figures = difference_figures(each, event.event)
             table.add_row(*figures, *(Text(printable(word)) for word in where))
         console.print(table)
         console.print()
 
 
-def _figures(each: ProfileDifference | FunctionDifference, event: str) -> list[Text]:
+def trial_name(run: Path) -> str:
+    """A run's folder and its experiment's, which tell it apart."""
+    return "/".join(run.resolve().parts[-2:])
+
+
+def difference_figures(each: ProfileDifference | FunctionDifference, event: str) -> list[str]:
     """Write both runs' events a request, and the difference: time as such."""
     change = each.second - each.first
     values = (each.first, each.second, abs(change))
     is_time = event in CLOCKS
     words = [seconds(value / 1e9) if is_time else number(value) for value in values]
-    return [*map(Text, words[:2]), Text(("+" if change >= 0 else "-") + words[2])]
+    return [*words[:2], ("+" if change >= 0 else "-") + words[2]]
 
 
 def heading(event: EventProfile) -> str:

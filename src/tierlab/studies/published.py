@@ -78,12 +78,14 @@ class Printed(Part):
 class Published(Part):
     """The whole file. With ``cases`` the claims are about all trials of the study together, and
     ``run_s`` is how many seconds of a trial are one run of the paper's; without, a trial is one.
+    ``short`` is what its short form sets, as ``--set`` does; empty where it takes minutes as it is.
     """
 
     paper: Paper
     claims: Annotated[list[Claim], Field(min_length=1)]
     cases: list[Printed] = Field(default_factory=list)
     run_s: Annotated[float, Field(ge=1)] | None = None
+    short: list[Words] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
