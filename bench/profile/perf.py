@@ -1,6 +1,6 @@
 """What a profile costs: RUBBoS's throughput with `perf record` at 99 samples a second and without.
 
-    python bench/profile/perf.py [--rate N] [--groups N] [--seconds N] [--warm-up N]
+    python bench/profile/perf.py [--counted] [--rate N] [--groups N] [--seconds N] [--warm-up N]
 
 Off and on in turns (A B B A, B A A B, ...) on one system that stays up, all that the machine can,
 so that neither a noisy machine nor servers that grow warmer favour the one or the other. Stacks are
@@ -17,7 +17,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))
@@ -25,27 +25,34 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))
 from four_tiers import FourTiers
 from throughput import SCALE, Ratio, load
 
-from tierlab.experiment.profile import Profile
+from tierlab.experiment.observe import Observe
+from tierlab.observe import plans
 from tierlab.observe.perf import Recorder
-from tierlab.observe.profile_needs import check_profile, events_of
+from tierlab.observe.profile_needs import check_profile, counted_of, events_of
 
 LEAST_THROUGHPUT = 0.99
 
 
 @contextmanager
-def profiled(tiers: FourTiers, profile: Profile, name: str) -> Iterator[Recorder]:
-    """Record as a trial does."""
+def profiled(tiers: FourTiers, observe: Observe, name: str) -> Iterator[Recorder]:
+    """Record and count as a trial does."""
+    assert observe.profile is not None
     file = tiers.folder / f"{name}.data"
-    recorder = Recorder(profile, events_of(profile), file, file.with_suffix(".log"))
+    recorder = Recorder(observe.profile, events_of(observe.profile), file, file.with_suffix(".log"))
+    counts = bool(counted_of(observe.profile))
+    plan = plans.sample(observe, tiers.system.subjects())
     try:
-        recorder.start(tiers.spawn)
-        yield recorder
+        with tiers.running("sample", plan, name) if counts else nullcontext():
+            recorder.start(tiers.spawn)
+            yield recorder
+            recorder.stop()
     finally:
         recorder.stop()
         file.unlink(missing_ok=True)
+        shutil.rmtree(tiers.folder / name, ignore_errors=True)
 
 
-def group(tiers: FourTiers, profile: Profile, number: int, seconds: float) -> float:
+def group(tiers: FourTiers, observe: Observe, number: int, seconds: float) -> float:
     """Four runs in an order that a drift favours neither way (ABBA); returns on over off."""
     reached: dict[bool, list[float]] = {False: [], True: []}
     cpu_ns = 0
@@ -54,7 +61,7 @@ def group(tiers: FourTiers, profile: Profile, number: int, seconds: float) -> fl
         if not on:
             reached[False].append(load(tiers, seconds))
             continue
-        with profiled(tiers, profile, f"{number}-{turn}") as recorder:
+        with profiled(tiers, observe, f"{number}-{turn}") as recorder:
             reached[True].append(load(tiers, seconds))
         cpu_ns += recorder.cpu_ns
     ratio = sum(reached[True]) / sum(reached[False])
@@ -66,17 +73,17 @@ def group(tiers: FourTiers, profile: Profile, number: int, seconds: float) -> fl
     return ratio
 
 
-def measure(profile: Profile, warm_up: float, groups: int, seconds: float) -> Ratio:
+def measure(observe: Observe, warm_up: float, groups: int, seconds: float) -> Ratio:
     """Bring the system up, warm it up, and run the groups."""
     with tempfile.TemporaryDirectory(prefix="tierlab-bench-") as folder:
         trial = f"tierlab-bench-profile-{os.getpid()}"
-        tiers = FourTiers(trial, SCALE, Path(folder), profiled=True)
+        tiers = FourTiers(trial, SCALE, Path(folder), stacks=True)
         try:
             tiers.start()
             load(tiers, warm_up)
-            with profiled(tiers, profile, "warm-up"):
+            with profiled(tiers, observe, "warm-up"):
                 load(tiers, 1)
-            return Ratio(tuple(group(tiers, profile, n, seconds) for n in range(groups)))
+            return Ratio(tuple(group(tiers, observe, n, seconds) for n in range(groups)))
         finally:
             tiers.stop()
 
@@ -87,6 +94,9 @@ def main() -> None:
     arguments.add_argument("--groups", type=int, default=25, help="of four runs each")
     arguments.add_argument("--seconds", type=float, default=3.0, help="of each run")
     arguments.add_argument("--warm-up", type=float, default=60.0, help="seconds before")
+    arguments.add_argument(
+        "--counted", action="store_true", help="count events by core and server as well"
+    )
     given = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("network namespaces need root")
@@ -94,14 +104,18 @@ def main() -> None:
         sys.exit("wrk is not installed: apt-get install wrk")
     # Whoever ends this early leaves nothing behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    profile = Profile(rate=given.rate)
+    asked = {"rate": given.rate} | ({} if given.counted else {"counted": []})
+    observe = Observe.model_validate({"interval": "50ms", "samplers": [], "profile": asked})
+    profile = observe.profile
+    assert profile is not None
     check_profile(profile, "native", [])
-    ratio = measure(profile, given.warm_up, given.groups, given.seconds)
+    counted = ", ".join(counted_of(profile)) or "nothing"
+    ratio = measure(observe, given.warm_up, given.groups, given.seconds)
     low, high = ratio.interval
     said = (
-        f"throughput with a profile ({', '.join(events_of(profile))}, {given.rate} Hz, stacks):"
-        f" {ratio.middle:.3f} of that without (95 % interval {low:.3f} to {high:.3f}, median of"
-        f" {len(ratio.of_groups)} groups of four runs)"
+        f"throughput with a profile ({', '.join(events_of(profile))}, {given.rate} Hz, stacks;"
+        f" counted every 50 ms: {counted}): {ratio.middle:.3f} of that without (95 % interval"
+        f" {low:.3f} to {high:.3f}, median of {len(ratio.of_groups)} groups of four runs)"
     )
     print(said)
     sys.exit(None if ratio.middle >= LEAST_THROUGHPUT else 1)

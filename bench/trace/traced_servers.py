@@ -34,15 +34,23 @@ class TracedServers:
         self, name: str, *, messages: bool = False, threads: int = 1
     ) -> Iterator[dict[str, Any]]:
         """Capture into a new folder of this name; what the agent says at its end is filled in."""
-        out = self.folder / name
-        out.mkdir()
         plan = {
             "interface": "lo",
             "servers": self.servers,
             "messages": messages,
             "threads": threads,
         }
-        verb = Verb("capture", plan, out, out, self.spawn)
+        with self.running("capture", plan, name) as summary:
+            yield summary
+
+    @contextmanager
+    def running(
+        self, name_of_verb: str, plan: Mapping[str, Any], name: str
+    ) -> Iterator[dict[str, Any]]:
+        """Have the agent at work, into a new folder of this name; its last words are filled in."""
+        out = self.folder / name
+        out.mkdir()
+        verb = Verb(name_of_verb, plan, out, out, self.spawn)
         deadline = time.monotonic() + READY_S
         while not verb.ready_line:
             assert time.monotonic() < deadline, verb.log.read_text()
