@@ -18,15 +18,18 @@ bit, and where requests are late is told by the second."""
 
 def judge(context: StallContext) -> Suspect:
     """Weigh full CPUs, a server that wants more of them, and nobody else who used them. To blame is
-    the server that used most.
+    the server that used most: who waits for its answers may want no CPU meanwhile.
     """
-    case = Case(NAME, busiest(context).subject)
+    most = busiest(context)
+    case = Case(NAME, most.subject)
     share = busy_share(context)
     figure = "" if share is None else f": {share:.0%}"
     case.direct("cpu", full(context), f"all CPUs that it may run on were busy{figure}")
-    waited = pressure(context, "cpu")
+    waits = max((most, context), key=lambda each: pressure(each, "cpu") or 0.0)
+    waited = pressure(waits, "cpu")
+    whose = "its threads" if waits.subject == most.subject else f"{waits.subject}'s threads"
     often = "" if waited is None else f" {waited:.0%} of the time"
-    case.direct("pressure", wanting(context), f"its threads were ready and got no CPU{often}")
+    case.direct("pressure", wanting(waits), f"{whose} were ready and got no CPU{often}")
     served = served_share(context)
     much = "" if served is None else f": {served:.0%}"
     case.direct("domain", support("served", served), f"most of that was the servers'{much}")
