@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,6 +13,7 @@ from tierlab.analysis.observed import observe
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.causes import cpu, lock, loss, network, overload, pool
+from tierlab.diagnosis.connections import Connections
 from tierlab.diagnosis.evidence import queued
 from tierlab.diagnosis.finding import Suspect, Window
 from tierlab.diagnosis.incidents import Incident
@@ -194,12 +196,18 @@ def test_who_cannot_take_packets_has_not_lost_them(tmp_path, sample):
     assert loss.judge(context(ill, "lb.1", toward)).most == 0.0
 
 
-@pytest.mark.parametrize(("waiting", "shown"), [(20, True), (360, False)])
-def test_who_waits_for_lost_packets_waits_for_packets_of_its_own(tmp_path, waiting, shown):
-    """Two segments were lost beside 360 visits that waited for held workers: that was a loss."""
+@pytest.mark.parametrize(
+    ("waiting", "used", "shown"), [(20, 360, True), (360, 360, False), (360, 20, True)]
+)
+def test_who_waits_for_lost_packets_waits_for_packets_of_its_own(tmp_path, waiting, used, shown):
+    """Two segments were lost beside 360 visits that waited for held workers: that was a loss. But
+    where there are connections for 20 of them, no more can wait for a packet.
+    """
     tcp = {"tcp": [{"subject": "ns", "retransmissions": 1}]}
     here = context(made_stall.make(tmp_path, "lb.1", tcp), "lb.1", {"db.1": 0.9})
-    here = type(here)(**(vars(here) | {"waiting": waiting}))
+    there = Connections(np.zeros(used), np.full(used, np.inf), np.arange(used))
+    receiver = type(here)(**(vars(here) | {"connections": there}))
+    here = type(here)(**(vars(here) | {"waiting": waiting, "at": lambda _server: receiver}))
     assert (loss.judge(here).least >= SHOWN) is shown
 
 

@@ -89,3 +89,19 @@ def test_at_which_end_is_said_to_be_unknown_where_nothing_tells(tmp_path):
     assert (found.cause, found.subject) == ("loss", "db.1")
     assert "at which end of the way is not known" in found.words
     assert found.confidence < sure.confidence
+
+
+def test_only_those_with_a_connection_can_have_waited_for_a_packet(tmp_path):
+    """RUBiS' 32 processes waited for packets to the database, 500 requests for one of them: a lost
+    segment for each process was few for so many that waited, and a pool was told.
+    """
+    folder = made_stall.make(tmp_path, "lb.1", {"tcp": [{"subject": "ns", "retransmissions": 1}]})
+    visits = made_stall.read(folder, "visits")
+    at_db = [row for row in visits if row["server"] == "db.1"]
+    of_two = [row | {"connection": number % 2} for number, row in enumerate(at_db)]
+    others = [row for row in visits if row["server"] != "db.1"]
+    made_stall.write(folder, "visits", others + of_two)
+    (found,) = diagnosed(folder).findings
+    assert (found.cause, found.subject) == ("loss", "db.1")
+    words = [each.words for each in found.evidence if each.table == "tcp"]
+    assert words == ["segments were lost and sent again: 6, for 2 that waited"]

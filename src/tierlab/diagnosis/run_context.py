@@ -14,6 +14,7 @@ from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.diagnosis import arrivals
 from tierlab.diagnosis.arrival_kinds import arrival_kinds
 from tierlab.diagnosis.arrivals import Arrivals
+from tierlab.diagnosis.connections import connections
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.evidence import LOCK_WAITS
 from tierlab.diagnosis.finding import Window
@@ -44,6 +45,7 @@ class RunContext:
         self._came = cache(self._read_arrivals)
         self._sending = cache(self._read_sending)
         self._sent_again = cache(partial(sent_again, observed))
+        self._connections = cache(partial(connections, observed))
         self._cores = cache(self._read_cores)
         self._peers = cache(self._read_peers)
         self._arrivals = cache(self._read_arrival_kinds)
@@ -107,6 +109,7 @@ class RunContext:
             below=self._below(subject),
             incoming=self._incoming(subject) if has else None,
             sent_again=self._sent_again(subject),
+            connections=self._connections(subject),
             above=self._above(subject),
             usual_visits=self._usual_quiet(subject),
         )

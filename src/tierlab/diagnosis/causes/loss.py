@@ -20,8 +20,8 @@ from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 NAME = "loss"
-JUST_BEFORE_NS = 50_000_000
-"""A connection request that is dropped begins the wait."""
+JUST_BEFORE_NS = JUST_AFTER_NS = 50_000_000
+"""A connection request that is dropped begins the wait, and what was late ends it."""
 MOST = 0.5
 
 
@@ -63,10 +63,23 @@ def _at_its_end(context: StallContext) -> Suspect:
 
 
 def _sent_again(case: Case, context: StallContext, segments: float | None) -> None:
+    """Weigh them by who can have waited for one: of those who wait for a worker, or for one of a
+    few connections to whom was reached late, each connection's one.
+    """
     figure = "" if segments is None else f": {segments:.0f}"
-    each = None if segments is None else segments / max(1, context.waiting)
-    words = f"segments were lost and sent again{figure}, for {context.waiting} that waited"
+    waited = min(context.waiting, _connections(context, case.subject))
+    each = None if segments is None else segments / max(1, waited)
+    words = f"segments were lost and sent again{figure}, for {waited} that waited"
     case.direct("tcp", support("segments lost", each), words)
+
+
+def _connections(context: StallContext, receiver: str) -> int:
+    """Return on how many connections the receiver had visits, up to when what was late had come;
+    how many wait where that is not known.
+    """
+    there = context.at(receiver)
+    known = None if there is None else there.connections
+    return context.waiting if known is None else known.used(context.around(0, JUST_AFTER_NS))
 
 
 def _not_dropped_otherwise(case: Case, context: StallContext) -> None:
