@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,7 +12,6 @@ from tierlab.analysis.observed import observe
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.causes import cpu, lock, loss, network, overload, pool
-from tierlab.diagnosis.connections import Connections
 from tierlab.diagnosis.evidence import queued
 from tierlab.diagnosis.finding import Suspect, Window
 from tierlab.diagnosis.incidents import Incident
@@ -205,8 +203,7 @@ def test_who_waits_for_lost_packets_waits_for_packets_of_its_own(tmp_path, waiti
     """
     tcp = {"tcp": [{"subject": "ns", "retransmissions": 1}]}
     here = context(made_stall.make(tmp_path, "lb.1", tcp), "lb.1", {"db.1": 0.9})
-    there = Connections(np.zeros(used), np.full(used, np.inf), np.arange(used))
-    receiver = type(here)(**(vars(here) | {"connections": there}))
+    receiver = type(here)(**(vars(here) | {"connections": lambda _window: used}))
     here = type(here)(**(vars(here) | {"waiting": waiting, "at": lambda _server: receiver}))
     assert (loss.judge(here).least >= SHOWN) is shown
 

@@ -1,6 +1,7 @@
 """On how many connections did a server have visits?"""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from tierlab.diagnosis.finding import Window
 
 @dataclass(frozen=True)
 class Connections:
-    """A server's visits: when they came and left (ns), and the number of their connection."""
+    """A server's visits in the order in which they came: when they came and left (ns), and the
+    number of their connection.
+    """
 
     arrival_ns: Ints
     departure_ns: Ints
@@ -19,18 +22,24 @@ class Connections:
 
     def used(self, window: Window) -> int:
         """Count those with a visit within the window."""
-        inside = (self.arrival_ns < window.end_ns) & (self.departure_ns > window.start_ns)
-        return int(np.unique(self.connection[inside]).size)
+        # Before the first that was still there at its start all had left.
+        first = int(np.searchsorted(self._all_left_ns, window.start_ns, side="right"))
+        last = int(np.searchsorted(self.arrival_ns, window.end_ns))
+        there = self.departure_ns[first:last] > window.start_ns
+        return int(np.unique(self.connection[first:last][there]).size)
+
+    @cached_property
+    def _all_left_ns(self) -> Ints:
+        """When each visit and all that came before it had left."""
+        return np.maximum.accumulate(self.departure_ns)
 
 
-def connections(observed: Observed, server: str) -> Connections | None:
-    """Read them; None where messages were not captured. A visit that never left stays."""
-    if not observed.run.has("visits"):
-        return None
+def connections(observed: Observed, server: str) -> Connections:
+    """Read them from the captured messages. A visit that never left stays."""
     found = columns(
         observed.db,
         f"""SELECT arrival_ns, coalesce(departure_ns, {np.iinfo(np.int64).max}) AS departure_ns,
-            connection FROM visits WHERE server = $server""",
+            connection FROM visits WHERE server = $server ORDER BY arrival_ns""",
         {"server": server},
     )
     return Connections(*(found[name].astype(np.int64) for name in found))

@@ -109,7 +109,7 @@ class RunContext:
             below=self._below(subject),
             incoming=self._incoming(subject) if has else None,
             sent_again=self._sent_again(subject),
-            connections=self._connections(subject),
+            connections=(lambda w: self._connections(subject).used(w)) if has else None,
             above=self._above(subject),
             usual_visits=self._usual_quiet(subject),
         )

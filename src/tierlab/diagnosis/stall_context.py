@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tierlab.diagnosis.arrivals import Arrivals
-from tierlab.diagnosis.connections import Connections
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.sent_again import SentAgain
 from tierlab.diagnosis.signals import Signal, Signals
@@ -45,8 +44,9 @@ class StallContext:
     captured. ``incoming`` is how many requests to the server were being sent in a
     window, from their first byte to their last, on average; None where messages were not captured.
     ``sent_again`` is what was captured again on its way; None where messages were not captured or
-    no events were kept. ``connections`` are those of the server's visits; None where messages were
-    not captured. ``above`` is the caller: of a tier of several its last, None at the first tier.
+    no events were kept. ``connections`` counts those on which the server had visits in a window;
+    None where messages were not captured. ``above`` is the caller: of a tier of several its last,
+    None at the first tier.
     """
 
     subject: str
@@ -70,7 +70,7 @@ class StallContext:
     below: Callable[[Window], float] | None
     incoming: Callable[[Window], float] | None
     sent_again: SentAgain | None
-    connections: Connections | None
+    connections: Callable[[Window], int] | None
     above: str | None
     usual_visits: float
 

@@ -67,7 +67,9 @@ def _sent_again(case: Case, context: StallContext, segments: float | None) -> No
     few connections to whom was reached late, each connection's one.
     """
     figure = "" if segments is None else f": {segments:.0f}"
-    waited = min(context.waiting, _connections(context, case.subject))
+    waited = context.waiting
+    if segments:
+        waited = min(waited, _connections(context, case.subject))
     each = None if segments is None else segments / max(1, waited)
     words = f"segments were lost and sent again{figure}, for {waited} that waited"
     case.direct("tcp", support("segments lost", each), words)
@@ -78,8 +80,8 @@ def _connections(context: StallContext, receiver: str) -> int:
     how many wait where that is not known.
     """
     there = context.at(receiver)
-    known = None if there is None else there.connections
-    return context.waiting if known is None else known.used(context.around(0, JUST_AFTER_NS))
+    used = None if there is None else there.connections
+    return context.waiting if used is None else used(context.around(0, JUST_AFTER_NS))
 
 
 def _not_dropped_otherwise(case: Case, context: StallContext) -> None:
