@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 
 from tierlab.analysis.observed import observe
+from tierlab.analysis.profiled import profiled
 from tierlab.analysis.query import Connection
 from tierlab.analysis.resources.profile import TOP, chosen
 from tierlab.analysis.resources.profile import profile as profile_of
 from tierlab.analysis.resources.profile_difference import profile_differences
-from tierlab.analysis.resources.profiled import profiled
 from tierlab.analysis.span import Span
 from tierlab.errors import UserError
 from tierlab.report.profile import show, show_differences, trial_name

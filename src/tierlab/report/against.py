@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierlab.analysis.observed import Observed
+from tierlab.analysis.profiled import profiled
 from tierlab.analysis.resources.profile import TOP
 from tierlab.analysis.resources.profile_difference import ProfileDifference, profile_differences
-from tierlab.analysis.resources.profiled import profiled
 from tierlab.report.profile import trial_name
 
 
