@@ -65,13 +65,18 @@ def test_what_another_package_writes_is_missed(program: Path, one_in: int, tmp_p
 
 
 def test_what_fits_is_lost_to_another_thread_alone(program: Path, tmp_path: Path) -> None:
-    """A set that fits the first cache is missed by its reader each time that it was written."""
-    few = 16 * KIB
+    """A set that fits the first cache is missed by its reader each time that it was written.
+
+    In many rounds: of a new thread's first milliseconds QEMU may tell a plugin nothing.
+    """
+    few, rounds = 16 * KIB, 1_000
 
     def missed(kind: str) -> int:
-        return _counts(program, kind, ONE_PACKAGE, 1, tmp_path, size=few)["L1-dcache-misses"]
+        counts = _counts(program, kind, ONE_PACKAGE, 1, tmp_path, size=few, rounds=rounds)
+        return counts["L1-dcache-misses"]
 
-    assert missed("written") - missed("one") > 0.9 * (ROUNDS - 1) * few // 64
+    assert missed("written") > 0.8 * rounds * few // 64
+    assert missed("one") < 0.2 * rounds * few // 64
 
 
 def test_programs_share_the_packages_of_one_machine(program: Path, tmp_path: Path) -> None:
@@ -107,8 +112,9 @@ def _counts(
     folder: Path,
     *,
     size: int = SET,
+    rounds: int = ROUNDS,
 ) -> Counts:
     out = folder / "counts"
     argument = plugin(CACHES, packages, out, one_in=one_in)
-    found = counted(argument, out, program, kind, "2", str(size), str(ROUNDS))
+    found = counted(argument, out, program, kind, "2", str(size), str(rounds))
     return {event: total(found, event) for event in EVENTS}
