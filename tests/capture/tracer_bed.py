@@ -90,7 +90,8 @@ class Bed(FourTiers):
             self.browse(list(PAGES), close=True)
             program = Path(__file__).with_name("Statements.java")
             password = self.system.credentials.password
-            short_lived = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+            # Its performance data would be a folder in /tmp, and what another trial left.
+            short_lived = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
             self.run(["java", *short_lived, "-cp", str(CONNECTOR), str(program), password])
         self._load = path
 

@@ -14,7 +14,7 @@ from tierlab.workloads.rubbos.shape import APPLICATION_JAR, DOCUMENT_ROOT
 
 PROJECT = Path(__file__).parents[2]
 ADDRESS = "/rubbos/servlet/{}"
-SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 """For a Java machine whose optimising compiler would cost more than it gains."""
 
 
