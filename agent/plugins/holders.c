@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 
 /*
- * More than the caches of a machine have lines, or those of them that are looked up. Where two lines
- * come to one place the first is forgotten: nobody loses it when it is written, which costs a rare
- * miss and no more. Nor does anybody wait for another here.
+ * A million lines; the caches of two packages of 32 MiB have as many, of which a sampled simulation
+ * looks up a few. Where two lines come to one place the first is forgotten: nobody loses it when it
+ * is written, so that a miss is missing. Nor does anybody wait for another here.
  */
 enum { PLACE_BITS = 20 };
 

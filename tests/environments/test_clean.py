@@ -97,7 +97,6 @@ def test_all_that_a_killed_trial_left_is_removed(
 
 def test_where_a_server_named_what_it_compiled_is_removed(
     owner: subprocess.Popen[str],
-    traces: object,  # noqa: ARG001
 ) -> None:
     kill(owner)
     [account] = accounts()

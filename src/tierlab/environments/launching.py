@@ -13,10 +13,10 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import (
     HostProcess,
     Launch,
-    code_map,
     identify,
     let_go,
     open_gate,
+    remove_code_map,
 )
 
 LAST_WORDS_SECONDS = 1.0
@@ -38,7 +38,7 @@ def hold(
     kind = EnteredProcess if launch.stays else HostProcess
 
     def ended() -> None:
-        code_map(identity.pid).unlink(missing_ok=True)
+        remove_code_map(identity.pid)
         ledger.strike(entry)
 
     return kind(popen, identity, ledger.token, ended), popen

@@ -13,6 +13,7 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
@@ -122,6 +123,12 @@ def code_map(pid: int) -> Path:
     there (tools/perf/Documentation/jit-interface.txt).
     """
     return Path(f"/tmp/perf-{pid}.map")
+
+
+def remove_code_map(pid: int) -> None:
+    """Remove that of a process that has ended; who may not remove it has not made it either."""
+    with suppress(PermissionError):
+        code_map(pid).unlink(missing_ok=True)
 
 
 def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:

@@ -20,7 +20,7 @@ from tierlab.environments.containers import podman_storage
 from tierlab.environments.containers.podman_storage import Storage
 from tierlab.environments.ledger import Account, Entry, Ledger, discard
 from tierlab.environments.mounts import detach, mounts_below
-from tierlab.environments.process import Identity, code_map, end, session_members
+from tierlab.environments.process import Identity, end, remove_code_map, session_members
 from tierlab.environments.qemu import process as qemu_process
 from tierlab.errors import UserError
 
@@ -106,7 +106,7 @@ def _remove_process(entry: Entry, account: Account, grace: float) -> Outcome:
     ended = end(lambda: session_members(leader, account.token), grace)
     if session_members(leader, account.token):
         return Outcome(entry, False, f"could not end {describe(entry)}")
-    code_map(leader.pid).unlink(missing_ok=True)
+    remove_code_map(leader.pid)
     return Outcome(entry, True, f"ended {describe(entry)}" if ended else None)
 
 

@@ -8,6 +8,7 @@ were forked from, whose compiled code they share.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from tierlab.environments.process import code_map
@@ -52,9 +53,11 @@ class CodeMaps:
         own, others = _map_of(pid), _map_of(parent)
         if own is None or others is None or own.exists() or not others.exists():
             return
-        # By name alone: in its domain the folder is another's than here.
-        own.symlink_to(others.name)
-        self._written.append(own)
+        # A process that has just ended needs none, and what somebody else put there is left.
+        with suppress(FileNotFoundError, FileExistsError):
+            # By name alone: in its domain the folder is another's than here.
+            own.symlink_to(others.name)
+            self._written.append(own)
 
     def remove(self) -> None:
         """Remove what was written."""
