@@ -163,6 +163,34 @@ def test_no_two_users_are_alike(tmp_path: Path) -> None:
             "with system.shop.load.users = 0: system[1].load.users must be a whole number from 1 to"
             " 1000000, not 0",
         ),
+        (
+            lambda it: it["system"][0].update(count=0),
+            "system[1].count must be a whole number from 1 to 8, not 0",
+        ),
+        (
+            lambda it: it["system"][0].update(count=8),
+            "system makes 9 systems; at most 8 are run",
+        ),
+        (
+            lambda it: it["system"][0].update(count=2, name="auctions"),
+            "system[1].name must be up to 7 lower-case letters and digits, the first a letter, as"
+            ' a number follows it, not "auctions"',
+        ),
+        (
+            lambda it: (it["system"][0].update(count=2), it["system"][1].update(name="shop2")),
+            "system[2].name is system[1]'s too; give each its own",
+        ),
+        (
+            lambda it: (
+                it["system"][0].update(name="b2"),
+                it["system"][1].update(name="b", count=2),
+            ),
+            'system[2].name is system[1]\'s too, as "b2"; give each its own',
+        ),
+        (
+            lambda it: it.update(factors={"system.shop.count": [1, 9]}),
+            "with system.shop.count = 9: system[1].count must be a whole number from 1 to 8, not 9",
+        ),
         (lambda it: it.update(system=[]), "system must be 1 to 8 tables, not 0"),
         (lambda it: it["system"].insert(0, 7), "system[1] must be a table, not 7"),
     ],
@@ -181,6 +209,17 @@ def test_what_is_common_can_be_crossed_and_what_is_a_systems_own() -> None:
     assert [each.load.phases.runtime_ns // 10**9 for each in trials] == [5, 5, 9, 9]
     users = [tuple(system.load.users for system in each.systems) for each in trials]
     assert users == [(60, 40), (60, 80)] * 2
+
+
+def test_a_table_stands_for_as_many_systems_as_it_counts() -> None:
+    """How many there are is a factor: consolidation is studied by it."""
+    trials = Experiment.from_tables({**TWO, "factors": {"system.shop.count": [1, 3]}}).trials()
+    found = [[each.name for each in plan.systems] for plan in trials]
+    assert found == [["shop1", "board"], ["shop1", "shop2", "shop3", "board"]]
+    first, *alike = trials[1].systems[:3]
+    assert all((each.system, each.load) == (first.system, first.load) for each in alike)
+    assert trials[1].as_file()["system"][2]["name"] == "shop3"
+    assert trial(trials[1].as_file()).systems == trials[1].systems
 
 
 def test_the_command_line_sets_a_systems_own_key(tmp_path: Path) -> None:

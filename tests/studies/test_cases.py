@@ -157,6 +157,39 @@ def test_loads_are_compared_within_an_environment_and_environments_at_a_load() -
     assert value("container response by load", cases[0], cases[3]) is None
 
 
+def consolidated(systems: int, users: int, per_second: float, response_s: float) -> Case:
+    """So many systems of one web server each, whose requests take 2 ms of CPU there."""
+    levels = {"system.site.count": systems, "system.site.load.users": users}
+    made = trial([per_second] * 2, response_s=response_s)
+    web = made.manifest.servers.pop("web.1")
+    made.manifest.calls = []
+    for number in range(1, systems + 1):
+        name = f"site{number}.web"
+        made.manifest.servers[f"{name}.1"] = web.model_copy(update={"tier": name})
+        made.blocks.cpu_s[f"{name}.1"] = np.array([0.002 * per_second / systems] * 2)
+    return Case(f"{systems}, {users}", {}, levels, [made], None)
+
+
+def test_what_alike_systems_cost_each_other() -> None:
+    cases = [
+        consolidated(1, 500, 70, 0.010),
+        consolidated(1, 800, 110, 0.011),
+        consolidated(2, 500, 140, 0.012),
+        consolidated(2, 800, 220, 0.015),
+        consolidated(4, 500, 280, 0.020),
+        consolidated(4, 800, 440, 0.033),
+    ]
+    assert value("two systems by load", *cases) == pytest.approx(1.25)
+    assert value("four systems response", *cases) == pytest.approx(33)
+    assert value("four systems over one", *cases) == pytest.approx(3)
+    # 440 requests a second of 2 ms, in four servers of four tiers.
+    assert value("four systems cpu", *cases) == pytest.approx(0.88)
+    assert words("four systems over one", *cases) == "3.00: 33.0 and 11.0 ms at 800 users"
+    assert value("two systems by load", *cases[:3]) is None
+    assert value("four systems over one", cases[0], cases[5]) is None
+    assert value("four systems cpu", *cases[:4]) is None
+
+
 def timed(name: str, dnu: float, times_s: list[float]) -> Case:
     """A case with a mean response time for each run of a second, and one in which none ended."""
     made = trial([2.0] * len(times_s) + [0.0], [(0, dnu)])

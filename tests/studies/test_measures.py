@@ -35,6 +35,7 @@ def value(comparison: Comparison, how: str) -> float | None:
 
 def test_there_are_these_studies() -> None:
     assert NAMES == [
+        "container-instances",
         "core-mapping-caches",
         "native-container-load",
         "native-container-vm",

@@ -128,7 +128,7 @@ def test_what_the_table_says_stays_text(run: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_study_is_answered_with_those_there_are() -> None:
-    with pytest.raises(UserError, match=r"no study `x`: there are core-mapping-caches, nat"):
+    with pytest.raises(UserError, match=r"no study `x`: there are container-instances, core"):
         invoke("x")
 
 

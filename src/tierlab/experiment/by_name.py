@@ -9,6 +9,8 @@ from typing import Any
 
 EXAMPLE = "system.shop.load.users"
 """A key of one of several systems."""
+COUNT = "count"
+"""Key of one of several systems: how many alike its table stands for."""
 
 
 def by_name(document: Mapping[str, Any]) -> dict[str, Any]:

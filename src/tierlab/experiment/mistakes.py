@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from tierlab.experiment.by_name import EXAMPLE, key_alone
+from tierlab.experiment.by_name import COUNT, EXAMPLE, key_alone, names
 from tierlab.experiment.change import Change
 from tierlab.experiment.disturb import Written
 from tierlab.experiment.document import ExperimentFile, event_problems
@@ -158,9 +158,11 @@ def _crossable(document: Mapping[str, Any]) -> Iterator[str]:
     """Dotted keys of single values and of whole tables below `system`, `load` and `observe`."""
     from tierlab.experiment.catalogue import keys_of  # long to make: only where there are factors
 
-    for path, names in keys_of(document).items():
+    for path, keys in keys_of(document).items():
         if path and path[0] in CROSSABLE:
-            yield from (".".join((*path, name)) for name in names)
+            yield from (".".join((*path, key)) for key in keys)
+    if names(document) is not None:
+        yield f"system.{COUNT}"
 
 
 def _common(combinations: Sequence[Levels]) -> Levels:

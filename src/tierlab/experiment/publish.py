@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from tierlab.experiment.by_name import COUNT
 from tierlab.experiment.catalogue import CHANGE, COMMON, DISTURBANCES, SOFT, TABLES
 from tierlab.experiment.keys import ANY_NAME, Key, Table
 from tierlab.experiment.several import ALIKE, ALONE, MOST, NAME, NAME_WORDS
@@ -61,16 +62,18 @@ change a running system](../how-to/change.md) says more.
 SEVERAL_SYSTEMS = f"""\
 ## [[system]]
 
-Instead of `[system]`: several systems on one machine, one table each, at most {MOST}. Each has the
+Instead of `[system]`: several systems on one machine, at most {MOST}, one table each. Each has the
 keys and tables of `[system]`, but for `{"` and `".join(ALONE)}`, and besides them:
 
 | key | takes | default | meaning |
 |---|---|---|---|
 | `name` | {NAME_WORDS} | required | Of its servers too: `NAME.web.1` and so on. |
+| `{COUNT}` | 1 to {MOST} | none | So many alike, their names numbered: `NAME1.web.1` and so on. |
 | `load` | a table | required | Its users: `[load]` without `phases`, which are common to all. |
 
 `[load]` then has `phases` alone; `{"` and `".join(ALIKE)}` are the same for all. There is no
-`[[disturb]]` and no `[[change]]`. A factor, or `--set`, names the system: `system.shop.load.users`.
+`[[disturb]]` and no `[[change]]`. A factor, or `--set`, names the system: `system.shop.load.users`,
+`system.shop.{COUNT}`.
 [How to run several systems on one machine](../how-to/several-systems.md) says more.
 """
 OF_WORKLOADS = {ANY_NAME, *(name for each in WORKLOADS.values() for name in each.tables)}
@@ -122,9 +125,15 @@ def _several(system: dict[str, Any], load: dict[str, Any]) -> dict[str, Any]:
     own = {key: _same("system", key) for key in system["properties"] if key not in ALONE}
     users = {key: _same("load", key) for key in load["properties"] if key != "phases"}
     name = {"type": "string", "pattern": f"^{NAME}$", "description": f"Its own: {NAME_WORDS}."}
+    count = {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST,
+        "description": "So many alike; the name is numbered.",
+    }
     item = {
         "type": "object",
-        "properties": {"name": name} | own | {"load": load | {"properties": users}},
+        "properties": {"name": name, COUNT: count} | own | {"load": load | {"properties": users}},
         "required": ["name", *system["required"], "load"],
         "additionalProperties": ANY_TIER,
     } | _by_workload()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tierlab.studies import (
+    by_instances,
     by_load,
     caches,
     environments,
@@ -69,6 +70,10 @@ OVER_CASES: Final[dict[str, CaseMeasure]] = {
     "container cpu by load": by_load.CONTAINER_CPU_BY_LOAD,
     "cpu by load": by_load.CPU_BY_LOAD,
     "database cpu": by_load.DATABASE_CPU,
+    "two systems by load": by_instances.TWO_BY_LOAD,
+    "four systems response": by_instances.LONGEST_OF_FOUR,
+    "four systems over one": by_instances.FOUR_OVER_ONE,
+    "four systems cpu": by_instances.USE_OF_FOUR,
     "more misses on two packages": caches.MORE_MISSES,
     "data-parallel lag": parallel.DATA_PARALLEL_LAG,
     "pipeline lag": parallel.PIPELINE_LAG,
