@@ -83,9 +83,11 @@ def test_a_silence_is_seen_where_it_was(veth: Veth, tmp_path: Path) -> None:
         subprocess.run([*link, "up"], check=True)
     seen = longest_silence(echoes.answers, going, time.time_ns())
     assert seen is not None
-    assert lost(echoes.answers) > 0  # how many are asked meanwhile is the machine's
     # It covers the time for which the link was down, and is no other.
     least = back - gone - 20 * MS
+    # How many are asked meanwhile is the machine's. Where the kernel is just looking for its
+    # neighbour, it keeps them and sends them late (arp(7), unres_qlen).
+    assert lost(echoes.answers) > 0 or max(each.waited_ns for each in echoes.answers) > least
     end = seen.start_ns + seen.duration_ns
     assert seen.duration_ns > least
     assert going - 300 * MS * pace() < seen.start_ns < gone + 20 * MS
