@@ -37,6 +37,10 @@ value = "<b>all</b>"
 measure = "{measure}"
 agrees = {{ least = 0.8 }}
 
+[[drawn]]
+figure = "1"
+shows = "throughput"
+
 [[cases]]
 name = "even"
 levels = {{ k = 1 }}
@@ -119,6 +123,7 @@ def test_one_table_and_one_page_are_made_of_them_all(study: Path) -> None:
     assert "005/report.html" not in page
     assert "ADIN 0.1" in page
     assert "never run" not in page
+    assert re.search(r"figure 1: throughput \(requests/s\), run by run.*<circle", page, re.DOTALL)
 
 
 def test_the_json_has_the_cases(study: Path) -> None:

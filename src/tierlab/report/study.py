@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tierlab.analysis.observed import observe
 from tierlab.report.build import Report
+from tierlab.report.case_charts import case_charts
 from tierlab.report.figures import number, printable, seconds
 from tierlab.report.frame import environment, part, policy, scripts_of
 from tierlab.report.ground import warning
@@ -69,6 +70,7 @@ def build_cases(folder: Path, published: Published) -> Comparison:
             title=_title(comparison),
             comparison=comparison,
             warning=warning(comparison.ground),
+            drawn=case_charts(cases, published),
             environments=sorted({each.environment for each in manifests}),
             trials=sorted(each.trial for each in manifests),
             style=Markup(part("style.css")),

@@ -22,12 +22,8 @@ def _response(trial: Trial) -> float | None:
     return trial.response_s
 
 
-def _entries_use(trial: Trial) -> float | None:
-    """CPU use of the tiers that users ask, of all systems together, in PUs."""
-    topology = trial.manifest.topology
-    taken = [trial.cpu_s(tier) for tier in {topology.tier_of[each] for each in topology.entries}]
-    known = [each for each in taken if each is not None]
-    return sum(known) * trial.throughput if len(known) == len(taken) else None
+def _first_use(trial: Trial) -> float | None:
+    return trial.first_use
 
 
 def _by_users(cases: Cases, systems: int, figure: Figure) -> dict[int, float]:
@@ -72,7 +68,7 @@ def _four_over_one(cases: Cases) -> Measured:
 
 
 def _use_of_four(cases: Cases) -> Measured:
-    found = _by_users(cases, 4, _entries_use)
+    found = _by_users(cases, 4, _first_use)
     if not found:
         return missing("the web tiers' CPU time was not measured with four systems")
     use = found[max(found)]

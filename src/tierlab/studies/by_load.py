@@ -30,16 +30,12 @@ def _cpu(trial: Trial) -> float | None:
     return trial.cpu_s(trial.first_tier)
 
 
-def _use(trial: Trial) -> float | None:
-    """CPU use of the first tier, in cores."""
-    taken = _cpu(trial)
-    return None if taken is None else taken * trial.throughput
+def _first_use(trial: Trial) -> float | None:
+    return trial.first_use
 
 
-def _database_use(trial: Trial) -> float | None:
-    """CPU use of the last tier, in cores."""
-    taken = trial.cpu_s(trial.last_tier)
-    return None if taken is None else taken * trial.throughput
+def _last_use(trial: Trial) -> float | None:
+    return trial.last_use
 
 
 def _of(cases: Cases, figure: Figure) -> dict[str, dict[int, float]]:
@@ -139,10 +135,10 @@ CPU_BY_LOAD = CaseMeasure(
     "CPU use of the web tier at the highest load over that at the least, over the ratio of these"
     " loads; of the environment where that is farthest from 1",
     (blocks,),
-    lambda cases: _linear(cases, _use),
+    lambda cases: _linear(cases, _first_use),
 )
 DATABASE_CPU = CaseMeasure(
     "highest CPU use of the database, in PUs",
     (blocks,),
-    lambda cases: _highest(cases, _database_use),
+    lambda cases: _highest(cases, _last_use),
 )

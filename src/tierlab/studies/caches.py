@@ -29,6 +29,15 @@ def _counted(trial: Trial, event: str) -> float:
     return float(np.sum(found))
 
 
+def misses(trials: Sequence[Trial]) -> float | None:
+    """Misses for each instruction of all guests, those of all trials together; None where there
+    were none, or none was counted.
+    """
+    of_all = [sum(_counted(trial, event) for trial in trials) for event in (MISSES, INSTRUCTIONS)]
+    missed, instructions = of_all
+    return missed / instructions if missed and instructions else None
+
+
 def _packages(case: Case) -> int:
     """How many packages the machine has whose caches were simulated."""
     words = str(case.levels.get(FACTOR, "")).split()
@@ -37,20 +46,13 @@ def _packages(case: Case) -> int:
 
 def _more_misses(cases: Cases) -> Measured:
     by_packages = {_packages(case): case.trials for case in cases.cases}
-    one, two = (_each(by_packages.get(count, ())) for count in (1, 2))
+    one, two = (misses(by_packages.get(count, ())) for count in (1, 2))
     if one is None or two is None:
         return missing("there are not trials on one package and on two that counted misses")
     return Measured(
         value=two / one,
         words=f"{two / one:.2f}: {two * 1e3:.3g} and {one * 1e3:.3g} of 1,000 instructions",
     )
-
-
-def _each(trials: Sequence[Trial]) -> float | None:
-    """Misses for each instruction of all guests, those of all trials together."""
-    of_all = [sum(_counted(trial, event) for trial in trials) for event in (MISSES, INSTRUCTIONS)]
-    misses, instructions = of_all
-    return misses / instructions if misses and instructions else None
 
 
 MORE_MISSES = CaseMeasure(

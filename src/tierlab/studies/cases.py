@@ -55,10 +55,23 @@ class Trial:
         return self.manifest.topology.tier_of[self.subject]
 
     @property
-    def last_tier(self) -> str:
-        """The tier that calls nobody."""
+    def first_use(self) -> float | None:
+        """CPU use of the tiers that users ask, one of each system, in PUs; None where one was not
+        measured.
+        """
+        return self._use(self.manifest.topology.entries)
+
+    @property
+    def last_use(self) -> float | None:
+        """The same of the tiers that call nobody."""
         topology = self.manifest.topology
-        return next(tier for name, tier in topology.tier_of.items() if not topology.callees(name))
+        return self._use([name for name in topology.tier_of if not topology.callees(name)])
+
+    def _use(self, servers: Sequence[str]) -> float | None:
+        tier_of = self.manifest.topology.tier_of
+        taken = [self.cpu_s(tier) for tier in {tier_of[name] for name in servers}]
+        known = [each for each in taken if each is not None]
+        return sum(known) * self.throughput if known and len(known) == len(taken) else None
 
     def cpu_s(self, tier: str) -> float | None:
         """CPU time that a tier's servers took for a request that ended well, or their hypervisors;

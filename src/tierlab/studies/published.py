@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from tierlab.studies.drawn import QUANTITIES
 from tierlab.studies.measures import MEASURES, OVER_CASES
 from tierlab.studies.part import WRONG, Part, Words, read
 
@@ -75,6 +76,27 @@ class Printed(Part):
     levels: dict[str, Any]
 
 
+class Drawn(Part):
+    """A figure of the paper's that is drawn again: what it ``shows`` of each run, by the levels of
+    one factor (``over``) or, without, case by case.
+    """
+
+    figure: Words
+    shows: Words
+    over: Words | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.shows not in QUANTITIES:
+            known = ", ".join(QUANTITIES)
+            raise PydanticCustomError(
+                WRONG,
+                "cannot show `{shows}`: there are {known}",
+                {"shows": self.shows, "known": known},
+            )
+        return self
+
+
 class Published(Part):
     """The whole file. With ``cases`` the claims are about all trials of the study together, and
     ``run_s`` is how many seconds of a trial are one run of the paper's; without, a trial is one.
@@ -86,6 +108,7 @@ class Published(Part):
     cases: list[Printed] = Field(default_factory=list)
     run_s: Annotated[float, Field(ge=1)] | None = None
     short: list[Words] = Field(default_factory=list)
+    drawn: list[Drawn] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
@@ -97,6 +120,13 @@ class Published(Part):
                     WRONG,
                     "measure `{measure}` {what} `cases`",
                     {"measure": claim.measure, "what": what},
+                )
+        for figure in self.drawn:
+            if figure.over is not None and any(figure.over not in c.levels for c in self.cases):
+                raise PydanticCustomError(
+                    WRONG,
+                    "draws figure {figure} over `{over}`, which is no level of all `cases`",
+                    {"figure": figure.figure, "over": figure.over},
                 )
         return self
 
