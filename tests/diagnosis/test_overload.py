@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierlab.diagnosis.causes import overload
+from tierlab.tables.manifest import Phase
 
 from . import made_overload, made_stall
 from .made_overload import FULL, MOST, THINK_S
@@ -66,6 +67,20 @@ def test_the_load_that_it_could_carry(diagnoses):
     assert can.users_low <= can.users <= can.users_high
     assert f"can carry about {can.users:.0f} users" in diagnoses["users"].words
     assert "700 came" in diagnoses["users"].words
+
+
+def test_an_overload_that_began_in_the_ramp_up_tells_what_could_be_carried(tmp_path):
+    """Two full seconds of the runtime are too few to count by, and seven came before them."""
+    folder = made_overload.make(tmp_path)
+    manifest = made_overload.manifest()
+    begin, end = FULL[1] - 2_500_000_000, manifest.phases[0].end_ns
+    ramp_up = Phase(name="ramp-up", start_ns=made_stall.START, end_ns=begin)
+    runtime = Phase(name="runtime", start_ns=begin, end_ns=end)
+    manifest.model_copy(update={"phases": [ramp_up, runtime]}).write(folder)
+    (finding,) = diagnosed(folder).findings
+    (window,) = finding.windows
+    assert window.start_ns >= begin
+    assert finding.demand.capacity.throughput == pytest.approx(MOST, rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Floats, Ints, bounds, columns, row, rows
 from tierlab.analysis.requests.responses import FAILED
 from tierlab.analysis.requests.thinking import thought_share
+from tierlab.analysis.resources.metrics import SATURATED
 from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
@@ -108,7 +109,7 @@ class Demands:
         cold start by what was carried afterwards, over how busy the CPUs were.
         """
         after = Window(start_ns=window.end_ns, end_ns=self.whole.end_ns)
-        counted = after if warm and after.duration_s >= 5 else window
+        counted = after if warm and after.duration_s >= 5 else self._from_its_start(window, cores)
         edge_ns = np.arange(counted.start_ns, counted.end_ns + 1, SECOND_NS, dtype=np.int64)
         if edge_ns.size <= FEWEST:
             return None
@@ -137,6 +138,17 @@ class Demands:
             users_low=None if held is None else low * held,
             users_high=None if held is None else high * held,
         )
+
+    def _from_its_start(self, window: Window, cores: tuple[str, ...]) -> Window:
+        """Return the window with the full seconds right before it: what began in the ramp-up is
+        found from the runtime on only.
+        """
+        edge_ns = np.arange(window.start_ns, self.whole.start_ns - 1, -SECOND_NS, dtype=np.int64)
+        if edge_ns.size < 2:
+            return window
+        full = self._busy(cores, edge_ns[::-1])[::-1] >= SATURATED
+        seconds = int(np.argmin(np.append(full, False)))
+        return Window(start_ns=window.start_ns - seconds * SECOND_NS, end_ns=window.end_ns)
 
     def _finished(self, edge_ns: Ints) -> Floats:
         found = columns(
