@@ -23,6 +23,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import Placement
 from tierlab.environments.qemu.environment import Qemu
 
+NAME = "guest.data"
 MIB = 1 << 20
 WORK = "i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); : >/dev/null; done"
 OPTIONS = (
@@ -39,7 +40,7 @@ SECONDS = "5"
 
 
 def record(folder: Path) -> None:
-    """Record a guest that works, and its hypervisor; its kernel's symbols are in `kallsyms`."""
+    """Record a guest that works, and its hypervisor."""
     with tempfile.TemporaryDirectory() as ledger:
         qemu = Qemu(Ledger(f"record{os.getpid()}", Path(ledger)))
         try:
@@ -49,13 +50,11 @@ def record(folder: Path) -> None:
             domain.start()
             print("guest is ready", flush=True)
             domain.spawn(["sh", "-c", WORK], log="work.log")
-            symbols = domain.run(["cat", "/proc/kallsyms"], timeout=120).stdout
-            (folder / "kallsyms").write_text(symbols)
             print("records", flush=True)
             subprocess.run(
                 [
                     *("perf", "kvm", "--host", "--guest", "record", *OPTIONS),
-                    *("-p", str(hypervisor(domain)), "-o", str(folder / "guest.data")),
+                    *("-p", str(hypervisor(domain)), "-o", str(folder / NAME)),
                     *("--", "sleep", SECONDS),
                 ],
                 check=True,
@@ -73,8 +72,7 @@ def main(folder: Path) -> None:
         host = EmulatedHost(Path(work))
         command = [sys.executable, "-m", __spec__.name, RESULTS]
         host.run(command, {"XDG_CACHE_HOME": str(cache_folder().parents[1])})
-        for name in ("guest.data", "kallsyms"):
-            shutil.copy(host.results / name, folder / name)
+        shutil.copy(host.results / NAME, folder / NAME)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ from tierlab.exchange.perf_script import Record, Sample, records
 PROGRAMS = {"perf": "linux-perf"}
 """With the Debian package that brings it."""
 
+GUESTS_TOO = ("--guestmodules", os.devnull)
+"""Without a word of guests, `perf script` leaves out what was sampled in them and says nothing."""
+
 FIELDS = (
     *("comm", "pid", "tid", "cpu", "time", "event", "period", "ip", "sym", "dso"),
     *("machine_pid", "vcpu"),
@@ -82,7 +85,8 @@ def _perf_script(file: Path, fields: Sequence[str], *options: str) -> Generator[
     """Run `perf script`; closing the generator ends it."""
     argv = [
         *("perf", "script", "--input", str(file), "--force", "--header", "--ns", "--no-inline"),
-        *("--show-task-events", "--show-lost-events", "--fields", ",".join(fields), *options),
+        *("--show-task-events", "--show-lost-events", "--fields", ",".join(fields)),
+        *(*GUESTS_TOO, *options),
     ]
     with tempfile.TemporaryFile() as errors:
         try:
