@@ -70,7 +70,7 @@ def main(folder: Path) -> None:
         return
     with tempfile.TemporaryDirectory() as work:
         host = EmulatedHost(Path(work))
-        command = [sys.executable, "-m", __spec__.name, RESULTS]
+        command: list[str | Path] = [sys.executable, "-m", __spec__.name, RESULTS]
         host.run(command, {"XDG_CACHE_HOME": str(cache_folder().parents[1])})
         shutil.copy(host.results / NAME, folder / NAME)
 
