@@ -15,6 +15,8 @@
 enum {
     SHARE = 5000,  /* a block with less than one in so many of each event has no line of its own */
     SECOND = 1000000000,
+    AT_ONCE_NS = 100000,
+    MOST_TRIES = 100,
 };
 
 static const struct machine *machine;
@@ -33,6 +35,21 @@ static int64_t now_ns(clockid_t clock)
 
     clock_gettime(clock, &time);
     return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
+}
+
+/* The time of day, and the steady clock's at that moment: on a busy machine others may have their
+ * turn between two readings, which are made again then. */
+static int64_t time_of_day(int64_t *steady_ns)
+{
+    int64_t t_ns, after_ns;
+    int tries = 0;
+
+    do {
+        *steady_ns = now_ns(CLOCK_MONOTONIC);
+        t_ns = now_ns(CLOCK_REALTIME);
+        after_ns = now_ns(CLOCK_MONOTONIC);
+    } while (after_ns - *steady_ns > AT_ONCE_NS && ++tries < MOST_TRIES);
+    return t_ns;
 }
 
 /* Where a program's code is, by the kernel's list of what is mapped where. */
@@ -131,7 +148,7 @@ static void print_vcpu(unsigned number, struct vcpu *vcpu, uint32_t blocks)
 
 static void tick(void)
 {
-    int64_t at_ns = now_ns(CLOCK_MONOTONIC), t_ns = now_ns(CLOCK_REALTIME);
+    int64_t at_ns, t_ns = time_of_day(&at_ns);
     uint32_t blocks = blocks_count();
 
     fprintf(out, "tick %ld %ld\n", t_ns, at_ns - last_ns);
