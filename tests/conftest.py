@@ -105,6 +105,9 @@ class Traces:
                 if name in line or self.trial in line
             ],
             "folders": [str(path) for path in Path("/var/tmp").glob(f"*{self.trial}*")],
+            "containers": [
+                str(path) for path in CONTAINERS.glob("*.json") if name in path.read_text()
+            ],
             "ledgers": [str(path) for path in self.state.rglob("*") if path.is_file()],
         }
 
@@ -147,8 +150,11 @@ class Host:
         return {kind: sorted(map(str, values)) for kind, values in changes.items() if values}
 
 
-PODMANS = " /var/lib/containers/storage/overlay "
-"""This host's own podman mounts its store on itself when it is first asked, and leaves it so."""
+PODMANS = " /var/lib/containers/storage/overlay"
+"""This host's own podman mounts its store on itself when it is first asked, and leaves it so; and
+below it what other trials' containers have for their roots, which bear no trial's name."""
+CONTAINERS = Path("/var/lib/containers/storage/overlay-containers")
+"""Where podman notes its containers with their names (containers-storage.conf(5))."""
 
 
 def host() -> Host:

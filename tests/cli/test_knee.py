@@ -96,7 +96,7 @@ OLIO: dict[str, Any] = {
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int | None], Path]:
     """A search whose trials are made up: each user has ten requests a second, and the trial of a
-    number may fail.
+    number may fail; where none does, the driver did not keep pace in any.
     """
 
     def search(fails: int | None) -> Path:
@@ -114,9 +114,15 @@ def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int |
             counts = [round(level * (load.users or 0)) for level in sorted(levels)]
             return [windows(n, np.full(round(10 * SECONDS) * n, 0.01)) for n in counts]
 
+        def observed(folder: Path) -> MagicMock:
+            made = MagicMock()
+            made.run.manifest.trial = folder.name
+            return made
+
         monkeypatch.setattr(knee, "run_trials", run)
         monkeypatch.setattr(knee, "Run", lambda folder: folder)
-        monkeypatch.setattr(knee, "observe", lambda _: MagicMock())
+        monkeypatch.setattr(knee, "observe", observed)
+        monkeypatch.setattr(knee, "driver", lambda *_: MagicMock(was_bottleneck=fails is None))
         monkeypatch.setattr(knee, "steps", steps)
         knee.find_knees(Experiment.from_tables(OLIO, "my.toml"), tmp_path, json=False)
         return tmp_path
@@ -136,6 +142,8 @@ def test_a_search_that_the_data_end_says_so_and_that_there_is_no_knee(
     assert "The data of system.scale 0.03 are for 30 users: a larger scale is needed" in said
     (found,) = json.loads((tmp_path / "e" / "knee.json").read_text())["found"]
     assert (found["trials"], found["knee"]["load"]) == (["001", "002"], None)
+    # No trial's report was shown, as none is of those that were there before.
+    assert found["driver_limited"] == ["001", "002"]
 
 
 def test_what_a_search_found_is_said_though_it_fails(

@@ -18,12 +18,12 @@ from tierlab.analysis.knee.search import (
     next_loads,
 )
 from tierlab.analysis.knee.step import Windows, steps
-from tierlab.analysis.observed import observe
+from tierlab.analysis.observed import Observed, observe
+from tierlab.analysis.requests.driver import driver
 from tierlab.cli.sweep import GO_ON, MISSED, run_trials
 from tierlab.errors import Interrupted, UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.rising import check_searchable, rising
-from tierlab.report import Report
 from tierlab.report.knee import NAME, FoundKnee, Knees, show_knee, write_knees
 from tierlab.tables.run import Run
 
@@ -125,6 +125,7 @@ class _Search:
         try:
             if observed.whole is not None:
                 self._windows += steps(observed.db, observed.whole, observed.run.manifest)
+                self._judge_driver(observed)
         finally:
             observed.db.close()
         if not self._windows:
@@ -137,13 +138,18 @@ class _Search:
         # A load that is out of its range is refused before anything runs.
         Experiment.from_tables(plan.as_file(), self._asked.source)
         asked = self._asked.alone(plan)
-        return run_trials(asked, self._runs, self._look, resume=self._resume)
+        # A trial's own answer is not what is asked for.
+        return run_trials(asked, self._runs, lambda _: None, resume=self._resume)
 
-    def _look(self, made: Report) -> None:
-        """Whether the driver kept pace; a trial's own answer is not what is asked for."""
-        driver = made.summary.driver
-        if driver is not None and driver.was_bottleneck:
-            self._limited.append(made.summary.facts.trial)
+    def _judge_driver(self, observed: Observed) -> None:
+        """Note whether the driver kept pace, in a trial that was there before as in a new one."""
+        if observed.measured is None or observed.whole is None:
+            return
+        manifest = observed.run.manifest
+        cost_ns, whole_ns = manifest.observation.costs.get("drive"), observed.whole.duration_ns
+        found = driver(observed.db, observed.measured, cost_ns, whole_ns)
+        if found is not None and found.was_bottleneck:
+            self._limited.append(manifest.trial)
 
     def found(self) -> FoundKnee:
         """What is known now."""
