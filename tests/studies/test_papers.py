@@ -204,7 +204,7 @@ def test_what_is_kept_stands_on_the_page_that_tells_of_it(name: str) -> None:
             for number in re.findall(r"\d[\d.,]*\d|\d", value.words):
                 assert number in section, (run.record, value.words)
             share = re.match(r"(\d+) of (\d+)", value.words)
-            first = float(re.findall(r"[\d.]+", value.words)[0])
+            first = float(re.findall(r"-?[\d.]+", value.words)[0])
             said = int(share[1]) / int(share[2]) if share else first
             assert value.value == pytest.approx(said, abs=0.001)
 

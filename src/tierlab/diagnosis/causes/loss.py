@@ -23,6 +23,8 @@ NAME = "loss"
 JUST_BEFORE_NS = JUST_AFTER_NS = 50_000_000
 """A connection request that is dropped begins the wait, and what was late ends it."""
 MOST = 0.5
+DROPPED = "listen_drops"
+"""Connection requests that a listener had no room for."""
 
 
 def judge(context: StallContext) -> Suspect | None:
@@ -92,10 +94,18 @@ def _not_dropped_otherwise(case: Case, context: StallContext) -> None:
 
 
 def _queue(context: StallContext, server: str) -> float | None:
-    """Return how full the server's accept queue was at most."""
-    signal = context.signals.get("listen", "accept_queue * 1.0 / nullif(backlog, 0)", server)
+    """Return how full the server's accept queue was at most. Who is sent away asks again with all
+    others at once, and fills it for less than a tick: a listener that dropped most was full.
+    """
+    signals, window = context.signals, context.around(JUST_BEFORE_NS, JUST_AFTER_NS)
+    signal = signals.get("listen", "accept_queue * 1.0 / nullif(backlog, 0)", server)
     seen = None if signal is None else signal.within(context.around(JUST_BEFORE_NS))
-    return float(seen.max()) if seen is not None and seen.size else None
+    known = [float(seen.max())] if seen is not None and seen.size else []
+    for subject in signals.subjects("tcp", DROPPED):
+        dropped = signals.get("tcp", DROPPED, subject)
+        if dropped is not None and dropped.within(window).sum() >= MOST * context.waiting:
+            known.append(1.0)
+    return max(known, default=None)
 
 
 def _is_at_its_end(lost: LostSegments | None) -> bool:
