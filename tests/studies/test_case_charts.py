@@ -89,6 +89,11 @@ def test_over_a_factor_each_combination_of_the_others_is_a_line_through_its_mean
     assert podman.dots[0].y == (chart.floor + native.dots[2].y) / 2
 
 
+def test_a_line_of_a_number_says_of_what_it_is() -> None:
+    chart = drawn([loaded("native", 500, 70)], "throughput", "system.environment")
+    assert [line.name for line in chart.lines] == ["users 500"]
+
+
 def test_what_no_trial_has_is_not_drawn() -> None:
     asked = [Drawn(figure="5", shows="database's CPU use")]
     assert (

@@ -62,7 +62,7 @@ def by_level(cases: Cases, quantity: Quantity, over: str) -> list[Line]:
     """A line for each combination of the other factors' levels, whose places are those of one."""
     lines: dict[str, dict[str, list[float]]] = {}
     for case in cases.cases:
-        others = [_written(level) for key, level in case.levels.items() if key != over]
+        others = [_named(key, level) for key, level in case.levels.items() if key != over]
         line = lines.setdefault(", ".join(others), {})
         line.setdefault(_written(case.levels.get(over)), []).extend(_values(case, quantity))
     return [Line(name, values) for name, values in lines.items()]
@@ -71,6 +71,11 @@ def by_level(cases: Cases, quantity: Quantity, over: str) -> list[Line]:
 def _values(case: Case, quantity: Quantity) -> list[float]:
     found: list[float] = quantity.of(case).tolist()
     return found
+
+
+def _named(key: str, level: Any) -> str:
+    """A word says what it is of; a number does not."""
+    return level if isinstance(level, str) else f"{key.rpartition('.')[2]} {_written(level)}"
 
 
 def _written(level: Any) -> str:
