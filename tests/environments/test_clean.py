@@ -85,6 +85,7 @@ def test_all_that_a_killed_trial_left_is_removed(
 ) -> None:
     kill(owner)
     left = traces.found()
+    assert not left.pop("containers"), "it is of bare processes"
     assert all(left.values()), f"the test must have something to clean: {left}"
     clean()
     assert not any(traces.found().values()), traces.found()
