@@ -35,6 +35,32 @@ static void *run(void *is_first)
     return NULL;
 }
 
+static void *nothing(void *unused)
+{
+    return unused;
+}
+
+/*
+ * What a new thread runs first QEMU may translate before the plugin knows of the thread, and no
+ * thread that runs it later is seen there. So the first thread runs all of it, once there were two:
+ * QEMU translates anew then.
+ */
+static void translate(void)
+{
+    pthread_t other;
+
+    pthread_create(&other, NULL, nothing, NULL);
+    pthread_join(other, NULL);
+    pthread_barrier_init(&round_ends, NULL, 1);
+    bytes = 128;
+    rounds = 2;
+    for (is_written = 0; is_written < 2; is_written++) {
+        run(&other);
+        run(NULL);
+    }
+    pthread_barrier_destroy(&round_ends);
+}
+
 int main(int count, char **words)
 {
     int threads = count == 5 ? atoi(words[2]) : 0;
@@ -42,6 +68,7 @@ int main(int count, char **words)
 
     if (threads < 1 || threads > 8)
         return 2;
+    translate();
     bytes = (size_t)atol(words[3]);
     rounds = atoi(words[4]);
     is_written = strcmp(words[1], "written") == 0;
