@@ -37,11 +37,10 @@ class Dot:
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """One line, its colour (a name in the style sheet) and its dash."""
+    """One line and its colour, a name in the style sheet."""
 
     name: str
     colour: str
-    dash: str
     dots: list[Dot]
     paths: list[list[tuple[float, float]]]
 
@@ -127,7 +126,7 @@ class _Scale:
 
 
 def _line(line: Line, index: int, scale: _Scale) -> DrawnLine:
-    colour, dash = series(index)
+    colour, _ = series(index)
     there = {place: values for place, values in line.values.items() if values}
     dots = {place: scale.dots(place, values, line.name) for place, values in there.items()}
     through = (
@@ -138,7 +137,6 @@ def _line(line: Line, index: int, scale: _Scale) -> DrawnLine:
     return DrawnLine(
         name=line.name,
         colour=colour,
-        dash=dash,
         dots=[dot for each in dots.values() for dot in each],
         paths=[each for each in through if len(each) > 1],
     )
