@@ -117,11 +117,14 @@ BY_TABLES = {
 
 @pytest.mark.parametrize("name", BY_TABLES.values())
 def test_less_evidence_never_makes_it_surer(tmp_path, name):
-    """Whatever one table is taken away: the same answer less sure, or no cause named."""
+    """Whatever one table is taken away: the same answer less sure, or no cause named. Those that
+    tell of the cause and of who waits are taken from each, all of them from the first.
+    """
     _, subject, samples, extra = SIGNATURES[name]
     folder = made_stall.make(tmp_path, subject, samples, extra)
     (whole,) = diagnosed(folder).findings
-    for table in SCHEMAS:
+    telling = {*samples, *extra, "visits", "calls", "requests", "events"}
+    for table in SCHEMAS if name == next(iter(SIGNATURES)) else sorted(telling & set(SCHEMAS)):
         file = folder / f"{table}.parquet"
         kept = file.read_bytes()
         file.unlink()

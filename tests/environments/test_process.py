@@ -5,16 +5,20 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.pace import wait_until
+from tests.sample.stalled_disk import stalled_disk
+from tierlab.environments import process
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger, read
 from tierlab.environments.process import (
     Identity,
     Launch,
+    end,
     identify,
     is_alive,
     open_gate,
@@ -22,6 +26,8 @@ from tierlab.environments.process import (
     stat,
 )
 from tierlab.environments.removal import remove_all
+
+WRITES = 'while :; do echo something >"$0"; done'
 
 
 @pytest.fixture
@@ -98,6 +104,26 @@ def test_stop_kills_what_does_not_listen_and_its_children(ledger: Ledger, tmp_pa
     assert not process.stop(0.3)
     assert not is_alive(process.identity)
     assert not is_alive(child)
+
+
+@pytest.mark.slow
+@pytest.mark.privileged
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_one_that_waits_for_a_disk_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed podman was said to be left after 5 s, which is what a busy disk may take."""
+    monkeypatch.setattr(process, "KILL_SECONDS", 0.1)
+    with stalled_disk(tmp_path) as disk, ThreadPoolExecutor() as beside:
+        place = disk.seen_from_outside / "written"
+        writer = subprocess.Popen(["sh", "-c", WRITES, place], start_new_session=True)
+        leader = identify(writer.pid)
+        stalled = beside.submit(disk.stall, 1.5)
+        wait_until(lambda: (found := stat(writer.pid)) and found.state == "D", "its wait")
+        assert end(lambda: session_members(leader, "unused"), 0.1) == [writer.pid]
+        assert not is_alive(leader)
+        assert stalled.result() > 1
+        assert writer.wait() == -signal.SIGTERM
 
 
 def test_children_of_a_dead_leader_are_found_by_their_token(ledger: Ledger, tmp_path: Path) -> None:

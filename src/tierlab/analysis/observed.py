@@ -7,6 +7,7 @@ from tierlab.analysis.query import Connection, row
 from tierlab.analysis.queues.in_progress import InProgress, visits_in_progress
 from tierlab.analysis.queues.queue_length import QueueLengths, queue_lengths
 from tierlab.analysis.queues.unfinished import hold_unfinished
+from tierlab.analysis.requests.dropped import Retransmitted, retransmitted
 from tierlab.analysis.requests.very_long import Threshold, chosen_threshold
 from tierlab.analysis.span import Span
 from tierlab.tables.manifest import Manifest
@@ -48,6 +49,11 @@ class Observed:
         if self.whole is None or not self.run.has("visits"):
             return {}
         return visits_in_progress(self.db, self.whole)
+
+    @cached_property
+    def retransmitted(self) -> Retransmitted:
+        """All connection requests that were sent again; findings and their chains need them."""
+        return retransmitted(self.db, self.whole or Span(0, 0))
 
 
 def observe(run: Run) -> Observed:

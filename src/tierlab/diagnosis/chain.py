@@ -7,7 +7,6 @@ import numpy as np
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import row
 from tierlab.analysis.queues.queue_episodes import QueueEpisode, queue_episodes
-from tierlab.analysis.requests.dropped import Retransmitted, retransmitted
 from tierlab.diagnosis.finding import Delayed, Link, Window
 
 UNUSUAL = 3.0
@@ -39,7 +38,7 @@ class Chains:
         return [*links.values(), *self._drops(window)]
 
     def _drops(self, window: Window) -> list[Link]:
-        found = self._retransmitted
+        found = self._observed.retransmitted
         first = found.first_ns
         mine = (first >= window.start_ns - BEFORE_NS) & (first < window.end_ns + SETTLE_NS)
         links = []
@@ -59,12 +58,6 @@ class Chains:
         if whole is None or not self._observed.run.has("visits"):
             return []
         return queue_episodes(self._observed.in_progress, whole)
-
-    @cached_property
-    def _retransmitted(self) -> Retransmitted:
-        whole = self._observed.whole
-        assert whole is not None, "a diagnosis has a span"
-        return retransmitted(self._observed.db, whole)
 
 
 def _overlaps(episode: QueueEpisode, window: Window) -> bool:

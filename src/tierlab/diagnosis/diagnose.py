@@ -19,6 +19,7 @@ from tierlab.diagnosis.moved import Candidates
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.run_stalls import run_stalls
 from tierlab.diagnosis.saturated import saturated
+from tierlab.diagnosis.turned_away import without_asked_again
 from tierlab.diagnosis.verdicts import SHOWN, Assessment
 from tierlab.diagnosis.words import paragraph, said
 from tierlab.tables.schemas import SCHEMAS
@@ -65,6 +66,7 @@ class _Seen:
         self._stalls, self._saturations = run_stalls(observed, span), saturated(observed, span)
         stalls = [*self._stalls, *(each.stall for each in self._saturations)]
         self._run = RunContext(observed, stalls)
+        self._retransmitted = observed.retransmitted
         self._anywhere = not observed.run.has("visits")
         self._telling = _Telling(
             observed,
@@ -87,7 +89,9 @@ class _Seen:
         ]
         long = without_backlogs(long, short, run)
         short = without_echoes(short, long)
-        found = merged([*long, *without_backlogs(short, short, run)], run.entry)
+        told = [*long, *without_backlogs(short, short, run)]
+        told = without_asked_again(told, self._retransmitted)
+        found = merged(told, run.entry)
         found.sort(
             key=lambda each: _overload(each, long) is None
         )  # stable: an overload comes first

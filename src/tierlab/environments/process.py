@@ -36,7 +36,10 @@ exec "$@" < /dev/null
 POLL_SECONDS = 0.02
 
 KILL_SECONDS = 5.0
-"""How long a killed process may take to be gone."""
+"""How long a killed process may take to be gone..."""
+
+DISK_SECONDS = 60.0
+"""... and one that waits for a disk: it ends when that has answered."""
 
 MOST_FILES = 65_536
 """Soft limit of open files given to servers, where the hard limit allows as many."""
@@ -145,11 +148,16 @@ def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
         if not list(members()):
             return asked
         time.sleep(POLL_SECONDS)
-    deadline = time.monotonic() + KILL_SECONDS
-    while (left := list(members())) and time.monotonic() < deadline:
+    killed = time.monotonic()
+    while (left := list(members())) and time.monotonic() - killed < _allowed(left):
         _signal(left, SIGKILL)
         time.sleep(POLL_SECONDS)
     return asked
+
+
+def _allowed(killed: Iterable[int]) -> float:
+    states = {found.state for pid in killed if (found := stat(pid)) is not None}
+    return DISK_SECONDS if "D" in states else KILL_SECONDS
 
 
 def _signal(pids: Iterable[int], number: Signals) -> None:

@@ -20,7 +20,7 @@ from tierlab.environments.containers import podman_storage
 from tierlab.environments.containers.podman_storage import Storage
 from tierlab.environments.ledger import Account, Entry, Ledger, discard
 from tierlab.environments.mounts import detach, mounts_below
-from tierlab.environments.process import Identity, end, remove_code_map, session_members
+from tierlab.environments.process import Identity, end, remove_code_map, session_members, stat
 from tierlab.environments.qemu import process as qemu_process
 from tierlab.errors import UserError
 
@@ -104,8 +104,12 @@ def _remove_process(entry: Entry, account: Account, grace: float) -> Outcome:
         return Outcome(entry, True, None)
     leader = Identity(int(entry.what["pid"]), int(entry.what["start"]))
     ended = end(lambda: session_members(leader, account.token), grace)
-    if session_members(leader, account.token):
-        return Outcome(entry, False, f"could not end {describe(entry)}")
+    if left := session_members(leader, account.token):
+        states = ", ".join(sorted({found.state for each in left if (found := stat(each))}))
+        note = (
+            f"could not end {describe(entry)}, whose processes are in state {states or 'unknown'}"
+        )
+        return Outcome(entry, False, note)
     remove_code_map(leader.pid)
     return Outcome(entry, True, f"ended {describe(entry)}" if ended else None)
 
