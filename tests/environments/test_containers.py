@@ -17,8 +17,9 @@ from tests.pace import pace, wait_until
 from tierlab.cli.clean import clean
 from tierlab.environments.containers.entered_domain import EnteredDomain
 from tierlab.environments.domain import DomainSpec
+from tierlab.environments.identity import is_alive, stat
 from tierlab.environments.native.host import HostEnvironment
-from tierlab.environments.process import Process, is_alive, stat
+from tierlab.environments.process import Process
 from tierlab.errors import UserError
 
 pytestmark = pytest.mark.privileged

@@ -13,18 +13,10 @@ import pytest
 from tests.pace import wait_until
 from tests.sample.stalled_disk import stalled_disk
 from tierlab.environments import process
+from tierlab.environments.identity import Identity, identify, is_alive, session_members, stat
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger, read
-from tierlab.environments.process import (
-    Identity,
-    Launch,
-    end,
-    identify,
-    is_alive,
-    open_gate,
-    session_members,
-    stat,
-)
+from tierlab.environments.process import Launch, end, open_gate
 from tierlab.environments.removal import remove_all
 
 WRITES = 'while :; do echo something >"$0"; done'

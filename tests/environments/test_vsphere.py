@@ -20,9 +20,9 @@ from tests.environments.vcenter import certificate, vcenter
 from tierlab.cli.clean import clean
 from tierlab.cli.main import app
 from tierlab.environments.domain import DomainSpec
+from tierlab.environments.identity import TOKEN
 from tierlab.environments.ledger import Ledger, accounts
 from tierlab.environments.placement import Placement
-from tierlab.environments.process import TOKEN
 from tierlab.environments.vsphere import settings as vsphere_settings
 from tierlab.environments.vsphere.domain import PREPARE, VsphereDomain
 from tierlab.environments.vsphere.environment import Vsphere

@@ -21,9 +21,10 @@ from tests.pace import wait_until
 from tierlab.environments.cgroups.cgroup import trial_group
 from tierlab.environments.containers.entered_domain import INIT
 from tierlab.environments.containers.podman_storage import Storage
+from tierlab.environments.identity import TOKEN
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.process import TOKEN, Launch
+from tierlab.environments.process import Launch
 from tierlab.environments.removal import remove_listed
 from tierlab.machine.control_groups import roots
 from tierlab.machine.programs import SYSTEM_PATH

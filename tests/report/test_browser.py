@@ -62,7 +62,9 @@ def opened(browser: webdriver.Chrome, page: Path) -> float:
 
 @pytest.fixture
 def page(browser, made):
-    opened(browser, made.page)
+    """The report, opened once for those tests that leave it as it was."""
+    if browser.current_url != made.page.as_uri():
+        opened(browser, made.page)
     return browser
 
 
@@ -125,9 +127,12 @@ def test_panels_zoom_together(page):
         "return Plotly.relayout(document.querySelectorAll('.chart')[3], {'xaxis.range': [12, 20]})"
     )
     WebDriverWait(page, 60).until(lambda b: all(each == [12, 20] for each in ranges(b)))
-    button = page.find_element(By.XPATH, "//button[text()='Whole trial']")
-    button.click()
+    zoom_out(page)
     WebDriverWait(page, 60).until(lambda b: ranges(b) == whole)
+
+
+def zoom_out(page: webdriver.Chrome) -> None:
+    page.find_element(By.XPATH, "//button[text()='Whole trial']").click()
 
 
 def test_the_visit_times_stand_on_a_logarithmic_axis(page):
@@ -189,6 +194,7 @@ def test_dragging_over_one_panel_zooms_all(page):
         return len(shown) == 1 and end - start < 40
 
     WebDriverWait(page, 60).until(narrowed)
+    zoom_out(page)
 
 
 def test_a_dark_page_is_dark_and_readable(page):

@@ -11,6 +11,7 @@ from tests.studies.made_cases import placed, trial
 from tierlab.errors import UserError
 from tierlab.report.case_charts import CaseChart, case_charts
 from tierlab.studies.cases import Case, Cases
+from tierlab.studies.measures import MEASURES
 from tierlab.studies.published import Drawn, Published, load
 
 TABLE = """
@@ -115,4 +116,12 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(
     path = tmp_path / "x.published.toml"
     path.write_text(TABLE.replace('shows = "throughput"', instead or 'shows = "throughput"'))
     with pytest.raises(UserError, match=sentence):
+        load(path)
+
+
+def test_what_is_drawn_needs_cases(tmp_path: Path) -> None:
+    path = tmp_path / "x.published.toml"
+    without, _, _ = TABLE.partition("[[cases]]")
+    path.write_text(without.replace("least throughput", next(iter(MEASURES))))
+    with pytest.raises(UserError, match="`drawn` needs `cases`"):
         load(path)

@@ -8,7 +8,8 @@ from signal import SIGCONT, Signals
 
 import psutil
 
-from tierlab.environments.process import HostProcess, Process, stat
+from tierlab.environments.identity import stat
+from tierlab.environments.process import HostProcess, Process
 
 
 class EnteredProcess(HostProcess):

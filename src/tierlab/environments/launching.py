@@ -9,15 +9,9 @@ from subprocess import PIPE, Popen, TimeoutExpired
 
 from tierlab.environments.domain import Completed
 from tierlab.environments.entered_process import EnteredProcess
+from tierlab.environments.identity import identify
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.process import (
-    HostProcess,
-    Launch,
-    identify,
-    let_go,
-    open_gate,
-    remove_code_map,
-)
+from tierlab.environments.process import HostProcess, Launch, let_go, open_gate, remove_code_map
 
 LAST_WORDS_SECONDS = 1.0
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tierlab.environments.process import Identity, identify, is_alive
+from tierlab.environments.identity import Identity, identify, is_alive
 from tierlab.errors import UserError
 
 Detail = str | int

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from tierlab.environments.containers import podman_storage
 from tierlab.environments.containers.podman_storage import Storage
+from tierlab.environments.identity import Identity, session_members, stat
 from tierlab.environments.ledger import Account, Entry, Ledger, discard
 from tierlab.environments.mounts import detach, mounts_below
-from tierlab.environments.process import Identity, end, remove_code_map, session_members, stat
+from tierlab.environments.process import end, remove_code_map
 from tierlab.environments.qemu import process as qemu_process
 from tierlab.errors import UserError
 

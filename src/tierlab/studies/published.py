@@ -121,6 +121,8 @@ class Published(Part):
                     "measure `{measure}` {what} `cases`",
                     {"measure": claim.measure, "what": what},
                 )
+        if self.drawn and not self.cases:
+            raise PydanticCustomError(WRONG, "`drawn` needs `cases`, whose trials are drawn")
         for figure in self.drawn:
             if figure.over is not None and any(figure.over not in c.levels for c in self.cases):
                 raise PydanticCustomError(

@@ -11,8 +11,8 @@ from typing import Any
 
 from tierlab.deploy.degrees import degrees
 from tierlab.deploy.systems import Systems
+from tierlab.environments.identity import identify
 from tierlab.environments.placement import Placement
-from tierlab.environments.process import identify
 from tierlab.experiment import Load, SystemPlan, TrialPlan
 from tierlab.machine.fingerprint import fingerprint
 from tierlab.tables.folder import RunFolder

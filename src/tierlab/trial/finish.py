@@ -9,9 +9,9 @@ from functools import partial
 
 import duckdb
 
+from tierlab.environments.identity import Identity, is_alive
 from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.process import Identity, is_alive
 from tierlab.errors import UserError
 from tierlab.observe import agent, plans
 from tierlab.observe.inside_streams import bring_out

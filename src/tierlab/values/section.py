@@ -17,7 +17,9 @@ class Section(BaseModel):
     Attributes named `*_ns` are written without the suffix and as text in the file (`think = "7s"`).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 def meanings(model: type[Section]) -> dict[str, str]:

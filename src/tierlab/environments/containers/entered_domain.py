@@ -15,8 +15,9 @@ from pathlib import Path
 
 from tierlab.environments.containers.root import obstacle
 from tierlab.environments.domain import DomainSpec
+from tierlab.environments.identity import Identity, identify, is_alive
 from tierlab.environments.native.host_domain import CAPABILITIES, Ground, HostDomain
-from tierlab.environments.process import Identity, Launch, identify, is_alive
+from tierlab.environments.process import Launch
 from tierlab.errors import UserError
 
 INIT = ("catatonit", "-P")

@@ -15,9 +15,10 @@ from pathlib import Path
 import psutil
 
 from tierlab.environments.files import make_folder, share_folder
+from tierlab.environments.identity import TOKEN, carries
 from tierlab.environments.launching import last_words, run_to_end
 from tierlab.environments.ledger import Ledger
-from tierlab.environments.process import TOKEN, Launch, carries
+from tierlab.environments.process import Launch
 from tierlab.errors import UserError
 from tierlab.machine.programs import SYSTEM_PATH
 

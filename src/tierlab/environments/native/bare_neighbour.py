@@ -10,8 +10,9 @@ import os
 from signal import SIGCONT, SIGKILL, SIGSTOP
 
 from tierlab.environments.domain import Domain
+from tierlab.environments.identity import stat
 from tierlab.environments.neighbour import Neighbour
-from tierlab.environments.process import Process, stat
+from tierlab.environments.process import Process
 from tierlab.errors import UserError
 from tierlab.machine.mapping import Seats
 

@@ -15,9 +15,9 @@ from xml.etree import ElementTree as ET
 
 from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.domain import Move
+from tierlab.environments.identity import Identity, identify, is_alive
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import listed
-from tierlab.environments.process import Identity, identify, is_alive
 from tierlab.environments.qemu.hosts import Hosts
 from tierlab.environments.qemu.migration import last_move, move, state_file
 from tierlab.environments.qemu.xml import Guest, document

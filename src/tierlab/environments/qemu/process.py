@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from tierlab.environments.process import carries
+from tierlab.environments.identity import carries
 
 
 def hypervisors(token: str, identity: str) -> list[int]:

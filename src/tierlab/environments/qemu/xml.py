@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 
 from tierlab.environments.domain import Topology
 from tierlab.environments.guests.words import CHANNEL, KERNEL_WORDS, SHARE, Link
+from tierlab.environments.identity import TOKEN
 from tierlab.environments.images.image import Image
-from tierlab.environments.process import TOKEN
 
 EMULATOR = "/usr/bin/qemu-system-x86_64"
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
