@@ -10,8 +10,10 @@ import numpy as np
 
 from tierlab.analysis.requests.dropped import Retransmitted
 from tierlab.diagnosis.backlog import FOLLOWING
+from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import aftermath
 from tierlab.diagnosis.merge import UNKNOWN, Occurrence
+from tierlab.diagnosis.signals import Stretches
 from tierlab.diagnosis.stalls import Stall, asked_by
 
 ECHOES = {UNKNOWN, *FOLLOWING}
@@ -26,22 +28,22 @@ def without_asked_again(
     """Leave out each surge, overload and wait of no known cause in which most of those who wait ask
     again, having asked in vain during an earlier one of those found.
     """
+    windows = [aftermath(each.stall) for each in found]
     return [
         each
         for each in found
-        if each.cause not in ECHOES
-        or _asked_again(each.stall, [one.stall for one in found], turned_away)
-        < MOST * each.stall.waiting
+        if each.cause not in ECHOES or not _is_theirs(each.stall, windows, turned_away)
     ]
 
 
-def _asked_again(stall: Stall, others: Sequence[Stall], turned_away: Retransmitted) -> int:
-    """Count those who asked the stalled server again in its stall, and first in an earlier one."""
+def _is_theirs(stall: Stall, windows: Sequence[Window], turned_away: Retransmitted) -> bool:
+    """Say whether most of those who wait asked the server again, and first in an earlier window."""
     server = asked_by(stall.server) or stall.server
     start_ns, end_ns = stall.window.start_ns, stall.window.end_ns
     first, last = turned_away.first_ns, turned_away.last_ns
     again = (start_ns - JUST_BEFORE_NS <= last) & (last < end_ns) & (first < start_ns)
-    earlier = np.zeros_like(again)
-    for window in (aftermath(one) for one in others if one.window.start_ns < start_ns):
-        earlier |= (window.start_ns <= first) & (first < window.end_ns)
-    return int(np.count_nonzero(again & earlier & (turned_away.server == server)))
+    asked = first[again & (turned_away.server == server)]
+    if asked.size < MOST * stall.waiting:
+        return False
+    earlier = Stretches.of([each for each in windows if each.start_ns < start_ns])
+    return bool(np.count_nonzero(earlier.touch(asked, asked + 1)) >= MOST * stall.waiting)
