@@ -37,8 +37,8 @@ POLL_SECONDS = 0.02
 KILL_SECONDS = 5.0
 """How long a killed process may take to be gone..."""
 
-DISK_SECONDS = 60.0
-"""... and one that waits for a disk: it ends when that has answered."""
+WAITING_SECONDS = 60.0
+"""... and one that waits for a disk or, on a full machine, for a CPU: it ends when it has got it."""
 
 MOST_FILES = 65_536
 """Soft limit of open files given to servers, where the hard limit allows as many."""
@@ -80,7 +80,7 @@ def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
 
 def _allowed(killed: Iterable[int]) -> float:
     states = {found.state for pid in killed if (found := stat(pid)) is not None}
-    return DISK_SECONDS if "D" in states else KILL_SECONDS
+    return WAITING_SECONDS if states & {"D", "R"} else KILL_SECONDS
 
 
 def _signal(pids: Iterable[int], number: Signals) -> None:
