@@ -38,7 +38,7 @@ KILL_SECONDS = 5.0
 """How long a killed process may take to be gone..."""
 
 WAITING_SECONDS = 60.0
-"""... and one that waits for a disk or, on a full machine, for a CPU: it ends when it has got it."""
+"""... and one that waits for a disk or, on a full machine, for a CPU: it ends when it gets it."""
 
 MOST_FILES = 65_536
 """Soft limit of open files given to servers, where the hard limit allows as many."""
