@@ -104,18 +104,22 @@ def test_stop_kills_what_does_not_listen_and_its_children(ledger: Ledger, tmp_pa
 def test_one_that_waits_for_a_disk_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A killed podman was said to be left after 5 s, which is what a busy disk may take."""
+    """What had been killed was said to be left after 5 s, which is what a busy disk may take."""
     monkeypatch.setattr(process, "KILL_SECONDS", 0.1)
     with stalled_disk(tmp_path) as disk, ThreadPoolExecutor() as beside:
         place = disk.seen_from_outside / "written"
         writer = subprocess.Popen(["sh", "-c", WRITES, place], start_new_session=True)
         leader = identify(writer.pid)
         stalled = beside.submit(disk.stall, 1.5)
-        wait_until(lambda: (found := stat(writer.pid)) and found.state == "D", "its wait")
-        assert end(lambda: session_members(leader, "unused"), 0.1) == [writer.pid]
-        assert not is_alive(leader)
+        try:
+            wait_until(lambda: (found := stat(writer.pid)) and found.state == "D", "its wait")
+            assert end(lambda: session_members(leader, "unused"), 0.1) == [writer.pid]
+            assert not is_alive(leader)
+        finally:
+            writer.kill()
+            status = writer.wait()
         assert stalled.result() > 1
-        assert writer.wait() == -signal.SIGTERM
+        assert status == -signal.SIGTERM
 
 
 def test_children_of_a_dead_leader_are_found_by_their_token(ledger: Ledger, tmp_path: Path) -> None:
