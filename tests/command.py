@@ -1,4 +1,4 @@
-"""The command ``tierlab`` as a process of its own, as a user or a script starts it."""
+"""The command ``tierlab`` as a process of its own."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.loaded import Forked
 
 MAIN = "import sys; from tierlab.cli.main import main; sys.argv[0] = 'tierlab'; main()"
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
@@ -55,16 +57,22 @@ class Command:
         places = {"XDG_STATE_HOME": str(folder / "state")}
         if tuple(prefix) == NOBODY:
             places["XDG_CACHE_HOME"] = str(folder / "cache")
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - for as long as this lives
-        self.process = subprocess.Popen(
-            [*prefix, sys.executable, "-c", MAIN, *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            text=True,
-            cwd=folder,
-            env={**os.environ, **places, "NO_COLOR": "1"},
-        )
+        environment = {**os.environ, **places, "NO_COLOR": "1"}
+        said = list(map(str, arguments))
+        # For as long as this lives.
+        self._printed, self._said = (tempfile.NamedTemporaryFile() for _ in range(2))  # noqa: SIM115
+        self.process: Forked | subprocess.Popen[bytes]
+        if prefix:
+            self.process = subprocess.Popen(
+                [*prefix, sys.executable, "-c", MAIN, *said],
+                stdin=subprocess.DEVNULL,
+                stdout=self._printed,
+                stderr=self._said,
+                cwd=folder,
+                env=environment,
+            )
+        else:
+            self.process = Forked(said, folder, environment, self._printed.name, self._said.name)
 
     def wait_for(self, stage: str, *, trial: str = "") -> None:
         """Wait until a stage has begun, of several trials that of the one with this title.
@@ -111,15 +119,18 @@ class Command:
 
     def end(self, seconds: float | None = None) -> Ended:
         """Wait for the end, for as long as the test may take or for some seconds."""
-        stdout, _ = self.process.communicate(timeout=seconds)
+        status = self.process.wait(seconds)
         errors = self._errors()
         if "Permission denied" in errors and "python" in errors:
             pytest.skip("this source tree cannot be read by another user")
-        return Ended(self.process.pid, self.process.returncode, stdout, errors)
+        return Ended(self.process.pid, status, _text(self._printed.name), errors)
 
     def _errors(self) -> str:
-        # From the beginning, without moving the place at which the command writes on.
-        return os.pread(self._said.fileno(), 1 << 24, 0).decode()
+        return _text(self._said.name)
+
+
+def _text(file: str) -> str:
+    return Path(file).read_text("utf-8")
 
 
 Start = Callable[..., Command]
