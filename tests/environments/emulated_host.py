@@ -23,6 +23,10 @@ from tierlab.environments.images import build as image_build
 from tierlab.environments.images.image import MODULES, Image, Recipe, cache_folder
 from tierlab.machine.programs import SYSTEM_PATH
 
+PROCESSOR = "max,la57=off,-smap,-smep"
+"""Without what only makes each access to memory slower to emulate: a fifth level of page tables,
+and what the kernel may not do with a program's pages."""
+
 SOCKETS, CORES = 2, 2
 MEMORY = 4 << 30
 RESULTS = Path("/mnt")
@@ -136,7 +140,7 @@ def _size(path: Path) -> int:
 def _command(image: Image, disk: Path, results: Path) -> Iterator[str]:
     yield from ("setpriv", "--pdeathsig=KILL", "qemu-system-x86_64")
     yield from ("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot")
-    yield from ("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max")
+    yield from ("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", PROCESSOR)
     yield from _shape()
     yield from ("-kernel", str(image.kernel), "-initrd", str(image.initramfs))
     yield from ("-append", " ".join(_words()))
