@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tierlab.diagnosis.catalogue import CATALOGUE
+
 from . import made_stall
 from .made_stall import STALL
 from .signatures import diagnosed, pressed
@@ -44,3 +46,12 @@ def test_a_database_that_tells_no_checkpoint_leaves_it_open(tmp_path):
     (found,) = diagnosed(busy_disk(tmp_path, told, told)).findings
     assert (found.cause, found.subject) == ("disk", "db.1")
     assert 0.4 <= found.confidence < 0.6
+
+
+def test_what_a_database_writes_itself_is_nobody_else_s_disk(tmp_path, monkeypatch):
+    """Where a checkpoint is not known of, it is an unknown stall and no busy disk."""
+    others = tuple(each for each in CATALOGUE if each.name != "checkpoint")
+    monkeypatch.setattr("tierlab.diagnosis.verdicts.CATALOGUE", others)
+    run = busy_disk(tmp_path, {"checkpoints_running": 0}, {"checkpoints_running": 1})
+    (found,) = diagnosed(run).findings
+    assert (found.cause, found.subject) == ("unknown", "db.1")

@@ -6,19 +6,18 @@ where somebody asks for it (a backup, a copy of a table). A larger log makes it 
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import faulting, pressure, pressure_beyond
+from tierlab.diagnosis.evidence import (
+    PAGES_FLUSHED,
+    faulting,
+    pressure,
+    pressure_beyond,
+    writing_pages,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 NAME = "checkpoint"
-RUNNING = "checkpoints_running"
-FLUSHED = "pages_flushed * 1e9 / dt_ns"
-POLL_NS = 100_000_000
-"""From one poll to the next: a checkpoint that has ended meanwhile was seen at the one before."""
-
-BATCH_NS = 300_000_000
-"""Pages are counted in batches, when they are handed to the disk: it writes for a while then."""
 
 
 def judge(context: StallContext) -> Suspect | None:
@@ -32,25 +31,9 @@ def judge(context: StallContext) -> Suspect | None:
     figure = "" if waited is None else f" {waited:.0%} of the time"
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
-    case.direct("database", *_writing(context))
+    case.direct("database", *writing_pages(context))
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     return case.suspect()
-
-
-def _writing(context: StallContext) -> tuple[float | None, str]:
-    """Return how far it wrote changed pages, beyond the usual, and the words: by what it says of a
-    checkpoint under way or, where it says nothing, by the pages.
-    """
-    running = context.signal("database", RUNNING)
-    if running is not None:
-        told = running.within(context.around(POLL_NS))
-        seen = float(told.max() > running.usual) if told.size else None
-        return seen, "a checkpoint was under way"
-    flushed, around = context.signal("database", FLUSHED), context.around(BATCH_NS)
-    rate = None if flushed is None else flushed.mean(around)
-    figure = "" if rate is None else f": {rate:,.0f} a second"
-    beyond = None if flushed is None else flushed.beyond(around)
-    return support("pages flushed", beyond), f"it wrote its changed pages{figure}"
 
 
 def happened(context: StallContext) -> str:
@@ -82,7 +65,7 @@ CAUSE = Cause(
     judge,
     happened,
     remedies,
-    Leading("database", f"coalesce({RUNNING}, {FLUSHED})"),
+    Leading("database", f"coalesce(checkpoints_running, {PAGES_FLUSHED})"),
     # Its pages keep the disk busy, and a commit that waits for it holds its locks meanwhile.
     explains=frozenset({"disk", "lock"}),
 )
