@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.figures import FIGURES
+from tests.figures import FIGURES, own_name
 from tests.pace import pace
 
 _NUMBERS = itertools.count(1)
@@ -57,8 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Give a test its own name back, to which xdist's workers add its group: by that name what
     failed is found when it is run again."""
-    if hasattr(report, "node") and report.nodeid.rfind("@") > report.nodeid.rfind("]"):
-        report.nodeid = report.nodeid.rpartition("@")[0]
+    if hasattr(report, "node"):
+        report.nodeid = own_name(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

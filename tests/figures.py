@@ -12,7 +12,12 @@ FIGURES: list[tuple[str, str]] = []
 """Test, and what it measured."""
 
 
+def own_name(node: str) -> str:
+    """A test's name without the group that a worker of xdist's adds to it."""
+    return node.rpartition("@")[0] if node.rfind("@") > node.rfind("]") else node
+
+
 def figure(text: str) -> None:
     """Have a line in the log, under the name of the test that runs."""
     print(text)
-    FIGURES.append((os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0], text))
+    FIGURES.append((own_name(os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]), text))
