@@ -195,25 +195,17 @@ def waiting_for_locks(context: StallContext) -> float | None:
 LOCK_WAITS = "row_lock_waiting + table_lock_waiting"
 
 
-PAGES_FLUSHED = "pages_flushed * 1e9 / dt_ns"
+CHECKPOINTS = "checkpoints_running"
 POLL_NS = 100_000_000
 """From one poll to the next: a checkpoint that has ended meanwhile was seen at the one before."""
 
-BATCH_NS = 300_000_000
-"""Pages are counted in batches, when they are handed to the disk: it writes for a while then."""
 
-
-def writing_pages(context: StallContext) -> tuple[float | None, str]:
-    """Return how far a database wrote changed pages, beyond the usual, and the words: by what it
-    says of a checkpoint under way or, where it says nothing, by the pages.
+def checkpoint_told(context: StallContext) -> float | None:
+    """Return 1 where a database said that a checkpoint was under way, and does not usually; None
+    where it says nothing of checkpoints.
     """
-    running = context.signal("database", "checkpoints_running")
-    if running is not None:
-        told = running.within(context.around(POLL_NS))
-        seen = float(told.max() > running.usual) if told.size else None
-        return seen, "a checkpoint was under way"
-    flushed, around = context.signal("database", PAGES_FLUSHED), context.around(BATCH_NS)
-    rate = None if flushed is None else flushed.mean(around)
-    figure = "" if rate is None else f": {rate:,.0f} a second"
-    beyond = None if flushed is None else flushed.beyond(around)
-    return support("pages flushed", beyond), f"it wrote its changed pages{figure}"
+    running = context.signal("database", CHECKPOINTS)
+    if running is None:
+        return None
+    told = running.within(context.around(POLL_NS))
+    return float(told.max() > running.usual) if told.size else None

@@ -7,17 +7,20 @@ where somebody asks for it (a backup, a copy of a table). A larger log makes it 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
-    PAGES_FLUSHED,
+    CHECKPOINTS,
+    checkpoint_told,
     faulting,
     pressure,
     pressure_beyond,
-    writing_pages,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 NAME = "checkpoint"
+FLUSHED = "pages_flushed * 1e9 / dt_ns"
+BATCH_NS = 300_000_000
+"""Pages are counted in batches, when they are handed to the disk: it writes for a while then."""
 
 
 def judge(context: StallContext) -> Suspect | None:
@@ -31,9 +34,22 @@ def judge(context: StallContext) -> Suspect | None:
     figure = "" if waited is None else f" {waited:.0%} of the time"
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
-    case.direct("database", *writing_pages(context))
+    case.direct("database", *_writing(context))
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     return case.suspect()
+
+
+def _writing(context: StallContext) -> tuple[float | None, str]:
+    """Return how far it wrote changed pages, beyond the usual, and the words: by what it says of a
+    checkpoint under way or, where it says nothing, by the pages.
+    """
+    if context.signal("database", CHECKPOINTS) is not None:
+        return checkpoint_told(context), "a checkpoint was under way"
+    flushed, around = context.signal("database", FLUSHED), context.around(BATCH_NS)
+    rate = None if flushed is None else flushed.mean(around)
+    figure = "" if rate is None else f": {rate:,.0f} a second"
+    beyond = None if flushed is None else flushed.beyond(around)
+    return support("pages flushed", beyond), f"it wrote its changed pages{figure}"
 
 
 def happened(context: StallContext) -> str:
@@ -65,7 +81,7 @@ CAUSE = Cause(
     judge,
     happened,
     remedies,
-    Leading("database", f"coalesce(checkpoints_running, {PAGES_FLUSHED})"),
+    Leading("database", f"coalesce({CHECKPOINTS}, {FLUSHED})"),
     # Its pages keep the disk busy, and a commit that waits for it holds its locks meanwhile.
     explains=frozenset({"disk", "lock"}),
 )

@@ -4,10 +4,10 @@ from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     SOME,
+    checkpoint_told,
     faulting,
     pressure,
     pressure_beyond,
-    writing_pages,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
@@ -24,9 +24,9 @@ def judge(context: StallContext) -> Suspect:
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
-    own, _ = writing_pages(context)
+    own = checkpoint_told(context)
     if own is not None:  # where it tells nothing a checkpoint is as likely, by its own case
-        case.beside("database", against(own), "it did not write its own changed pages meanwhile")
+        case.beside("database", against(own), "it had no checkpoint of its own under way")
     return case.suspect()
 
 
