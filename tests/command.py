@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 import pytest
@@ -59,8 +60,8 @@ class Command:
             places["XDG_CACHE_HOME"] = str(folder / "cache")
         environment = {**os.environ, **places, "NO_COLOR": "1"}
         said = list(map(str, arguments))
-        # For as long as this lives.
-        self._printed, self._said = (tempfile.NamedTemporaryFile() for _ in range(2))  # noqa: SIM115
+        # For as long as this lives; they have no names that a killed test could leave behind.
+        self._printed, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         self.process: Forked | subprocess.Popen[bytes]
         if prefix:
             self.process = subprocess.Popen(
@@ -72,7 +73,9 @@ class Command:
                 env=environment,
             )
         else:
-            self.process = Forked(said, folder, environment, self._printed.name, self._said.name)
+            files = (self._printed, self._said)
+            streams = [f"/proc/{os.getpid()}/fd/{each.fileno()}" for each in files]
+            self.process = Forked(said, folder, environment, streams)
 
     def wait_for(self, stage: str, *, trial: str = "") -> None:
         """Wait until a stage has begun, of several trials that of the one with this title.
@@ -123,14 +126,15 @@ class Command:
         errors = self._errors()
         if "Permission denied" in errors and "python" in errors:
             pytest.skip("this source tree cannot be read by another user")
-        return Ended(self.process.pid, status, _text(self._printed.name), errors)
+        return Ended(self.process.pid, status, _text(self._printed), errors)
 
     def _errors(self) -> str:
-        return _text(self._said.name)
+        return _text(self._said)
 
 
-def _text(file: str) -> str:
-    return Path(file).read_text("utf-8")
+def _text(file: IO[bytes]) -> str:
+    # From the beginning, without moving the place at which the command writes on.
+    return os.pread(file.fileno(), 1 << 24, 0).decode()
 
 
 Start = Callable[..., Command]

@@ -24,18 +24,20 @@ LOADING.set_forkserver_preload(
 
 
 class Forked:
-    """Runs the command with these arguments; has of `subprocess.Popen` what tests ask of one."""
+    """Runs the command with these arguments; has of `subprocess.Popen` what tests ask of one.
+
+    `streams` are the files for what it prints and for its errors.
+    """
 
     def __init__(
         self,
         arguments: Sequence[str],
         folder: Path,
         environment: Mapping[str, str],
-        stdout: str,
-        stderr: str,
+        streams: Sequence[str],
     ) -> None:
         self._process = LOADING.Process(
-            target=_run, args=(arguments, folder, dict(environment), stdout, stderr)
+            target=_run, args=(arguments, folder, dict(environment), streams)
         )
         self._process.start()
         assert self._process.pid is not None
@@ -64,15 +66,11 @@ class Forked:
 
 
 def _run(
-    arguments: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    stdout: str,
-    stderr: str,
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], streams: Sequence[str]
 ) -> None:
     from tierlab.cli.main import main
 
-    for number, file in enumerate((os.devnull, stdout, stderr)):
+    for number, file in enumerate((os.devnull, *streams)):
         opened = os.open(file, os.O_RDWR | os.O_APPEND)
         os.dup2(opened, number)
         os.close(opened)

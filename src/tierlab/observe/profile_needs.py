@@ -26,8 +26,8 @@ USUALLY_COUNTED = {
 }
 """By who can count them: no more than the counters that most processors have for a program."""
 SAMPLE_NS = {"alone": 4_000, "stacks": 8_000}
-"""About what a sample costs where it is taken, and perf later: a guess on the high side, as at 99
-samples a second the cost is lost in the noise (bench/profile/perf.py)."""
+"""About what a sample costs where it is taken. What perf does besides, and what counting costs, is
+not in it: bench/profile/perf.py saw more."""
 COSTLY = 0.03
 """A higher share of a PU is told of before the trial."""
 MOST_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")

@@ -2,13 +2,7 @@
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import (
-    SOME,
-    checkpoint_told,
-    faulting,
-    pressure,
-    pressure_beyond,
-)
+from tierlab.diagnosis.evidence import SOME, checkpoint_told, faulting, pressure, pressure_beyond
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
