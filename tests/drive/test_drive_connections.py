@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,8 @@ import pytest
 
 from tierlab.workloads.rubbos.users import users
 
-from .driving import POPULATION, Driver, target
-from .test_drive_failures import OK, serving
+from .driving import POPULATION, SECOND, Driver, target
+from .test_drive_failures import OK, Behaviour, serving
 
 
 def connections(log: Path) -> list[int]:
@@ -84,6 +85,60 @@ def test_only_what_is_idempotent_is_sent_again(method: str, drive: Driver) -> No
         assert set(requests.attempts) == {1}
         assert set(requests.error.dropna()) == {"no_reply"}
         assert (requests.error == "no_reply").sum() == len(unanswered)
+
+
+UPLOAD_BYTES = 16 << 20
+"""More than a connection's two buffers take."""
+
+
+def takes_forms(lengths: list[int]) -> Behaviour:
+    """Answers a page, then takes a form on the same connection, slowly at first."""
+
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(OK + b"Content-Length: 2\r\n\r\nok")
+        head, _, body = connection.recv(65536).partition(b"\r\n\r\n")
+        time.sleep(0.1)
+        wanted = int(head.lower().partition(b"content-length: ")[2].split()[0])
+        got = len(body)
+        while got < wanted and (piece := connection.recv(1 << 20)):
+            got += len(piece)
+        lengths.append(got)
+        connection.sendall(OK + b"Connection: close\r\nContent-Length: 2\r\n\r\nok")
+
+    return behave
+
+
+def test_a_form_that_does_not_fit_a_kept_connection_is_sent_when_there_is_room(
+    drive: Driver,
+) -> None:
+    drive.folder.mkdir()
+    (drive.folder / "photo.jpg").write_bytes(bytes(UPLOAD_BYTES))
+    form = {
+        "name": "form",
+        "path": "/form",
+        "method": "POST",
+        "encoding": "multipart",
+        "parameters": [{"name": "photo", "from": {"file": "photo.jpg"}}],
+    }
+    onward = {"page": [["form", 1.0]], "form": [["End", 1.0]]}
+    identity = {"numbers": [1, 1], "values": {}}
+    workload = {
+        "name": "upload",
+        "home": "page",
+        "states": [{"name": "page", "path": "/"}, form],
+        "sessions": [{"name": "all", "share": 1.0, "identity": identity, "transitions": onward}],
+        "files": [{"name": "photo.jpg", "path": "photo.jpg", "type": "image/jpeg"}],
+    }
+    lengths: list[int] = []
+    timeouts = {"connect_ns": SECOND, "request_ns": 5 * SECOND}
+    keys = {"connection": "keep_alive", "timeouts": timeouts, "grace_ns": 6 * SECOND}
+    with serving(takes_forms(lengths)) as port:
+        requests = drive(port, workload, users=1, seconds=0.3, think_ms=1, **keys).requests
+    forms = requests[requests.interaction == "form"]
+    assert len(forms) > 0
+    assert forms.error.isna().all()
+    assert forms.connected_ns.isna().all(), "on the connection of the page before"
+    assert min(lengths) > UPLOAD_BYTES
 
 
 IN_A_NAMESPACE = """

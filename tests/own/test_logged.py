@@ -78,6 +78,55 @@ def test_users_ask_for_what_was_asked_for_as_often(log: Path) -> None:
     assert "3 other lines" not in whole["name"], "pictures are left out too"
 
 
+def written(file: Path, *visits: list[tuple[str, int]]) -> Path:
+    """A log of visits, each a client's, of (target, status)."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    file.write_text(
+        "\n".join(
+            line(start + timedelta(seconds=second), client, target, status=status)
+            for client, visit in enumerate(visits)
+            for second, (target, status) in enumerate(visit)
+        )
+    )
+    return file
+
+
+def test_where_a_redirection_led_to_is_asked_for_once(tmp_path: Path) -> None:
+    visit = [("/", 200), ("/old", 301), ("/new", 200)]
+    whole = logged(written(tmp_path / "access.log", visit), {}, own_think=True)
+    assert whole["rules"]["redirects"] == "stay", "the driver does not go there by itself"
+    transitions = whole["sessions"][0]["transitions"]
+    assert transitions[FIRST] == [("/old", 1.0)]
+    assert transitions["/old"] == [("/new", 1.0)], "the log has it"
+    assert transitions["/new"] == [("End", 1.0)]
+
+
+def test_a_pattern_that_no_logged_page_matches_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path / "access.log", [("/", 200), ("/items/7", 200)])
+    with pytest.raises(UserError) as raised:
+        logged(file, {"/items/{id}": "Item", "/cart": "Your cart"}, own_think=True)
+    said = f'{file}: has no page that is "/cart", as expect has it; name one of /, /items/{{id}}.'
+    assert str(raised.value) == said
+
+
+def test_a_visit_s_first_page_has_to_say_what_its_path_asks_for(tmp_path: Path) -> None:
+    visits = [[("/", 200), ("/cart", 200)], [("/cart?x=1", 200), ("/", 200)], [("/b", 200)]]
+    file = written(tmp_path / "access.log", *visits)
+    whole = logged(file, {"/": "Welcome", "/cart": "Your cart"}, own_think=True)
+    states = {state["name"]: state for state in whole["states"]}
+    rows = states[FIRST]["row"]
+    of = dict(zip((row[0] for row in rows["rows"]), rows["states"], strict=True))
+    assert of["b"] == FIRST
+    for target, text in (("", "Welcome"), ("cart?x=1", "Your cart")):
+        first = states[of[target]]
+        assert first["interaction"] == FIRST
+        assert first["expect"] == {"text": text}
+        assert first["delay"] == states[FIRST]["delay"]
+        transitions = whole["sessions"][0]["transitions"]
+        assert transitions[first["name"]] == transitions[FIRST]
+    assert states["/cart"]["expect"] == {"text": "Your cart"}
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.own.test_logged import line
+from tests.own.test_recorded import entry
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, load
 from tierlab.values.toml import as_toml
@@ -95,6 +99,14 @@ CASES: list[tuple[Change, str]] = [
     ({"system.sessions.length": 0}, "system.sessions.length must be a whole number from 1 to"),
     ({"system.sessions.expect": {"/": 1}}, "system.sessions.expect must be a table of paths"),
     (
+        {"system.sessions.expect": {"cart": "x"}},
+        'system.sessions.expect.cart must begin with "/" or "*", as "/cart"',
+    ),
+    (
+        {"system.sessions.expect": {"/cart?x=1": "x"}},
+        'system.sessions.expect."/cart?x=1" is no page of start; of one that is followed, leave',
+    ),
+    (
         {"system.web": {"address": "127.0.0.1", "port": 80}},
         'system.environment must be "host": web runs already',
     ),
@@ -175,6 +187,59 @@ def test_who_is_called_is_said_spoken_of_or_all() -> None:
     ):
         (trial,) = Experiment.from_tables(document, "my.toml").trials()
         assert trial.system.callees("web") == callees
+
+
+RECORDED = json.dumps({"log": {"entries": [entry({"url": "http://h/"})]}})
+LOGGED = line(datetime(2026, 1, 1, tzinfo=UTC), 1, "/")
+
+
+def of_a_record(folder: Path, way: str, load: Change, **keys: Any) -> dict[str, Any]:
+    file = folder / f"visit.{way}"
+    file.write_text(RECORDED if way == "har" else LOGGED)
+    return changed({"system.sessions": {way: str(file), **keys}, "load": {"users": 1, **load}})
+
+
+@pytest.mark.parametrize("load", [{"think": "1s"}, {"think": "0s"}, {"cycle": "1s"}])
+def test_a_think_time_that_a_recording_s_own_replace_is_refused(
+    tmp_path: Path, load: Change
+) -> None:
+    (key,) = load
+    said = f'load.{key} goes with system.sessions.think = "load", not with recorded think times'
+    for keys in ({}, {"think": "recorded"}):
+        with pytest.raises(UserError) as raised:
+            Experiment.from_tables(of_a_record(tmp_path, "har", load, **keys), "my.toml")
+        assert said in str(raised.value)
+    Experiment.from_tables(of_a_record(tmp_path, "har", load, think="load"), "my.toml")
+    factors = of_a_record(tmp_path, "har", {}) | {"factors": {f"load.{key}": ["1s", "2s"]}}
+    with pytest.raises(UserError) as raised:
+        Experiment.from_tables(factors, "my.toml")
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("key", ["think", "cycle"])
+def test_between_the_visits_of_a_log_users_think_as_the_load_says(tmp_path: Path, key: str) -> None:
+    (trial,) = Experiment.from_tables(of_a_record(tmp_path, "log", {key: "1s"}), "my.toml").trials()
+    assert getattr(trial.load, f"{key}_ns") == 1_000_000_000
+
+
+def test_a_recording_whose_file_says_what_is_usual_has_its_own_think_times(tmp_path: Path) -> None:
+    """As a run's own file does."""
+    (trial,) = Experiment.from_tables(of_a_record(tmp_path, "har", {}), "my.toml").trials()
+    (again,) = Experiment.from_tables(trial.as_file(), "my.toml").trials()
+    assert trial.as_file()["system"]["sessions"]["think"] == "recorded"
+    assert trial.system.application.own_think
+    assert again.system.application.own_think
+
+
+def test_a_pattern_that_no_page_of_a_record_matches_is_a_mistake_of_the_file(
+    tmp_path: Path,
+) -> None:
+    for way in ("har", "log"):
+        Experiment.from_tables(of_a_record(tmp_path, way, {}, expect={"/": "x"}), "my.toml")
+        document = of_a_record(tmp_path, way, {}, expect={"/cart": "x"})
+        with pytest.raises(UserError) as raised:
+            Experiment.from_tables(document, "my.toml")
+        assert f"system.sessions.{way} {tmp_path}/visit.{way}: has no page" in str(raised.value)
 
 
 def test_keys_of_a_file_s_own_servers_can_be_crossed() -> None:

@@ -13,6 +13,7 @@ from tests.own.shop import PASSWORD
 from tierlab.errors import UserError
 from tierlab.exchange.har import read_har
 from tierlab.workloads.own.recorded import recorded
+from tierlab.workloads.own.steps import steps
 from tierlab.workloads.sessions.delay import think
 from tierlab.workloads.sessions.secrets import HIDDEN, without_secrets
 
@@ -130,6 +131,61 @@ def test_other_hosts_failures_and_what_is_no_page_are_left_out(tmp_path: Path) -
     ]
     file.write_text(json.dumps({"log": {"entries": entries}}))
     assert [each["interaction"] for each in described(file)["states"]] == ["GET /"]
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "asked_for"),
+    [
+        (307, "POST", "POST"),
+        (308, "PUT", "PUT"),
+        (302, "DELETE", "DELETE"),
+        (302, "POST", "GET"),
+        (303, "PUT", "GET"),
+    ],
+)
+def test_what_a_reply_sent_the_browser_to_is_of_the_same_step(
+    tmp_path: Path, status: int, method: str, asked_for: str
+) -> None:
+    file = tmp_path / "v.har"
+    sent = {"status": status, "redirectURL": "/there"}
+    wrong = "GET" if asked_for != "GET" else "POST"
+    for by, count in ((asked_for, 1), (wrong, 2)):
+        entries = [
+            entry({"url": "http://h/here", "method": method}, sent),
+            entry({"url": "http://h/there", "method": by}),
+        ]
+        file.write_text(json.dumps({"log": {"entries": entries}}))
+        found = steps(read_har(file), str(file))
+        assert len(found) == count, by
+        assert found[0].exchange.method == method
+
+
+def test_a_page_that_had_not_changed_sends_nobody_on(tmp_path: Path) -> None:
+    file = tmp_path / "v.har"
+    entries = [entry({"url": "http://h/"}, {"status": 304}), entry({"url": "http://h/"})]
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    assert len(steps(read_har(file), str(file))) == 2
+
+
+def test_a_request_to_no_host_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "v.har"
+    entries = [entry({"url": "http:x"}), entry({"url": "http://h/"})]
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    assert [each["interaction"] for each in described(file)["states"]] == ["GET /"]
+
+
+def test_a_page_has_to_say_what_the_narrowest_pattern_asks_for(visit: Path) -> None:
+    whole = described(visit, expect={"*": "Shop", "/basket": "Basket"})
+    assert state(whole, "GET /basket")["expect"]["text"] == "Basket"
+    assert state(whole, "GET /")["expect"]["text"] == "Shop"
+
+
+def test_a_pattern_that_no_recorded_page_matches_is_refused(visit: Path) -> None:
+    with pytest.raises(UserError) as raised:
+        described(visit, expect={"/basket": "Basket", "/items/7": "Seven"})
+    said = str(raised.value)
+    assert said.startswith(f'{visit}: has no page that is "/items/7", as expect has it; name one')
+    assert "/items/{id}" in said
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,12 @@ def test_visits_are_told_apart_and_keep_their_times(tmp_path: Path) -> None:
     assert states["/a/{id}"]["expect"] == {"text": "Seven"}
 
 
+def test_a_pattern_that_no_page_of_the_log_matches_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "access.log", [(0, 1, "/"), (1, 1, "/a/7")])
+    with pytest.raises(UserError, match='has no page that is "/b", as expect has it'):
+        replayed(file, {"/": "Welcome", "/b": "B"})
+
+
 def test_the_seldom_kinds_of_page_are_one(tmp_path: Path) -> None:
     kinds = [f"/{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(MOST_KINDS + 5)]
     asked = [(n, 1, kind) for n, kind in enumerate(kinds)] + [(500, 1, kinds[-1])]

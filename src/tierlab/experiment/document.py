@@ -13,7 +13,14 @@ from tierlab.experiment.disturb import Written
 from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.draw import disturbance_problems
 from tierlab.experiment.factors import Factors
-from tierlab.experiment.load import Load, Phases, mix_problems, speed_problems, users_problems
+from tierlab.experiment.load import (
+    Load,
+    Phases,
+    mix_problems,
+    speed_problems,
+    think_problems,
+    users_problems,
+)
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
 from tierlab.experiment.problem import raise_all
@@ -70,6 +77,7 @@ class ExperimentFile(Section):
             [
                 *mix_problems(self.load, self.system.application),
                 *speed_problems(self.load, self.system.application),
+                *think_problems(self.load, self.system.application),
                 *users_problems(self.load, self.system.application, self.system.scale),
                 *event_problems(self.disturb, self.change, self.system, self.load.phases),
             ]

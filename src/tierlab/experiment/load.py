@@ -200,6 +200,21 @@ def users_problems(load: Load, workload: Workload, scale: float) -> Iterator[Pyd
         )
 
 
+def think_problems(load: Load, workload: Workload) -> Iterator[PydanticCustomError]:
+    """The problems of think times beside a recording, which has its own after every step. A log's
+    users think as the load says where a visit ends.
+    """
+    if workload.own_think and not workload.has_log:
+        given = {"think": load.think_ns, "cycle": load.cycle_ns}
+        for key in (name for name, time in given.items() if time is not None):
+            yield problem(
+                'goes with system.sessions.think = "load", not with recorded think times; keep one'
+                " of them",
+                "load",
+                key,
+            )
+
+
 def speed_problems(load: Load, workload: Workload) -> Iterator[PydanticCustomError]:
     """The problem of a log that is to be replayed where there is none."""
     if load.speed is not None and not workload.has_log:

@@ -128,6 +128,12 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
         if !whole || !weighed {
             return wrong("`row` needs a value per column and a weight per row".into());
         }
+        if !rows.states.is_empty() && rows.states.len() != rows.rows.len() {
+            return wrong("`row` needs a state per row, or none".into());
+        }
+        if let Some(name) = rows.states.iter().find(|name| workload.state(name).is_none()) {
+            return wrong(format!("`row` names the unknown state {name:?}"));
+        }
     }
     if let Err(what) = operation::operation(workload, state) {
         return wrong(what);

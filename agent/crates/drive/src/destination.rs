@@ -12,8 +12,6 @@ use std::sync::Arc;
 pub struct Destination {
     /// Where to connect.
     pub address: SocketAddr,
-    /// What it is called in the `Host` header.
-    pub host: String,
     /// Requests of HTTP's as bytes.
     pub wire: Wire,
     /// As whom one comes to a database, where it is one.
@@ -44,7 +42,6 @@ impl Destinations {
     pub fn new(plan: &Plan) -> Self {
         let ready = |target: &Target| Destination {
             address: target.socket(),
-            host: target.host(),
             wire: Wire::new(plan, target),
             login: target.login.clone().map(Arc::new),
         };

@@ -1,7 +1,9 @@
 //! What a page makes a browser fetch: what the workload says belongs to it, and its images.
 
 use crate::browser::name_of;
-use crate::flight::{Resource, resolve};
+use crate::extract::unescape;
+use crate::flight::Resource;
+use crate::links;
 use crate::page::Page;
 use crate::script::Script;
 use crate::session::User;
@@ -10,7 +12,8 @@ use crate::session::User;
 const MOST_IMAGES: usize = 256;
 
 /// What a page that came makes its user's browser fetch, the last first; and how many images the page
-/// refers to. A browser with a cache counts an image once a page, and fetches it once a session.
+/// refers to. A browser with a cache counts an image once a page, and fetches it once a session; one
+/// that the workload has among what belongs to the page is counted, and fetched as such.
 pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Resource>) {
     let number = user.request().state;
     let state = &script.workload.states[usize::from(number)];
@@ -22,7 +25,7 @@ pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Re
             let text = images.contains.as_deref().unwrap_or("");
             memchr::memmem::find(address, text.as_bytes()).is_some()
         })
-        .filter_map(|address| resolve(address, at))
+        .filter_map(|address| links::target(&unescape(address), at, &script.hosts))
         .take(MOST_IMAGES)
         .collect();
     let cached = script.workload.rules.cache.is_some();
@@ -36,6 +39,7 @@ pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Re
         });
     }
     let named = paths.len() as i32;
+    paths.retain(|path| !script.has_resource(number, path));
     let mut browser = user.browser().filter(|_| cached);
     let mut found = Vec::with_capacity(paths.len());
     for number in script.resources_of(number) {

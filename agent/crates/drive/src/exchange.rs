@@ -1,8 +1,8 @@
-//! One exchange after the other: connect, send, receive, and what follows from it.
+//! One exchange after the other: what is asked for, what comes, and what follows from it.
 
 use crate::answer::{Answer, Progress};
 use crate::failure::Failure;
-use crate::flight::{Purpose, Resource, Stage};
+use crate::flight::{Purpose, Stage};
 use crate::plan::Connection;
 use crate::poll::Ready;
 use crate::random::mix;
@@ -43,84 +43,7 @@ impl Shard {
             }
         }
         self.request_deadlines.set(now, place, flight.exchange);
-        if flight.reused { self.send(place) } else { self.connect(place, now) }
-    }
-
-    fn connect(&mut self, place: usize, now: i64) -> Result<()> {
-        let flight = &mut self.flights[place];
-        self.tokens = self.tokens.wrapping_add(1);
-        flight.connection = self.tokens;
-        flight.key = None;
-        self.connect_deadlines.set(now, place, flight.connection);
-        let mark = (flight.connection as u64) << 32 | place as u64;
-        let number = self.share.number(flight.user);
-        let (to, source) = (self.destinations.of(number).address, self.sources.of(number));
-        let kept = self.common.plan.connection == Connection::KeepAlive;
-        let fd = match Socket::connect(to, source, kept) {
-            Ok(socket) => flight.socket.insert(socket).fd(),
-            Err(error) => return self.fail_at(place, &error),
-        };
-        // On loopback the connection stands already, and the request goes out at once.
-        self.send(place)?;
-        match self.flights.get(place) {
-            Some(flight) if flight.connection as u64 == mark >> 32 && flight.socket.is_some() => {
-                let sending = flight.stage == Stage::Sending;
-                match self.poll.add(fd, mark, sending) {
-                    Ok(()) => Ok(()),
-                    Err(error) => self.fail_at(place, &error),
-                }
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Sends what is left of the request.
-    fn send(&mut self, place: usize) -> Result<()> {
-        let flight = &mut self.flights[place];
-        let Some(socket) = &flight.socket else { return Ok(()) };
-        let wire = &self.destinations.of(self.share.number(flight.user)).wire;
-        let (user, script) = (&mut self.users[flight.user as usize], &self.common.script);
-        let id = flight.request_id;
-        match &flight.resource {
-            Some(Resource::Image(path)) => {
-                wire.resource(path, &user.jar, None, id, &mut self.outgoing);
-            }
-            Some(Resource::Static(number)) => {
-                let there = user.browser().is_some_and(|browser| browser.cached);
-                let cache = script.workload.rules.cache.as_ref().filter(|_| there);
-                let since = cache.map(|cache| cache.since.as_str());
-                let path = script.resources[usize::from(*number)].as_bytes();
-                wire.resource(path, &user.jar, since, id, &mut self.outgoing);
-            }
-            None => {
-                let request = user.request();
-                match &flight.answer {
-                    Answer::Sql(dialogue) => {
-                        let id = self.common.plan.request_ids.then_some(id);
-                        dialogue.write(request.target(), id, &mut self.outgoing);
-                    }
-                    Answer::Http(_) => {
-                        let tail = script.tail(request);
-                        wire.page(request, tail, &user.jar, id, &mut self.outgoing);
-                    }
-                }
-            }
-        }
-        while flight.sent < self.outgoing.len() {
-            match socket.send(&self.outgoing[flight.sent..]) {
-                Ok(sent) => {
-                    if flight.sent == 0 && flight.is_first_page() && !flight.reused {
-                        let now = monotonic_ns() + self.real_offset_ns;
-                        flight.record.connected_ns.get_or_insert(now);
-                    }
-                    flight.sent += sent;
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return self.fail_at(place, &error),
-            }
-        }
-        flight.stage = Stage::Receiving;
-        Ok(())
+        if flight.reused { self.send_again(place) } else { self.connect(place, now) }
     }
 
     /// Something happened at a socket.
@@ -192,7 +115,7 @@ impl Shard {
         flight.key = flight.answer.key();
         flight.stage = Stage::Sending;
         flight.sent = 0;
-        self.send(place)
+        self.send_again(place)
     }
 
     /// The answer is complete.
@@ -257,7 +180,7 @@ impl Shard {
     }
 
     /// The network failed the exchange.
-    fn fail_at(&mut self, place: usize, error: &std::io::Error) -> Result<()> {
+    pub(crate) fn fail_at(&mut self, place: usize, error: &std::io::Error) -> Result<()> {
         let failure = Failure::of(error, self.flights[place].is_connecting());
         self.fail(place, failure)
     }

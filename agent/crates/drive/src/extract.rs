@@ -3,12 +3,14 @@
 use crate::page::Page;
 use crate::random::Stream;
 use crate::state::{Extract, Which};
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 /// A longer value is none.
 const LONGEST: usize = 4096;
 /// More occurrences than that are not counted.
 const MOST: usize = 1024;
+/// A longer entity is none.
+const LONGEST_ENTITY: usize = 16;
 
 /// The value on a page, entities of HTML's decoded; `None` where there is none.
 pub fn extract(wanted: &Extract, page: Page<'_>, random: &mut Stream) -> Option<Box<[u8]>> {
@@ -42,31 +44,54 @@ fn value<'a>(rest: &'a [u8], until: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Decodes the entities that stand in attributes.
+/// Decodes the entities that stand in attributes: any character's number, and the names of those
+/// that markup is made of.
 pub fn unescape(text: &[u8]) -> Box<[u8]> {
-    const ENTITIES: [(&[u8], u8); 6] = [
-        (b"&amp;", b'&'),
-        (b"&quot;", b'"'),
-        (b"&#039;", b'\''),
-        (b"&#39;", b'\''),
-        (b"&lt;", b'<'),
-        (b"&gt;", b'>'),
-    ];
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
-    while let Some(&first) = rest.first() {
-        match ENTITIES.iter().find(|(entity, _)| first == b'&' && rest.starts_with(entity)) {
-            Some((entity, byte)) => {
-                plain.push(*byte);
-                rest = &rest[entity.len()..];
+    while let Some(at) = memchr(b'&', rest) {
+        plain.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        match entity(rest) {
+            Some((character, length)) => {
+                plain.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                rest = &rest[length..];
             }
             None => {
-                plain.push(first);
+                plain.push(b'&');
                 rest = &rest[1..];
             }
         }
     }
+    plain.extend_from_slice(rest);
     plain.into()
+}
+
+/// What the entity at the front of a text that begins with `&` stands for, and how long it is.
+fn entity(text: &[u8]) -> Option<(char, usize)> {
+    let end = memchr(b';', &text[..text.len().min(LONGEST_ENTITY)])?;
+    let character = match &text[1..end] {
+        b"amp" => '&',
+        b"quot" => '"',
+        b"apos" => '\'',
+        b"lt" => '<',
+        b"gt" => '>',
+        [b'#', b'x' | b'X', digits @ ..] => numbered(digits, 16)?,
+        [b'#', digits @ ..] => numbered(digits, 10)?,
+        _ => return None,
+    };
+    Some((character, end + 1))
+}
+
+/// The character of a number; that which stands for none, as in browsers, where there is none.
+fn numbered(digits: &[u8], radix: u32) -> Option<char> {
+    let mut number = digits.first().map(|_| 0u32)?;
+    for digit in digits {
+        let digit = char::from(*digit).to_digit(radix)?;
+        number = number.saturating_mul(radix).saturating_add(digit);
+    }
+    let known = char::from_u32(number).filter(|character| *character != '\0');
+    Some(known.unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 #[cfg(test)]
@@ -104,6 +129,21 @@ mod tests {
         seen.sort();
         seen.dedup();
         assert_eq!(seen, [b"1", b"2", b"3"]);
+    }
+
+    #[test]
+    fn entities_are_decoded_by_name_and_by_any_number() {
+        for (text, plain) in [
+            ("a&#43;b&#x3D;", "a+b="),
+            ("&amp;amp;&lt;&gt;&quot;&apos;&#39;&#039;", "&amp;<>\"'''"),
+            ("&#228;&#X1f600;", "\u{e4}\u{1f600}"),
+            ("&#0;&#xD800;&#9999999999;", "\u{fffd}\u{fffd}\u{fffd}"),
+            ("&;&#;&#x;&#1a;&copy;&amp", "&;&#;&#x;&#1a;&copy;&amp"),
+            ("&&#43;& &#43", "&+& &#43"),
+            ("", ""),
+        ] {
+            assert_eq!(&*unescape(text.as_bytes()), plain.as_bytes(), "{text}");
+        }
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub struct Record {
     pub steps: Vec<u8>,
     /// The delay drawn after the interaction before, where the workload has delays.
     pub delay_ns: Option<i64>,
-    /// Images that its pages refer to, those in the cache included.
+    /// Images that its pages refer to, those in the cache and among the files included.
     pub images_named: i32,
     /// Images that came.
     pub images: i32,
@@ -173,24 +173,6 @@ impl Flight {
     }
 }
 
-/// Where an image is, as the path of a request; `None` when it is on another host.
-pub fn resolve(image: &[u8], page_path: &[u8]) -> Option<Box<[u8]>> {
-    let mut path = Vec::with_capacity(image.len());
-    match image {
-        [b'/', b'/', ..] => return None,
-        [b'/', ..] => {}
-        _ if memchr::memmem::find(image, b":").is_some() => return None,
-        [] => return None,
-        _ => {
-            let plain = page_path.split(|byte| *byte == b'?').next().unwrap_or_default();
-            let folder = memchr::memrchr(b'/', plain).map_or(0, |at| at + 1);
-            path.extend_from_slice(&plain[..folder]);
-        }
-    }
-    crate::encode::carry(image, &mut path);
-    Some(path.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,19 +185,5 @@ mod tests {
         assert!(!connecting(Stage::Sending, 1, false));
         assert!(!connecting(Stage::Sending, 0, true));
         assert!(!connecting(Stage::Receiving, 1, false));
-    }
-
-    #[test]
-    fn images_are_resolved_against_the_page() {
-        let at = |image: &str| {
-            resolve(image.as_bytes(), b"/rubbos/servlet/ViewStory?storyId=1/2")
-                .map(|path| String::from_utf8_lossy(&path).into_owned())
-        };
-        assert_eq!(at("/rubbos/images/a.gif").as_deref(), Some("/rubbos/images/a.gif"));
-        assert_eq!(at("a b.gif").as_deref(), Some("/rubbos/servlet/a%20b.gif"));
-        assert_eq!(at("http://elsewhere/a.gif"), None);
-        assert_eq!(at("//elsewhere/a.gif"), None);
-        assert_eq!(at("data:image/gif;base64,AA"), None);
-        assert_eq!(at(""), None);
     }
 }

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::flight::{Purpose, Record, Stage};
 use crate::page::Page;
 use crate::plan::Pace;
+use crate::reply::Reply;
 use crate::rules::Redirects;
 use crate::session::Outcome;
 use crate::shard::{NOWHERE, Shard};
@@ -85,8 +86,8 @@ impl Shard {
             return false;
         }
         let Some(location) = reply.told().location.as_deref() else { return false };
-        let host = self.destinations.of(self.share.number(flight.user)).host.as_str();
-        let sent = self.users[flight.user as usize].sent_on(location, host);
+        let user = &mut self.users[flight.user as usize];
+        let sent = user.sent_on(&self.common.script, reply.status(), location);
         if sent && rules.redirects == Redirects::Own {
             flight.thinks = false;
             flight.record.failure = None;
@@ -103,7 +104,10 @@ impl Shard {
         let page = Page(flight.answer.body());
         let state = &script.workload.states[usize::from(user.request().state)];
         let says = |text: &Option<String>| text.as_deref().is_some_and(|text| page.says(text));
-        let lacks = |text: &Option<String>| text.as_deref().is_some_and(|text| !page.says(text));
+        // A reply that sends its user elsewhere is no page that could say something.
+        let is_page = !flight.answer.http().is_some_and(Reply::redirects);
+        let lacks =
+            |text: &Option<String>| is_page && text.as_deref().is_some_and(|text| !page.says(text));
         let failure = match failure {
             None if says(&script.workload.rules.failed_if) => Some(Failure::Page),
             None if lacks(&state.expect.text) => Some(Failure::TextMissing),

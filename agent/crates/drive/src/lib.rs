@@ -11,8 +11,8 @@
 //! - `socket`, `poll`, `sources`, `scheduling`: the system's calls;
 //! - `share`, `arrivals`, `curve`: what each thread has of the users, and of the open loop's arrivals,
 //!   and how many there are to be when;
-//! - `shard`, `starts`, `replay`, `presence`, `flight`, `interaction`, `exchange`, `overdue`, `cancels`,
-//!   `deadlines`: one thread, and its interactions under way;
+//! - `shard`, `starts`, `replay`, `presence`, `flight`, `interaction`, `exchange`, `sending`, `overdue`,
+//!   `cancels`, `deadlines`: one thread, and its interactions under way;
 //! - `driver`, `threads`, `halt`: all threads, from the beginning of a run to its end;
 //! - `failure`, `tally`, `judgement`, `course`, `journal`, `summary`: what is written down.
 //!
@@ -61,6 +61,7 @@ mod reply_head;
 mod rules;
 mod scheduling;
 mod script;
+mod sending;
 mod session;
 mod shard;
 mod share;
@@ -79,7 +80,7 @@ mod wire;
 pub mod workload;
 
 use anyhow::{Context, Result, ensure};
-use plan::{Connection, Pace, Plan};
+use plan::{Connection, Pace, Plan, Target};
 use script::Script;
 use std::path::Path;
 use tierlab_record::{Stop, open_files};
@@ -96,7 +97,8 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let stop = Stop::on_signals();
     let plan_file = plan;
     let plan = Plan::read(plan_file)?;
-    let script = Script::new(Workload::read(&plan.workload)?);
+    let hosts = plan.targets.iter().map(Target::host).collect();
+    let script = Script::new(Workload::read(&plan.workload)?, hosts);
     if let Pace::Recorded { .. } = plan.pace {
         ensure!(
             plan.users as usize == script.visits.len(),

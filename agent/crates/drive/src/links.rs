@@ -9,15 +9,17 @@ use crate::state::Follow;
 const MOST: usize = 1024;
 
 /// The target of a link that is followed from the page at `from`; `None` where there is none.
+/// `hosts`: what the site is called.
 pub fn followed(
     follow: &Follow,
     page: Page<'_>,
     from: &[u8],
+    hosts: &[String],
     random: &mut Stream,
 ) -> Option<Box<[u8]>> {
     let targets: Vec<Box<[u8]>> = page
         .hrefs()
-        .filter_map(|href| target(&unescape(href), from, &follow.hosts))
+        .filter_map(|href| target(&unescape(href), from, hosts))
         .filter(|target| !follow.except.iter().any(|text| has(target, text)))
         .take(MOST)
         .collect();
@@ -64,9 +66,16 @@ fn local<'a>(reference: &'a [u8], hosts: &[String]) -> Option<&'a [u8]> {
         return (!head.contains(&b':')).then_some(reference);
     };
     let end = rest.iter().position(|byte| b"/?".contains(byte)).unwrap_or(rest.len());
-    let own = hosts.iter().any(|host| host.as_bytes().eq_ignore_ascii_case(&rest[..end]));
+    let named = without_usual_port(&rest[..end]);
+    let own =
+        hosts.iter().any(|host| without_usual_port(host.as_bytes()).eq_ignore_ascii_case(named));
     let after = &rest[end..];
     own.then_some(if after.is_empty() { b"/" } else { after })
+}
+
+/// A host's name without the port that HTTP has where none is said.
+fn without_usual_port(host: &[u8]) -> &[u8] {
+    host.strip_suffix(b":80").unwrap_or(host)
 }
 
 /// RFC 3986 section 5.2.4, of the path.
@@ -152,6 +161,25 @@ mod tests {
         let none = ["", "#top", "mailto:a@b", "javascript:x()", "http://elsewhere/", "//other/"];
         for reference in none.into_iter().chain(["https://shop.example:8080/"]) {
             assert_eq!(to(reference), None, "{reference}");
+        }
+    }
+
+    #[test]
+    fn links_of_the_site_s_own_host_are_followed() {
+        let follow = Follow { except: vec!["logout".into()], states: Vec::new() };
+        let page = Page(b"<a href='http://h:81/x?a=1&#38;b=2'> <a href=/logout> <a href=//other/>");
+        let to = |hosts: &[String]| followed(&follow, page, b"/p", hosts, &mut Stream::new(1, 1));
+        assert_eq!(to(&["h:81".to_owned()]).as_deref(), Some(b"/x?a=1&b=2".as_slice()));
+        assert_eq!(to(&["h".to_owned()]), None);
+    }
+
+    #[test]
+    fn port_80_is_the_site_s_said_or_not() {
+        for host in ["shop.example", "shop.example:80"] {
+            let to = |reference: &[u8]| target(reference, b"/a", &[host.to_owned()]);
+            assert_eq!(to(b"http://shop.example/x").as_deref(), Some(b"/x".as_slice()));
+            assert_eq!(to(b"http://shop.example:80/x").as_deref(), Some(b"/x".as_slice()));
+            assert_eq!(to(b"http://shop.example:8080/x"), None);
         }
     }
 

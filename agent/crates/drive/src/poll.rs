@@ -51,13 +51,27 @@ impl Poll {
     /// Adds a socket that one will receive from and, if `sending`, wants to send to; it leaves the
     /// set when it is closed.
     pub fn add(&self, fd: RawFd, mark: u64, sending: bool) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, mark, sending)
+    }
+
+    /// Has a socket of the set reported also when it takes more; at once, if it does already.
+    pub fn wait_for_room(&self, fd: RawFd, mark: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, fd, mark, true)
+    }
+
+    fn control(
+        &self,
+        operation: libc::c_int,
+        fd: RawFd,
+        mark: u64,
+        sending: bool,
+    ) -> io::Result<()> {
         let flags = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
         let flags = if sending { flags | libc::EPOLLOUT } else { flags };
         let mut event = libc::epoll_event { events: flags as u32, u64: mark };
         // SAFETY: `event` is a local; the kernel copies it.
-        let result = unsafe {
-            libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event)
-        };
+        let result =
+            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &raw mut event) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
@@ -93,5 +107,42 @@ impl Poll {
     pub fn ready(&self, place: usize) -> Ready {
         let event = self.events[place];
         Ready { mark: event.u64, flags: event.events }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::Socket;
+    use std::io::{ErrorKind, Read};
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    /// All that is there.
+    fn drain(stream: &mut impl Read) {
+        let mut buffer = vec![0; 1 << 20];
+        while stream.read(&mut buffer).is_ok_and(|got| got > 0) {}
+    }
+
+    #[test]
+    fn a_socket_of_the_set_that_was_full_is_reported_once_it_takes_more() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let to = listener.local_addr().expect("it is bound");
+        let socket = Socket::connect(to, None, true).expect("somebody listens");
+        let (mut other, _) = listener.accept().expect("it was connected to");
+        other.set_read_timeout(Some(Duration::from_millis(200))).expect("a timeout");
+        let mut poll = Poll::new(4).expect("an empty set");
+        poll.add(socket.fd(), 7, false).expect("it is open");
+        let full = loop {
+            if let Err(error) = socket.send(&[0; 64 << 10]) {
+                break error.kind();
+            }
+        };
+        assert_eq!(full, ErrorKind::WouldBlock);
+        poll.wait_for_room(socket.fd(), 7).expect("it is in the set");
+        drain(&mut other);
+        assert_eq!(poll.wait(1_000_000_000).expect("a set"), 1);
+        assert_eq!((poll.ready(0).mark, poll.ready(0).readable()), (7, false));
+        assert!(socket.send(b"more").is_ok());
     }
 }

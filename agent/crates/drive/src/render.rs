@@ -27,11 +27,32 @@ pub struct Request {
 }
 
 impl Request {
-    /// What a reply of `state` sends its user to.
+    /// A page of `state`, without anything but its target.
     pub fn to(state: u8, target: &[u8]) -> Self {
         let end = target.len() as u32;
         let text = target.into();
         Self { state, method: Method::Get, text, headers_at: end, body_at: end }
+    }
+
+    /// What a reply of this status, which says that it is at `target`, makes of it (RFC 9110 section
+    /// 15.4): what was posted is asked for there, unless the status forbids that.
+    pub fn sent_on(&self, status: u16, target: &[u8]) -> Self {
+        let asks = match status {
+            303 => true,
+            301 | 302 => self.method == Method::Post,
+            _ => false,
+        };
+        if asks {
+            return Self::to(self.state, target);
+        }
+        let headers_at = target.len() as u32;
+        Self {
+            state: self.state,
+            method: self.method,
+            text: [target, self.headers(), self.body()].concat().into(),
+            headers_at,
+            body_at: headers_at + self.headers().len() as u32,
+        }
     }
 
     /// A statement. It may change something, as what is posted may.
@@ -94,7 +115,7 @@ pub fn request(
         return Some(Request::statement(state, &form.statements[drawn]));
     }
     if let Some(follow) = &form.follow {
-        let target = links::followed(follow, page?, from, &mut user.random)?;
+        let target = links::followed(follow, page?, from, &script.hosts, &mut user.random)?;
         let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
         let of = follow.states.iter().find(|(pattern, _)| links::matches(pattern, path));
         let of = of.and_then(|(_, name)| script.workload.state(name)).unwrap_or(state);
@@ -107,10 +128,9 @@ pub fn request(
     if let Some(draw) = &form.draw {
         draw_once(script, user, state, draw);
     }
-    let row = form.row.as_ref().map(|rows| {
-        let at = script.row(state, user.random.unit());
-        rows.rows[at].as_slice()
-    });
+    let row = form.row.as_ref().map(|rows| (rows, script.row(state, user.random.unit())));
+    let of = row.and_then(|(rows, at)| script.workload.state(rows.states.get(at)?));
+    let row = row.map(|(rows, at)| rows.rows[at].as_slice());
     let given = Given { script, form, link: link.as_deref(), row, page };
     let mut told = Rendering { given, user };
     let mut text = Vec::with_capacity(96);
@@ -133,7 +153,7 @@ pub fn request(
         told.part(part, json, as_is, &mut text)?;
     }
     Some(Request {
-        state,
+        state: of.unwrap_or(state),
         method: form.method,
         text: text.into(),
         headers_at: headers_at as u32,

@@ -16,6 +16,8 @@ pub const END: u8 = 255;
 pub struct Script {
     /// The workload itself.
     pub workload: Workload,
+    /// What its site is called, for links that say it: the `Host` of each server that is called.
+    pub hosts: Vec<String>,
     /// By session kind: the home state.
     homes: Vec<u8>,
     /// The names under which links and what is extracted are remembered.
@@ -51,8 +53,8 @@ pub struct Part {
 }
 
 impl Script {
-    /// Prepares a checked workload.
-    pub fn new(mut workload: Workload) -> Self {
+    /// Prepares a checked workload for a site of these names.
+    pub fn new(mut workload: Workload, hosts: Vec<String>) -> Self {
         let visits = std::mem::take(&mut workload.visits);
         let number = |name: &str| match name {
             "Back" => BACK,
@@ -122,6 +124,7 @@ impl Script {
             transitions,
             memories,
             visits: visits.into_iter().map(visit).collect(),
+            hosts,
             workload,
         }
     }
@@ -169,6 +172,12 @@ impl Script {
     /// The resources of the state's page, by their places in [`Script::resources`].
     pub fn resources_of(&self, state: u8) -> &[u16] {
         &self.resources_of[usize::from(state)]
+    }
+
+    /// Whether a path is that of a resource of the state's page.
+    pub fn has_resource(&self, state: u8, path: &[u8]) -> bool {
+        let place = self.resources.binary_search_by(|it| it.as_bytes().cmp(path));
+        place.is_ok_and(|place| self.resources_of(state).contains(&(place as u16)))
     }
 
     /// Whether one can go back from `state`.

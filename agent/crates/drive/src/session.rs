@@ -141,15 +141,14 @@ impl User {
         }
     }
 
-    /// Goes where a reply sends it, at once; false where that is not on its site, or leads round in
-    /// circles.
-    pub fn sent_on(&mut self, location: &[u8], host: &str) -> bool {
-        let hosts = [host.to_owned()];
-        let Some(target) = links::target(location, self.next.target(), &hosts) else {
+    /// Goes where a reply of this status sends it, at once; false where that is not on its site, or
+    /// leads round in circles.
+    pub fn sent_on(&mut self, script: &Script, status: u16, location: &[u8]) -> bool {
+        let Some(target) = links::target(location, self.next.target(), &script.hosts) else {
             return false;
         };
         self.hops += 1;
-        self.next = Request::to(self.next.state, &target);
+        self.next = self.next.sent_on(status, &target);
         self.hops <= MOST_HOPS
     }
 

@@ -43,6 +43,9 @@ pub struct Rows {
     pub rows: Vec<Vec<String>>,
     /// How likely each row is, relative to the others.
     pub weights: Vec<f64>,
+    /// By row: the state that a request with it is of; none where it is always the one that draws.
+    #[serde(default)]
+    pub states: Vec<String>,
 }
 
 /// A parameter of a request.

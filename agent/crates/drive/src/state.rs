@@ -115,9 +115,6 @@ pub struct Body {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Follow {
-    /// Names of the site's host, for links that have one.
-    #[serde(default)]
-    pub hosts: Vec<String>,
     /// Links whose target has one of these texts are not followed.
     #[serde(default)]
     pub except: Vec<String>,

@@ -16,13 +16,20 @@ from typing import Any, TypeVar
 
 from tierlab.errors import UserError
 from tierlab.exchange.access_log import Line, read_access_log
-from tierlab.workloads.own.checks import rules, with_expected
+from tierlab.workloads.own.checks import (
+    check_matched,
+    pattern_of,
+    rules,
+    saying,
+    with_expected,
+)
 from tierlab.workloads.own.origins import is_number, is_token
 from tierlab.workloads.own.pages import drawn
 from tierlab.workloads.own.secrets import is_sensitive
 from tierlab.workloads.own.slots import target_slots
 from tierlab.workloads.own.steps import RESOURCE_ENDS
 from tierlab.workloads.sessions.delay import think
+from tierlab.workloads.sessions.description import State
 
 SESSION_GAP_S = 1800
 LONGEST_THINK_S = 600
@@ -37,7 +44,8 @@ Asked = TypeVar("Asked")
 
 def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[str, Any]:
     """The description of users fitted to a log: kinds of page, how likely each is after each, and
-    the mean think time after each; `UserError` where the log has no such page.
+    the mean think time after each; `UserError` where the log has no such page, or none that is as
+    `expect` has it.
     """
     visits, left_out = _visits(file, file.stat().st_mtime_ns)
     firsts = Counter(visit[0].target for visit in visits)
@@ -48,23 +56,29 @@ def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[st
         for line in visit:
             targets[kind(line.target)][line.target] += 1
     thinks = _thinks(visits)
-    states = [_drawn(FIRST, firsts)] + [_drawn(name, targets[name]) for name in kept]
+    check_matched(expect, [*kept, *map(kind, firsts)], str(file))
+    begins = _begins(firsts, expect)
+    states = begins + [with_expected(_drawn(name, targets[name]), name, expect) for name in kept]
     for state in states:
-        if own_think and state["name"] in thinks:
-            state["delay"] = think(thinks[state["name"]])
+        name = state.get("interaction", state["name"])
+        if own_think and name in thinks:
+            state["delay"] = think(thinks[name])
+    transitions = _transitions(visits, kept)
     return {
         "name": f"own log ({left_out} other lines left out)",
         "home": FIRST,
-        "states": [with_expected(state, state["name"], expect) for state in states],
+        "states": states,
         "sessions": [
             {
                 "name": "visitor",
                 "share": 1.0,
                 "identity": {"numbers": [1, 1], "values": {}},
-                "transitions": _transitions(visits, kept),
+                "transitions": transitions
+                | {state["name"]: transitions[FIRST] for state in begins},
             }
         ],
-        "rules": rules(),
+        # Where they lead to is in the log.
+        "rules": rules() | {"redirects": "stay"},
     }
 
 
@@ -75,7 +89,26 @@ def kind(target: str) -> str:
     return "/".join("{id}" if is_number(s) else "{token}" if is_token(s) else s for s in segments)
 
 
-def _drawn(name: str, counted: Counter[str]) -> dict[str, Any]:
+def _begins(firsts: Counter[str], expect: Mapping[str, str]) -> list[State]:
+    """The pages that visits begin with, drawn; those that have to say something are of a state that
+    holds them to it.
+    """
+    first = _drawn(FIRST, firsts)
+    patterns = [pattern_of(kind(f"/{target}"), expect) for (target,) in first["row"]["rows"]]
+    names = {pattern: f"{FIRST} {pattern}" for pattern in patterns if pattern is not None}
+    if not names:
+        return [first]
+    first["row"]["states"] = [FIRST if each is None else names[each] for each in patterns]
+    return [
+        first,
+        *(
+            saying({"name": name, "interaction": FIRST, "path": "/"}, expect, pattern)
+            for pattern, name in names.items()
+        ),
+    ]
+
+
+def _drawn(name: str, counted: Counter[str]) -> State:
     pairs = counted.most_common(MOST_TARGETS)
     return drawn(name, [target for target, _ in pairs], [float(count) for _, count in pairs])
 

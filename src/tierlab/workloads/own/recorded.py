@@ -10,7 +10,7 @@ from typing import Any
 
 from tierlab.errors import UserError
 from tierlab.exchange.har import Exchange, read_har
-from tierlab.workloads.own.checks import rules, with_expected
+from tierlab.workloads.own.checks import check_matched, rules, with_expected
 from tierlab.workloads.own.origins import Origins, is_number, is_token
 from tierlab.workloads.own.secrets import is_sensitive
 from tierlab.workloads.own.slots import (
@@ -39,7 +39,7 @@ def recorded(
     """The description of users each of whom repeats one of the visits, every one as many.
 
     `own_think`: each step's think time, in the mean, is the recorded one. `UserError` that names
-    the file where it is no recording.
+    the file where it is no recording, or none has a page that is as `expect` has it.
     """
     states: list[State] = []
     sessions = []
@@ -63,6 +63,7 @@ def recorded(
             f"{files[0]}: has {len(states)} steps, with the other recordings; at most {MOST_STEPS}"
             " are played: record a shorter visit."
         )
+    check_matched(expect, map(_path, states), ", ".join(map(str, files)))
     return {
         "name": "own recording",
         "home": states[0]["name"],
@@ -83,13 +84,17 @@ def _visit(
     rendering = _Rendering(visit)
     states = [rendering.state(number) for number in range(len(visit))]
     for number, (step, state) in enumerate(zip(visit, states, strict=True)):
-        kind = state["interaction"].partition(" ")[2]
         state["name"] = f"{lead}{number + 1} {state['interaction']}"
         state["extract"] = rendering.origins.extracts.get(number, [])
         if own_think or step.think_ns == 0:
             state["delay"] = think(step.think_ns)
-        states[number] = with_expected(state, kind, expect)
+        states[number] = with_expected(state, _path(state), expect)
     return states
+
+
+def _path(state: State) -> str:
+    """What its interaction asks for, without the method."""
+    return str(state["interaction"]).partition(" ")[2]
 
 
 class _Rendering:
@@ -106,8 +111,6 @@ class _Rendering:
         exchange = step.exchange
         target = list(target_slots(exchange.target))
         rest = _joined(self._source(number, slot) for slot in target)
-        if "constant" not in rest[0]:
-            rest = [{"constant": "/"}, *rest]
         state: State = {
             "interaction": f"{exchange.method} {_kind(target)}",
             "method": exchange.method,

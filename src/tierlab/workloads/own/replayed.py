@@ -14,7 +14,14 @@ from typing import Any
 from tierlab.errors import UserError
 from tierlab.exchange.access_log import Line, read_access_log
 from tierlab.values.quantities import SECOND
-from tierlab.workloads.own.checks import rules, with_expected
+from tierlab.workloads.own.checks import (
+    check_matched,
+    is_of_all,
+    narrowest,
+    rules,
+    saying,
+    with_expected,
+)
 from tierlab.workloads.own.logged import can_be_asked, kind, sessions
 from tierlab.workloads.own.pages import OTHER
 
@@ -28,24 +35,30 @@ Request = tuple[int, str, str]
 
 
 def replayed(file: Path, expect: Mapping[str, str]) -> dict[str, Any]:
-    """The description of a log's visits; `UserError` where it has none."""
+    """The description of a log's visits; `UserError` where it has none, or no page that is as
+    `expect` has it.
+    """
     lines = [line for line in read_access_log(file) if can_be_asked(line)]
     if not lines:
         raise UserError(f"{file}: has no page that was asked for by GET and answered well.")
     counted = Counter(kind(line.target) for line in lines)
     kept = dict.fromkeys(name for name, _ in counted.most_common(MOST_KINDS))
     visits = _visits(lines, kept)
-    names = [*kept, *([OTHER] if len(counted) > len(kept) else [])]
+    check_matched(expect, kept, str(file))
+    states = [with_expected({"name": name, "path": "/"}, name, expect) for name in kept]
+    if len(counted) > len(kept):
+        of_all = narrowest(filter(is_of_all, expect))
+        states.append(saying({"name": OTHER, "path": "/"}, expect, of_all))
     return {
         "name": f"own log, replayed ({len(visits)} visits)",
-        "home": names[0],
-        "states": [with_expected({"name": name, "path": "/"}, name, expect) for name in names],
+        "home": states[0]["name"],
+        "states": states,
         "sessions": [
             {
                 "name": "visitor",
                 "share": 1.0,
                 "identity": {"numbers": [1, 1], "values": {}},
-                "transitions": {name: [(name, 1.0)] for name in names},
+                "transitions": {state["name"]: [(state["name"], 1.0)] for state in states},
             }
         ],
         "rules": rules() | {"redirects": "stay", "session_limit": NO_LIMIT},

@@ -20,6 +20,7 @@ from tierlab.values.problem import problem, raise_all
 from tierlab.values.section import Section
 from tierlab.values.texts import Existing, ExistingFiles, Lines, LineTable
 from tierlab.workloads.own.logged import logged
+from tierlab.workloads.own.pages import starts_as
 from tierlab.workloads.own.recorded import recorded
 
 WAYS = ("start", "har", "log")
@@ -97,10 +98,26 @@ class Sessions(Section):
         for pattern in self.pages or ():
             if not pattern.startswith(("/", "*")):
                 yield problem('must begin with "/" or "*", as "/item/*"', "pages")
+        yield from (wrong := list(self._expect_problems()))
+        expect = {} if wrong else self.expect
         try:
-            for file in self.har or ():
-                recorded([Path(file)], {}, own_think=True)
+            if self.har:
+                recorded([Path(file) for file in self.har], expect, own_think=True)
             if self.log is not None:
-                logged(Path(self.log), {}, own_think=True)
+                logged(Path(self.log), expect, own_think=True)
         except UserError as error:
             yield problem(str(error).rstrip("."), given[0])
+
+    def _expect_problems(self) -> Iterator[PydanticCustomError]:
+        for pattern in self.expect:
+            if not pattern.startswith(("/", "*")):
+                yield problem('must begin with "/" or "*", as "/cart"', "expect", pattern)
+            elif self.start and "?" in pattern and not self._starts_as(pattern):
+                yield problem(
+                    "is no page of start; of one that is followed, leave out what follows the path",
+                    "expect",
+                    pattern,
+                )
+
+    def _starts_as(self, pattern: str) -> bool:
+        return any(starts_as(pattern, start) for start in self.start or ())

@@ -20,6 +20,7 @@ RESOURCE_ENDS = (
 )
 FAILED = 400
 """A status from which on a request failed as it was recorded: nobody asks for it again."""
+REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 SOONEST_NS = 200_000_000
 """A request that comes sooner after the one before is the page's own doing: nobody thought."""
@@ -52,21 +53,20 @@ def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
     host = _host(exchanges, source)
     kept = [each for each in exchanges if each.host == host and _counts(each)]
     found: list[tuple[Exchange, list[Exchange], list[str]]] = []
-    sent_to = ""
+    before: Exchange | None = None
     for each in kept:
-        if sent_to and _leads_to(sent_to, each):
+        if before is not None and _leads_to(before, each):
             found[-1][1].append(each)
         elif _is_resource(each):
-            if found and each.status < 400 and each.target not in found[-1][2]:
+            if found and each.status < FAILED and each.target not in found[-1][2]:
                 found[-1][2].append(each.target)
             continue
         else:
             found.append((each, [each], []))
-        sent_to = urljoin(_url(each), each.location) if 300 <= each.status < 400 else ""
+        before = each
     found = [each for each in found if each[1][-1].status < FAILED]
     if not found:
         raise UserError(f"{source}: has no page of {host}; record a visit to your application.")
-    found = [each for each in found if each[1][-1].status < FAILED]
     nexts = [each.start_ns for each, _, _ in found[1:]]
     ends = [max(part.end_ns for part in replies) for _, replies, _ in found]
     thinks = [after - end for after, end in zip(nexts, ends, strict=False)]
@@ -87,6 +87,7 @@ def _host(exchanges: Sequence[Exchange], source: str) -> str:
 def _counts(exchange: Exchange) -> bool:
     """Whether it is a request over HTTP that got a reply."""
     wanted = exchange.scheme in ("http", "https") and exchange.method in METHODS
+    wanted = wanted and exchange.host != ""
     return wanted and exchange.status > 0 and exchange.resource not in ("websocket", "eventsource")
 
 
@@ -105,10 +106,19 @@ def _url(exchange: Exchange) -> str:
     return f"{exchange.scheme}://{exchange.host}{exchange.target}"
 
 
-def _leads_to(location: str, exchange: Exchange) -> bool:
-    wanted = urlsplit(location)
+def _leads_to(before: Exchange, exchange: Exchange) -> bool:
+    """Whether a reply sent the browser on to this."""
+    if before.status not in REDIRECTIONS or not before.location:
+        return False
+    wanted = urlsplit(urljoin(_url(before), before.location))
     found = urlsplit(_url(exchange))
-    return exchange.method == "GET" and (wanted.path or "/", wanted.query) == (
+    return exchange.method == _sent_on_by(before) and (wanted.path or "/", wanted.query) == (
         found.path,
         found.query,
     )
+
+
+def _sent_on_by(before: Exchange) -> str:
+    """The method by which a browser asks where a reply sends it (RFC 9110 section 15.4)."""
+    asks = before.status == 303 or (before.status in (301, 302) and before.method == "POST")
+    return "GET" if asks else before.method

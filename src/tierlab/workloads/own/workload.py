@@ -30,6 +30,8 @@ from tierlab.workloads.own.tiers import (
 from tierlab.workloads.workload import DataKey, TierDeclaration, Workload
 
 SESSIONS = "sessions"
+RECORDED = "recorded"
+"""What users' think times are, unless a file says otherwise."""
 
 
 class Own(Workload):
@@ -49,11 +51,11 @@ class Own(Workload):
         """The application that these tables describe: of a class of its own, as each has."""
         servers = {name: each for name, each in tables.items() if name != SESSIONS}
         sessions = tables.get(SESSIONS)
-        recorded = isinstance(sessions, dict) and not {"start", "think"} & sessions.keys()
+        keys = sessions if isinstance(sessions, dict) else {"start": "/"}
         own = {
             "tiers": declared(servers),
-            "own_think": recorded,
-            "has_log": isinstance(sessions, dict) and "log" in sessions,
+            "own_think": "start" not in keys and keys.get("think", RECORDED) == RECORDED,
+            "has_log": "log" in keys,
             "entry_paths": _entry_paths(servers, sessions),
             "finds_calls": finds_calls(servers),
             "finds_protocols": finds_protocols(servers),
@@ -78,7 +80,7 @@ class Own(Workload):
     def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:  # noqa: ARG002
         """As the table of sessions says."""
         asked = Sessions.model_validate(self._tables[SESSIONS])
-        own_think = asked.think == "recorded"
+        own_think = asked.think == RECORDED
         if asked.har:
             return recorded([Path(file) for file in asked.har], asked.expect, own_think=own_think)
         if asked.log is not None:

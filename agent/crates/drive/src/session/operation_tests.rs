@@ -60,7 +60,7 @@ fn ruled(change: impl FnOnce(&mut Rules)) -> Script {
     change(&mut workload.rules);
     assert_eq!(crate::check::workload(&workload), Ok(()));
     workload.files[0].content = b"\xff\xd8 a photo".to_vec();
-    Script::new(workload)
+    Script::new(workload, Vec::new())
 }
 
 const HOME: &str = r#"<img src="file?1"> <img src="file?1"/><img src="logo.png"><img src="file?2">
@@ -222,12 +222,63 @@ fn what_the_cache_has_is_not_fetched_again_in_the_session() {
     assert_eq!(embedded::of_page(&script, &mut user, page).1.len(), 4, "another session");
 }
 
+/// What is fetched of an event's page, and how many images it names.
+fn of_event(script: &Script, page: &str) -> (i32, Vec<Resource>) {
+    let mut user = User::new(script, 1, 0);
+    let event = script.workload.state("event").expect("it is there");
+    user.ask(event, b"/shop/event?event=7");
+    let (named, mut found) = embedded::of_page(script, &mut user, Page(page.as_bytes()));
+    found.reverse();
+    (named, found)
+}
+
+#[test]
+fn an_image_among_the_files_of_its_page_is_fetched_once() {
+    for cache in [false, true] {
+        let script = ruled(|rules| {
+            cached(0.0)(rules);
+            rules.cache.take_if(|_| !cache);
+        });
+        let page = "<img src='/c.png'><img src='../c.png#x'><img src='/d.png'>";
+        let files = [Resource::Static(1), Resource::Static(2)];
+        let image = Resource::Image(b"/d.png".as_slice().into());
+        let (named, found) = of_event(&script, page);
+        assert_eq!(named, if cache { 2 } else { 3 });
+        assert_eq!(found, [&files[..], &[image]].concat());
+    }
+}
+
+#[test]
+fn images_are_where_a_browser_finds_them() {
+    let mut script = ruled(|rules| rules.cache = None);
+    script.hosts = vec!["here:8080".into()];
+    for (src, path) in [
+        ("/images/a.gif", Some("/images/a.gif")),
+        ("a b.gif", Some("/shop/a%20b.gif")),
+        ("../a.gif", Some("/a.gif")),
+        ("a.gif?x=1&amp;y=2#top", Some("/shop/a.gif?x=1&y=2")),
+        ("a.gif?at=1:2", Some("/shop/a.gif?at=1:2")),
+        ("http://here:8080/a.gif", Some("/a.gif")),
+        ("//here:8080/a.gif", Some("/a.gif")),
+        ("http://elsewhere/a.gif", None),
+        ("//elsewhere/a.gif", None),
+        ("data:image/gif;base64,AA", None),
+        ("", None),
+        ("#top", None),
+    ] {
+        let (named, found) = of_event(&script, &format!("<img src=\"{src}\">"));
+        let images = path.map(|path| Resource::Image(path.as_bytes().into()));
+        assert_eq!(named, i32::from(path.is_some()), "{src}");
+        assert_eq!(found[2..], images.into_iter().collect::<Vec<_>>(), "{src}");
+    }
+}
+
 #[test]
 fn what_a_reply_sends_a_user_to_is_of_the_same_state() {
     let script = script();
     let mut user = User::new(&script, 1, 0);
     let state = user.request().state;
-    assert!(user.sent_on(b"/elsewhere", "here"));
+    assert!(user.sent_on(&script, 302, b"/elsewhere"));
     assert_eq!((user.request().target(), user.request().state), (b"/elsewhere".as_slice(), state));
     assert!(user.request().is_idempotent() && script.tail(user.request()).is_empty());
 }
@@ -238,6 +289,6 @@ fn users_of_workloads_that_ask_for_nothing_keep_nothing() {
     let plain = r#"{"name": "plain", "home": "a", "states": [{"name": "a", "path": "/a"}],
         "sessions": [{"name": "all", "share": 1, "identity": {"numbers": [1, 1], "values": {}},
                       "transitions": {"a": [["a", 1]]}}]}"#;
-    let script = Script::new(serde_json::from_str(plain).expect("well formed"));
+    let script = Script::new(serde_json::from_str(plain).expect("well formed"), Vec::new());
     assert!(User::new(&script, 1, 0).browser().is_none());
 }

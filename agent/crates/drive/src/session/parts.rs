@@ -66,7 +66,7 @@ impl User {
                 Some(request) => {
                     self.part = at as u8;
                     if part.own && request.state != part.state {
-                        // A link that was followed leads to a page of another state.
+                        // A link that was followed, or a row that was drawn, is of another state.
                         self.state = request.state;
                         let own = script.operation(self.state).iter().position(|part| part.own);
                         self.part = own.unwrap_or(0) as u8;

@@ -1,6 +1,7 @@
 //! Users on made-up pages: no socket, no clock.
 
 use super::*;
+use crate::state::Method;
 use crate::workload::Workload;
 
 /// home -> list -> item -> item or Back or End, with a search beside.
@@ -31,7 +32,7 @@ fn script(item: &str, rules: &str) -> Script {
     );
     let workload: Workload = serde_json::from_str(&json).expect("the test's JSON is well formed");
     assert_eq!(crate::check::workload(&workload), Ok(()));
-    Script::new(workload)
+    Script::new(workload, vec!["here:8080".into()])
 }
 
 fn target(user: &User) -> String {
@@ -156,6 +157,111 @@ fn forms_are_posted_encoded() {
 }
 
 #[test]
+fn what_was_posted_is_posted_elsewhere_where_a_reply_says_so() {
+    let script = script(r#"[["form", 1]]"#, "{}");
+    for (status, kept) in [(301, false), (302, false), (303, false), (307, true), (308, true)] {
+        let mut user = User::new(&script, 1, 0);
+        see(&mut user, &script, "");
+        see(&mut user, &script, ITEM);
+        see(&mut user, &script, "<input name=hidden value=1>");
+        let (headers, body) = (user.next.headers().to_vec(), user.next.body().to_vec());
+        let state = user.next.state;
+        assert!(user.sent_on(&script, status, b"http://here:8080/there?x=1"), "{status}");
+        let next = user.request();
+        assert_eq!((next.target(), next.state), (b"/there?x=1".as_slice(), state));
+        if kept {
+            assert_eq!(next.method, Method::Post, "{status}");
+            assert_eq!((next.headers(), next.body()), (&*headers, &*body));
+            assert!(!body.is_empty());
+        } else {
+            assert_eq!(
+                (next.method, next.headers(), next.body()),
+                (Method::Get, &b""[..], &b""[..])
+            );
+        }
+    }
+}
+
+#[test]
+fn a_redirection_makes_a_page_of_a_change_only_where_its_status_says_so() {
+    for (method, asked_for) in [
+        (Method::Get, [Method::Get; 5]),
+        (Method::Put, [Method::Put, Method::Put, Method::Get, Method::Put, Method::Put]),
+        (
+            Method::Delete,
+            [Method::Delete, Method::Delete, Method::Get, Method::Delete, Method::Delete],
+        ),
+    ] {
+        let mut request = Request::to(0, b"/here");
+        request.method = method;
+        let there =
+            [301, 302, 303, 307, 308].map(|status| request.sent_on(status, b"/there").method);
+        assert_eq!(there, asked_for, "{}", method.name());
+    }
+}
+
+#[test]
+fn a_reply_that_sends_a_user_to_another_site_is_not_followed() {
+    let script = script(r#"[["item", 1]]"#, "{}");
+    let mut user = User::new(&script, 1, 0);
+    assert!(!user.sent_on(&script, 302, b"http://elsewhere:8080/there"));
+    assert_eq!(target(&user), "/home");
+}
+
+/// Sessions begin at one of two pages; from there a link is followed.
+fn followers() -> Script {
+    let page = r#""path": "/", "follow": {"states": [["/cart", "/cart"]]}"#;
+    let json = format!(
+        r#"{{
+        "name": "test", "home": "start",
+        "states": [
+            {{"name": "start", "path": "/", "rest": [{{"row": "target"}}],
+              "row": {{"columns": ["target"], "rows": [["a?x=1"], ["cart"]], "weights": [1, 1],
+                       "states": ["start", "/cart"]}}}},
+            {{"name": "/cart", {page}}},
+            {{"name": "other", {page}}}
+        ],
+        "sessions": [{{"name": "all", "share": 1, "identity": {{"numbers": [1, 1], "values": {{}}}},
+            "transitions": {{"start": [["other", 1]], "/cart": [["End", 1]], "other": [["End", 1]]}}}}]
+    }}"#
+    );
+    let workload: Workload = serde_json::from_str(&json).expect("the test's JSON is well formed");
+    assert_eq!(crate::check::workload(&workload), Ok(()));
+    Script::new(workload, vec!["here:80".into()])
+}
+
+#[test]
+fn what_is_drawn_is_of_the_state_of_its_row() {
+    let script = followers();
+    let name = |user: &User| script.workload.states[usize::from(user.operation())].name.clone();
+    let mut carts = 0;
+    for number in 0..400 {
+        let mut user = User::new(&script, 1, number);
+        let cart = target(&user) == "/cart";
+        assert_eq!(name(&user), if cart { "/cart" } else { "start" }, "{}", target(&user));
+        assert_eq!(user.request().state, user.operation());
+        carts += usize::from(cart);
+        let next = see(&mut user, &script, "<a href='/b'>b</a>");
+        // The cart's column ends the session.
+        assert_eq!((user.session(), next == "/b"), if cart { (2, false) } else { (1, true) });
+    }
+    // Standard error: sqrt(400) / 2 = 10.
+    assert!((150..=250).contains(&carts), "{carts}");
+}
+
+#[test]
+fn a_link_that_says_the_site_s_own_host_is_followed() {
+    let script = followers();
+    let mut user = User::new(&script, 1, 0);
+    while target(&user) != "/a?x=1" {
+        user.decide(&script, Outcome::Failed);
+    }
+    let page = "<a href='http://elsewhere/b'>no</a><a href='http://here/cart?y=1'>cart</a>";
+    assert_eq!(see(&mut user, &script, page), "/cart?y=1");
+    assert_eq!(user.operation(), script.workload.state("/cart").expect("it is there"));
+}
+
+#[test]
 fn what_a_page_smuggles_into_a_link_stays_in_the_request_line() {
     let script = script(r#"[["item", 1]]"#, "{}");
     let mut user = User::new(&script, 1, 0);
@@ -171,7 +277,7 @@ fn shares_of_session_kinds_hold_in_any_run_of_users() {
     let mut few = script("[]", "{}").workload;
     few.sessions[0].share = 0.1;
     workload.sessions.push(few.sessions.remove(0));
-    let script = Script::new(workload);
+    let script = Script::new(workload, Vec::new());
     for first in [0, 1000, 123_456] {
         let second = (first..first + 1000).filter(|user| script.kind_of(*user) == 1).count();
         assert!((98..=102).contains(&second), "{second} of 1000 from {first}");
