@@ -19,6 +19,7 @@ mod side_by_side;
 mod socket;
 mod summary;
 mod tables;
+mod teller;
 
 use anyhow::Result;
 use plan::{CallsPlan, FilePlan, LivePlan};

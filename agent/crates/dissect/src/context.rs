@@ -5,7 +5,7 @@ use crate::label::Labels;
 use crate::memory::Memory;
 use crate::pairing::Clue;
 use crate::sink::{Event, EventKind, Message, Peer, Side, Sink, Visit};
-use crate::sql::{self, Dialect, Recent, Recents};
+use crate::sql::{self, Recent, Recents, Statement};
 use crate::{Salt, Server};
 use std::sync::Arc;
 
@@ -32,29 +32,23 @@ impl Shared {
         Self { servers, salt, labels, passes, recents, memory, scratch, text }
     }
 
-    /// A whole statement's label and what it carried.
-    pub(crate) fn statement(&mut self, sql: &[u8], dialect: Dialect) -> Recent {
-        let key = self.recents.key(sql, dialect);
+    /// The label and what else was carried of a statement of which nothing was lost.
+    pub(crate) fn statement(&mut self, statement: Statement<'_>) -> Recent {
+        let key = self.recents.key(statement);
         if let Some(known) = self.recents.get(key) {
             return known;
         }
-        let recent = self.digest("", sql, true, dialect);
+        let recent = self.digest("", statement, true);
         self.recents.put(key, recent);
         recent
     }
 
     /// The same behind a word of the protocol's. A statement of which the end was lost has a digest
     /// of its own that would be wrong.
-    pub(crate) fn digest(
-        &mut self,
-        before: &str,
-        sql: &[u8],
-        whole: bool,
-        dialect: Dialect,
-    ) -> Recent {
+    pub(crate) fn digest(&mut self, before: &str, statement: Statement<'_>, whole: bool) -> Recent {
         self.text.clear();
         self.text.push_str(before);
-        let digest = sql::digest(sql, dialect, &self.salt, &mut self.scratch, &mut self.text);
+        let digest = sql::digest(statement, &self.salt, &mut self.scratch, &mut self.text);
         let text = if whole { &self.text } else { "(incomplete)" };
         Recent { label: self.labels.number(text), digest }
     }

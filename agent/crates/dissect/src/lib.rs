@@ -52,6 +52,7 @@ mod sink;
 mod spoken;
 mod sql;
 mod tcp;
+mod tls;
 mod trace_context;
 mod turns;
 

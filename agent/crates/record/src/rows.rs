@@ -3,10 +3,11 @@
 use crate::batch::Batch;
 use crate::clock;
 use crate::error::RecordError;
+use crate::lock::held;
 use crate::queue::{Job, Queue};
 use crate::stream::Table;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Rows in a batch at the most.
 const MOST_ROWS: usize = 16_384;
@@ -122,11 +123,6 @@ impl<B: Batch> Open for Arc<Shared<B>> {
     fn finish(&self) -> Result<(), RecordError> {
         held(&self.file).take().map_or(Ok(()), B::finish)
     }
-}
-
-/// What a lock holds; a thread that panicked has left it as good as before.
-pub(crate) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 
 use crate::batch::Batch;
 use crate::error::RecordError;
+use crate::lock::held;
 use crate::queue::{Job, Queue, ROOM_BYTES, WhenFull};
-use crate::rows::{Open, Rows, held};
+use crate::rows::{Open, Rows};
 use crate::stream::{Table, TableFile};
 use crate::{lines, priority, status};
 use serde_json::Value;

@@ -1,22 +1,28 @@
 //! Counters of the kernel: they only grow, except where they wrap or start anew.
 
 /// By how much a counter grew from `before` to `now`; `None` where it started anew (a device was
-/// replaced, an interface made again), since what happened in between is not known.
-///
-/// Some counters have 32 bits (times in diskstats, TCP's on 32-bit kernels): a fall from the upper
-/// half of their range to the lower half is a wrap.
+/// replaced, an interface made again, a server's statistics reset), since what happened in between
+/// is not known. None of 64 bits lives to wrap.
 pub fn increase(before: u64, now: u64) -> Option<u64> {
+    now.checked_sub(before)
+}
+
+/// [`increase`] of a counter that has 32 bits, everywhere or on some kernels: a fall from the upper
+/// half of their range to the lower half is a wrap.
+pub fn increase_of_32_bits(before: u64, now: u64) -> Option<u64> {
     const RANGE: u64 = 1 << 32;
-    if now >= before {
-        return Some(now - before);
-    }
     let wrapped = (RANGE / 2..RANGE).contains(&before) && now < RANGE / 2;
-    wrapped.then(|| now + RANGE - before)
+    increase(before, if wrapped { now + RANGE } else { now })
 }
 
 /// [`increase`] of a counter that is not everywhere, as a cell of a table, in units of `unit`.
 pub fn grown(before: Option<u64>, now: Option<u64>, unit: i64) -> Option<i64> {
     Some(increase(before?, now?)? as i64 * unit)
+}
+
+/// [`increase_of_32_bits`] in the same way.
+pub fn grown_of_32_bits(before: Option<u64>, now: Option<u64>) -> Option<i64> {
+    Some(increase_of_32_bits(before?, now?)? as i64)
 }
 
 /// A share of the interval that never leaves 0..1: the kernel books time late, up to a tick's worth,
@@ -45,13 +51,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_wrap_and_reset_are_told_apart() {
+    fn a_counter_that_falls_has_started_anew() {
         assert_eq!(increase(5, 9), Some(4));
-        assert_eq!(increase(u64::from(u32::MAX) - 1, 3), Some(5));
-        assert_eq!(increase(1000, 3), None);
-        assert_eq!(increase(1 << 40, 3), None);
+        for before in [1000, 3_000_000_000, 1 << 40] {
+            assert_eq!(increase(before, 500), None, "{before}");
+        }
+        assert_eq!(grown(Some(3_000_000_000), Some(500), 1), None);
         assert_eq!(grown(Some(1), Some(3), 512), Some(1024));
         assert_eq!(grown(None, Some(3), 512), None);
+    }
+
+    #[test]
+    fn growth_wrap_and_reset_of_32_bits_are_told_apart() {
+        assert_eq!(increase_of_32_bits(5, 9), Some(4));
+        assert_eq!(increase_of_32_bits(1 << 31, u64::from(u32::MAX)), Some((1 << 31) - 1));
+        assert_eq!(increase_of_32_bits(u64::from(u32::MAX) - 1, 3), Some(5));
+        assert_eq!(increase_of_32_bits(1000, 3), None);
+        assert_eq!(increase_of_32_bits(1 << 40, 3), None);
+        assert_eq!(grown_of_32_bits(Some(u64::from(u32::MAX)), Some(0)), Some(1));
+        assert_eq!(grown_of_32_bits(Some(3), None), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! requests in flight. The kernel counts both in milliseconds and updates them when requests start
 //! and end, at most once a jiffy.
 
-use crate::counter::{Share, increase};
+use crate::counter::{Share, increase, increase_of_32_bits};
 use crate::events::EventLog;
 use crate::kernel_file::KernelFile;
 use crate::roots::Roots;
@@ -26,6 +26,8 @@ const LOOK_NS: i64 = 5_000_000_000;
 /// The columns that every kernel since 2.6 has.
 const COLUMNS: usize = 11;
 const IN_FLIGHT: usize = 8;
+/// Milliseconds, of which the kernel shows 32 bits.
+const TIMES: [usize; 4] = [3, 7, 9, 10];
 
 /// Samples block devices.
 pub struct DiskSampler {
@@ -148,7 +150,23 @@ fn grown(before: [u64; COLUMNS], now: [u64; COLUMNS]) -> Option<[i64; COLUMNS]> 
     let mut grew = [0; COLUMNS];
     // The requests in flight are a level.
     for column in (0..COLUMNS).filter(|column| *column != IN_FLIGHT) {
+        let increase = if TIMES.contains(&column) { increase_of_32_bits } else { increase };
         grew[column] = increase(before[column], now[column])? as i64;
     }
     Some(grew)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_wrap_and_all_else_starts_anew() {
+        for column in (0..COLUMNS).filter(|column| *column != IN_FLIGHT) {
+            let (mut before, mut now) = ([7; COLUMNS], [9; COLUMNS]);
+            (before[column], now[column]) = (u64::from(u32::MAX), 3);
+            let grew = grown(before, now).map(|grew| grew[column]);
+            assert_eq!(grew, TIMES.contains(&column).then_some(4), "column {column}");
+        }
+    }
 }

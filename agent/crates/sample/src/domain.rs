@@ -16,7 +16,8 @@
 use crate::awaited_file::AwaitedFile;
 use crate::counter::grown;
 use crate::events::EventLog;
-use crate::group_files::{CpuCounts, CpuFiles, Faults, IoFile, MemoryFiles, WeightFile};
+use crate::group_files::{CpuCounts, CpuFiles, Faults, MemoryFiles, WeightFile};
+use crate::group_io::IoFile;
 use crate::group_state::GroupState;
 use crate::plan::Subject;
 use crate::roots::Roots;

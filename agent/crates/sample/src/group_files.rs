@@ -3,8 +3,8 @@
 
 use crate::awaited_file::AwaitedFile;
 use crate::keyed::Keyed;
-use crate::text::{lines, lone_number, number, words};
-use std::path::{Path, PathBuf};
+use crate::text::lone_number;
+use std::path::Path;
 use tierlab_record::Cgroups;
 use tierlab_record::clock::Moment;
 
@@ -87,15 +87,6 @@ pub struct Faults {
 enum HitsFile {
     V1(AwaitedFile),
     V2(AwaitedFile, Keyed<1>),
-}
-
-/// Bytes to and from block devices.
-pub struct IoFile {
-    file: AwaitedFile,
-    /// Bytes read and written, of one line.
-    of_line: fn(&[u8]) -> Option<[u64; 2]>,
-    counts: bool,
-    last: [Option<u64>; 2],
 }
 
 fn file(folder: &Path, name: &str) -> AwaitedFile {
@@ -223,54 +214,4 @@ impl MemoryFiles {
         }
         self.last
     }
-}
-
-impl IoFile {
-    /// The one that the plan gives, if any.
-    pub fn of(groups: &Cgroups) -> Option<Self> {
-        const V1: &str = "blkio.throttle.io_service_bytes_recursive";
-        let of = |folder: &PathBuf, name, of_line| {
-            let file = file(folder, name);
-            IoFile { file, of_line, counts: false, last: [None; 2] }
-        };
-        match (&groups.blkio, &groups.unified) {
-            (Some(folder), _) => Some(of(folder, V1, v1_bytes)),
-            (None, Some(folder)) => Some(of(folder, "io.stat", v2_bytes)),
-            (None, None) => None,
-        }
-    }
-
-    /// Bytes read and written, all devices together; nothing while no device is listed. Read again
-    /// only if they may have grown.
-    pub fn read(&mut self, now: Moment, may_have_grown: bool) -> [Option<u64>; 2] {
-        if may_have_grown {
-            let devices = lines(self.file.read(now).unwrap_or_default()).filter_map(self.of_line);
-            let bytes = devices.reduce(|sum, of| [sum[0] + of[0], sum[1] + of[1]]);
-            self.counts |= bytes.is_some();
-            self.last = bytes.map_or([None; 2], |bytes| bytes.map(Some));
-        }
-        self.last
-    }
-
-    /// True once a device was listed. Version 1 of recent kernels lists one only once some group
-    /// has had a blkio limit on it.
-    pub fn counts(&self) -> bool {
-        self.counts
-    }
-}
-
-/// Of `254:0 Read 1024` and the like.
-fn v1_bytes(line: &[u8]) -> Option<[u64; 2]> {
-    let mut words = words(line).skip(1);
-    match (words.next(), words.next().and_then(number)) {
-        (Some(b"Read"), Some(bytes)) => Some([bytes, 0]),
-        (Some(b"Write"), Some(bytes)) => Some([0, bytes]),
-        _ => None,
-    }
-}
-
-/// Of `254:0 rbytes=1024 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`.
-fn v2_bytes(line: &[u8]) -> Option<[u64; 2]> {
-    let of = |key: &[u8]| words(line).find_map(|word| number(word.strip_prefix(key)?));
-    Some([of(b"rbytes=")?, of(b"wbytes=")?])
 }

@@ -11,7 +11,7 @@
 //! long, since it walks a large hash table. So they are listed once a second and asked for one by
 //! one in between, unless the list shows sockets that share a port, of which only one would answer.
 
-use crate::counter::grown;
+use crate::counter::grown_of_32_bits;
 use crate::events::EventLog;
 use crate::plan::Listener;
 use crate::sampler::{NotMeasured, Sampler};
@@ -141,7 +141,7 @@ impl Sampler for ListenSampler {
                 port: i32::from(watched.listener.port),
                 accept_queue: watched.found.accept_queue,
                 backlog: watched.found.backlog,
-                drops: grown(drops_before, watched.found.drops, 1),
+                drops: grown_of_32_bits(drops_before, watched.found.drops),
             });
         }
     }
@@ -171,9 +171,70 @@ impl Watched {
     }
 }
 
-/// A socket bound to every address serves each of them.
+/// A socket bound to every address serves each of them: one of IPv4 those of IPv4, one of IPv6 all,
+/// unless it is of IPv6 alone.
 fn serves(socket: &ListenSocket, listener: &Listener) -> bool {
-    let address: IpAddr = socket.address.to_canonical();
-    socket.port == listener.port
-        && (address == listener.address.to_canonical() || address.is_unspecified())
+    let (bound, wanted) = (socket.address.to_canonical(), listener.address.to_canonical());
+    let every = match (bound, wanted) {
+        (IpAddr::V4(bound), wanted) => bound.is_unspecified() && wanted.is_ipv4(),
+        (IpAddr::V6(bound), IpAddr::V4(_)) => bound.is_unspecified() && !socket.is_v6_only,
+        (IpAddr::V6(bound), IpAddr::V6(_)) => bound.is_unspecified(),
+    };
+    socket.port == listener.port && (bound == wanted || every)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv6Addr, TcpListener};
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+    /// A socket of IPv6 alone that listens at every address; none where there is no IPv6.
+    fn v6_only(port: u16) -> Option<OwnedFd> {
+        // SAFETY: the descriptor is checked before it is owned, and what is pointed to outlives
+        // the calls and has the sizes that are given.
+        unsafe {
+            let fd = libc::socket(libc::AF_INET6, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+            let socket = (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))?;
+            let (level, name, on) = (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1);
+            let size = size_of::<libc::c_int>() as u32;
+            let set = libc::setsockopt(fd, level, name, (&raw const on).cast(), size);
+            let mut address: libc::sockaddr_in6 = std::mem::zeroed();
+            address.sin6_family = libc::AF_INET6 as u16;
+            address.sin6_port = port.to_be();
+            let size = size_of::<libc::sockaddr_in6>() as u32;
+            let bound = libc::bind(fd, (&raw const address).cast(), size);
+            (set == 0 && bound == 0 && libc::listen(fd, 511) == 0).then_some(socket)
+        }
+    }
+
+    fn found(address: IpAddr, port: u16) -> (Found, bool) {
+        let listener = Listener { subject: "web.1".to_owned(), address, port };
+        let mut sampler = ListenSampler::open(&[listener], &Tally::default()).unwrap();
+        sampler.list().unwrap();
+        (sampler.watched[0].found, sampler.shared)
+    }
+
+    #[test]
+    fn a_socket_of_ipv6_alone_is_none_of_an_address_of_ipv4() {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // SAFETY: listen(2) takes no pointer; it sets the backlog anew.
+        assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 511) }, 0);
+        let Some(_beside) = v6_only(port) else { return };
+        for address in [IpAddr::from([127, 0, 0, 1]), Ipv6Addr::LOCALHOST.into()] {
+            let (found, shared) = found(address, port);
+            assert_eq!((found.sockets, shared), (1, false), "{address}");
+            assert!(found.backlog > 0 && found.backlog <= 511, "{address}: {}", found.backlog);
+        }
+    }
+
+    #[test]
+    fn a_socket_of_both_kinds_serves_each() {
+        let Ok(listener) = TcpListener::bind("[::]:0") else { return };
+        let port = listener.local_addr().unwrap().port();
+        for address in [IpAddr::from([127, 0, 0, 1]), Ipv6Addr::LOCALHOST.into()] {
+            assert_eq!(found(address, port).0.sockets, 1, "{address}");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! every tick they are listed only while one holds packets, or is there to hold them back, as any is
 //! but those that the kernel gives interfaces of itself.
 
-use crate::counter::increase;
+use crate::counter::grown_of_32_bits;
 use crate::netlink::{HEADER, Message, Netlink, attributes, header, u32_at};
 use std::ffi::CString;
 use std::io;
@@ -134,11 +134,11 @@ impl Listings {
         let root = roots.find(|root| root.interface == interface)?;
         let was = |before: &&Root| (before.interface, before.handle);
         let same = self.before.iter().find(|before| was(before) == was(&root));
-        let drops = same.and_then(|same| increase(same.drops.into(), root.drops.into()));
+        let before = same.map(|same| same.drops.into());
         Some(Queue {
             packets: root.packets.into(),
             bytes: root.bytes.into(),
-            drops: drops.map(|drops| drops as i64),
+            drops: grown_of_32_bits(before, Some(root.drops.into())),
         })
     }
 }

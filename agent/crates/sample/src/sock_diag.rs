@@ -19,6 +19,8 @@ const INODE: usize = 68;
 /// The attribute with the socket's memory, and the place of its drops in it (sock_diag.h).
 const SKMEMINFO: u16 = 7;
 const SK_MEMINFO_DROPS: usize = 8;
+/// The attribute that a listening socket of IPv6 has unasked: whether it is of IPv6 alone.
+const SKV6ONLY: u16 = 11;
 
 /// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct ListenSocket {
     pub address: IpAddr,
     /// The port.
     pub port: u16,
+    /// Whether one of IPv6 takes no connections of IPv4 (IPV6_V6ONLY of ipv6(7)).
+    pub is_v6_only: bool,
     /// Connections that wait to be accepted.
     pub queue: u32,
     /// How many may wait.
@@ -173,13 +177,14 @@ fn socket(message: &[u8]) -> Option<ListenSocket> {
     } else {
         IpAddr::V6(Ipv6Addr::from(source))
     };
-    let memory = attributes(&message[ANSWER..]).find(|(kind, _)| *kind == SKMEMINFO);
+    let find = |wanted| attributes(&message[ANSWER..]).find(|(kind, _)| *kind == wanted);
     Some(ListenSocket {
         address,
         port: u16::from_be_bytes([fixed[4], fixed[5]]),
+        is_v6_only: find(SKV6ONLY).is_some_and(|(_, value)| value.first() == Some(&1)),
         queue: u32_at(fixed, 56)?,
         backlog: u32_at(fixed, 60)?,
-        drops: memory.and_then(|(_, memory)| u32_at(memory, SK_MEMINFO_DROPS * 4)),
+        drops: find(SKMEMINFO).and_then(|(_, memory)| u32_at(memory, SK_MEMINFO_DROPS * 4)),
     })
 }
 

@@ -9,7 +9,7 @@
 //! resets, or in a watched socket's drops. It is read when one of these grew, and once a second for
 //! what shows in none of them (a socket that is not watched), which is booked that much late.
 
-use crate::counter::grown;
+use crate::counter::grown_of_32_bits;
 use crate::events::EventLog;
 use crate::kernel_file::KernelFile;
 use crate::roots::Roots;
@@ -102,8 +102,9 @@ impl Sampler for TcpSampler {
         let Some((earlier, before)) = self.before.replace((now, Counts { tcp, ext })) else {
             return;
         };
-        let tcp_grew = |index: usize| grown(before.tcp[index], tcp[index], 1);
-        let ext_grew = |index: usize| grown(before.ext[index], ext[index], 1);
+        // They have 32 bits on 32-bit kernels, and a namespace's never start anew.
+        let tcp_grew = |index: usize| grown_of_32_bits(before.tcp[index], tcp[index]);
+        let ext_grew = |index: usize| grown_of_32_bits(before.ext[index], ext[index]);
         table.push(TcpRow {
             t_ns: now.t_ns,
             dt_ns: now.since(earlier),

@@ -143,15 +143,19 @@ fn request_packet(
     form: &mut Option<Vec<u8>>,
     cx: &mut Context<'_>,
 ) -> &'static str {
-    if let Some(exchange) = exchanges.first()
+    let current = exchanges.first();
+    if (current.is_some() || packet.whole)
         && let Some(data) = body_data(packet)
         && !(data_begins_as_request(packet) && forward::is_complete(packet))
     {
-        exchange.request_grew(packet.end_ns, packet.size() as usize);
-        if let Some(form) = form
-            && form.len() < usize::from(u16::MAX)
-        {
-            form.extend_from_slice(data);
+        // That of a request that was answered before it came belongs to no other.
+        if let Some(exchange) = current {
+            exchange.request_grew(packet.end_ns, packet.size() as usize);
+            if let Some(form) = form
+                && form.len() < usize::from(u16::MAX)
+            {
+                form.extend_from_slice(data);
+            }
         }
         return "BODY";
     }
@@ -164,7 +168,7 @@ fn request_packet(
             exchanges.push(exchange, cx);
             "FORWARD_REQUEST"
         }
-        Some(&CPING) => {
+        Some(&CPING) if packet.length == 1 => {
             exchanges.abandon(cx);
             let label = cx.shared.labels.number("CPING");
             let (start_ns, end_ns) = (packet.start_ns, packet.end_ns);

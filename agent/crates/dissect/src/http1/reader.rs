@@ -2,13 +2,11 @@
 
 use super::body::Body;
 use crate::memory::of_vec;
+use crate::tls;
 use memchr::memmem;
 
 /// A head longer than this is not one. httpd and Tomcat allow 8 KiB, proxies up to 64.
 const LONGEST_HEAD: usize = 64 << 10;
-
-/// The type of a TLS record that carries a ClientHello (RFC 8446 section 5.1).
-const TLS_HANDSHAKE: u8 = 22;
 
 /// Where one direction stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +42,12 @@ impl Reader {
 
     /// What a message that begins with these bytes is, if it is none of HTTP/1.
     pub(super) fn other_protocol(&self, bytes: &[u8]) -> Option<&'static str> {
-        match bytes {
-            _ if !self.carried.is_empty() => None,
-            [TLS_HANDSHAKE, 3, ..] => Some("tls"),
-            _ if bytes.starts_with(b"PRI * HTTP/2.0") => Some("http2"),
-            _ => None,
+        if !self.carried.is_empty() {
+            return None;
         }
+        let begins = |with: &[u8]| bytes.starts_with(with);
+        let is_http2 = begins(b"PRI * HTTP/2.0").then_some("http2");
+        if begins(&tls::HANDSHAKE) { Some("tls") } else { is_http2 }
     }
 
     /// Takes bytes of a head. Gives how many of them belong to it and, once it is complete, itself:

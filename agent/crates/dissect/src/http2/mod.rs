@@ -18,6 +18,7 @@ use crate::framed::{self, Frames};
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
+use crate::tls;
 use block::Blocks;
 use frame::*;
 use streams::Streams;
@@ -26,9 +27,6 @@ type Frame<'a> = framed::Frame<'a, HEADER>;
 
 /// Header blocks, and forms, are read up to this length.
 const LONGEST: usize = 64 << 10;
-
-/// The type of a TLS record that carries a ClientHello (RFC 8446 section 5.1).
-const TLS_HANDSHAKE: u8 = 22;
 
 /// One side of a connection.
 struct Direction {
@@ -144,10 +142,8 @@ impl Http2 {
         let taken = self.preface.len().min(bytes.len());
         let (expected, to_come) = self.preface.split_at(taken);
         if bytes[..taken] != *expected {
-            self.other = Some(match bytes {
-                [TLS_HANDSHAKE, 3, ..] => "tls",
-                _ => "unknown",
-            });
+            let is_tls = bytes.starts_with(&tls::HANDSHAKE);
+            self.other = Some(if is_tls { "tls" } else { "unknown" });
             return false;
         }
         self.preface = to_come;

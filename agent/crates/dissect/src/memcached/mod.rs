@@ -20,12 +20,10 @@ use crate::context::Context;
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
+use crate::tls;
 use binary::Binary;
 pub(crate) use bulk::BULK;
 use text::Text;
-
-/// The type of a TLS record that carries a ClientHello, and its version's first byte (RFC 8446).
-const TLS: [u8; 2] = [22, 3];
 
 /// Which of the two protocols it is.
 enum Dialect {
@@ -50,7 +48,7 @@ impl Parser for Memcached {
 
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         if let Dialect::Unknown { from_start } = self.dialect {
-            self.is_tls = from == Side::Client && bytes.starts_with(&TLS);
+            self.is_tls = from == Side::Client && bytes.starts_with(&tls::HANDSHAKE);
             self.dialect = dialect(from, bytes, from_start);
         }
         match &mut self.dialect {

@@ -12,7 +12,7 @@ use crate::label::Label;
 use crate::pairing::Clue;
 use crate::parser::Gap;
 use crate::sink::Side;
-use crate::sql::Dialect;
+use crate::sql::{self, Dialect};
 
 impl Mysql {
     pub(super) fn client_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
@@ -136,12 +136,12 @@ fn begin(
             } else {
                 payload
             };
-            statement("", text, !packet.whole, &mut exchange, cx)
+            statement("", text, packet, &mut exchange, cx)
         }
         Subject::Preparation => {
-            let label = statement("", payload, !packet.whole, &mut exchange, cx);
+            let label = statement("", payload, packet, &mut exchange, cx);
             statements.asked(label);
-            statement("PREPARE ", payload, !packet.whole, &mut exchange, cx)
+            statement("PREPARE ", payload, packet, &mut exchange, cx)
         }
         Subject::Prepared | Subject::PreparedInBulk => {
             let shared = &mut *cx.shared;
@@ -161,18 +161,21 @@ fn exchange(packet: &Packet<'_>, label: Label, asked: Asked) -> Exchange<Asked> 
     Exchange::new(packet.start_ns, packet.end_ns, packet.size, label, asked)
 }
 
-/// The label of a statement. What was cut by a loss has a digest of its own that would be wrong.
+/// The label of a statement with which a packet ends. What was cut by a loss has a digest of its own
+/// that would be wrong.
 fn statement(
     before: &str,
-    sql: &[u8],
-    cut: bool,
+    text: &[u8],
+    packet: &Packet<'_>,
     exchange: &mut Exchange<Asked>,
     cx: &mut Context<'_>,
 ) -> Label {
-    let recent = if before.is_empty() && !cut {
-        cx.shared.statement(sql, Dialect::Mysql)
+    let goes_on = packet.prefix.len() < packet.length;
+    let statement = sql::Statement { text, dialect: Dialect::Mysql, goes_on };
+    let recent = if before.is_empty() && packet.whole {
+        cx.shared.statement(statement)
     } else {
-        cx.shared.digest(before, sql, !cut, Dialect::Mysql)
+        cx.shared.digest(before, statement, packet.whole)
     };
     exchange.id_hash = recent.digest.id_hash;
     exchange.literals = recent.digest.literals;

@@ -8,7 +8,7 @@ use crate::exchange::Exchange;
 use crate::label::Label;
 use crate::pairing::Clue;
 use crate::sink::Side;
-use crate::sql::{Dialect, Digest, Recent};
+use crate::sql::{Dialect, Digest, Recent, Statement};
 
 impl Session {
     /// Takes a client's message.
@@ -29,7 +29,7 @@ impl Session {
         match kind {
             b'Q' => {
                 let text = message.prefix.strip_suffix(&[0]).unwrap_or(message.prefix);
-                let recent = statement(text, message.whole, cx);
+                let recent = statement(text, is_longer(message), message.whole, cx);
                 self.query(message, recent, cx);
             }
             b'F' => {
@@ -82,7 +82,8 @@ impl Session {
         let name = fields.text().unwrap_or(&[]);
         // One that is longer than what is read of it has no end here, one that was cut neither.
         let text = fields.text();
-        let recent = statement(text.unwrap_or(fields.0), message.whole, cx);
+        let goes_on = text.is_none() && is_longer(message);
+        let recent = statement(text.unwrap_or(fields.0), goes_on, message.whole, cx);
         self.statements.parsed(name, recent);
         self.step(First::Parse(recent.label), message, cx);
         if let Some(exchange) = self.exchanges.last() {
@@ -205,12 +206,18 @@ impl Asked {
     }
 }
 
+/// True if more was said than is read of it.
+fn is_longer(message: &Message<'_>) -> bool {
+    message.prefix.len() < message.length
+}
+
 /// A statement's label and what it carried.
-fn statement(text: &[u8], whole: bool, cx: &mut Context<'_>) -> Recent {
+fn statement(text: &[u8], goes_on: bool, whole: bool, cx: &mut Context<'_>) -> Recent {
+    let statement = Statement { text, dialect: Dialect::Postgresql, goes_on };
     if whole {
-        return cx.shared.statement(text, Dialect::Postgresql);
+        return cx.shared.statement(statement);
     }
-    cx.shared.digest("", text, false, Dialect::Postgresql)
+    cx.shared.digest("", statement, false)
 }
 
 fn said(exchange: &mut Exchange<Asked>, label: Label, digest: Digest) {

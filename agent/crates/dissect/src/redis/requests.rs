@@ -9,12 +9,10 @@ use crate::memory::of_vec;
 use crate::parser::Gap;
 use crate::pipeline::Pipeline;
 use crate::sink::Side;
+use crate::tls;
 
 /// Of a line so much is kept.
 const KEPT: usize = 1 << 10;
-
-/// The type of a TLS record that carries a ClientHello, and its version's first byte (RFC 8446).
-const TLS: [u8; 2] = [22, 3];
 
 /// Where the stream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +79,7 @@ impl Requests {
         pipeline: &mut Pipeline<Asked>,
         cx: &mut Context<'_>,
     ) {
-        if !self.has_begun && bytes.starts_with(&TLS) {
+        if !self.has_begun && bytes.starts_with(&tls::HANDSHAKE) {
             self.other = Some("tls");
             return;
         }

@@ -1,16 +1,11 @@
-//! The digest itself: literals become `?`, a list of them `(?+)`, a list of such lists one of them.
+//! The digest itself: a statement's text, and what else it carried.
 
-use super::Dialect;
+use super::Statement;
 use super::tokens::{Escapes, Token, Tokens};
+use super::writer::Writer;
 use crate::Salt;
 use crate::literal::Literals;
 use crate::trace_context::trace_id;
-
-/// A digest is not made longer than this many bytes.
-const LONGEST: usize = 1_000;
-
-/// A list of literals, however long.
-const LIST: &str = "(?+)";
 
 /// What a statement carried beside its digest.
 #[derive(Clone, Copy, Default)]
@@ -21,21 +16,27 @@ pub(crate) struct Digest {
     pub literals: Literals,
 }
 
-/// Writes the digest of `sql` to `label`.
+/// Writes the digest of `statement` to `label`. Where its text goes on unseen, the digest does not
+/// depend on where it was cut.
 pub(crate) fn digest(
-    sql: &[u8],
-    dialect: Dialect,
+    statement: Statement<'_>,
     salt: &Salt,
     scratch: &mut Vec<u8>,
     label: &mut String,
 ) -> Digest {
+    let Statement { text: sql, dialect, goes_on } = statement;
     let mut found = Digest::default();
-    let mut writer = Writer { label, space: false, list: None };
-    for token in (Tokens { rest: sql, dialect }) {
+    let mut writer = Writer::new(label);
+    let mut tokens = Tokens { rest: sql, dialect };
+    while let Some(token) = tokens.next() {
+        if goes_on && tokens.rest.is_empty() {
+            writer.cut(matches!(token, Token::Number(_) | Token::Text(..) | Token::Verbatim(_)));
+            break;
+        }
         match token {
-            Token::Space => writer.space = true,
+            Token::Space => writer.space(),
             Token::Comment(inside) => {
-                writer.space = true;
+                writer.space();
                 if let Some(id) = request_id(inside) {
                     found.id_hash = Some(salt.hash(id));
                 }
@@ -63,16 +64,14 @@ pub(crate) fn digest(
             Token::Word(word) => writer.word(word),
             Token::Sign(sign) => writer.sign(sign),
         }
-        if writer.label.len() > LONGEST && found.literals.is_full() {
+        if writer.is_full() && found.literals.is_full() {
             // What follows is in no digest, but for a comment at the very end.
             found.id_hash =
                 found.id_hash.or_else(|| Some(salt.hash(request_id(last_comment(sql)?)?)));
             break;
         }
     }
-    if writer.label.ends_with(';') {
-        writer.label.pop();
-    }
+    writer.end();
     found
 }
 
@@ -124,92 +123,10 @@ fn unescape(inside: &[u8], Escapes { quote, backslashes }: Escapes, value: &mut 
     }
 }
 
-struct Writer<'a> {
-    label: &'a mut String,
-    /// White space came since the last token.
-    space: bool,
-    /// Where a parenthesis opened that holds nothing but literals so far.
-    list: Option<usize>,
-}
-
-impl Writer<'_> {
-    fn separate(&mut self) {
-        let open = self.label.is_empty() || self.label.ends_with(['(', ' ']);
-        if self.space && !open {
-            self.label.push(' ');
-        }
-        self.space = false;
-    }
-
-    fn literal(&mut self) {
-        self.separate();
-        self.put('?');
-    }
-
-    fn word(&mut self, word: &[u8]) {
-        self.separate();
-        self.list = None;
-        if let Ok(text) = str::from_utf8(word)
-            && text.is_ascii()
-            && self.label.len() + text.len() <= LONGEST
-        {
-            self.label.push_str(text);
-            return;
-        }
-        for &byte in word {
-            self.put(if byte.is_ascii() && !byte.is_ascii_control() { byte as char } else { '?' });
-        }
-    }
-
-    fn sign(&mut self, sign: u8) {
-        match sign {
-            b',' => {
-                self.space = false;
-                self.put(',');
-                self.put(' ');
-            }
-            b'(' => {
-                self.separate();
-                self.list = Some(self.label.len());
-                self.put('(');
-            }
-            b')' => {
-                self.space = false;
-                self.close();
-            }
-            _ => {
-                // A sign before a literal leaves a list a list.
-                if !matches!(sign, b'-' | b'+' | b'?') {
-                    self.list = None;
-                }
-                self.separate();
-                self.put(if sign.is_ascii_graphic() { sign as char } else { '?' });
-            }
-        }
-    }
-
-    fn close(&mut self) {
-        let Some(start) = self.list.take() else { return self.put(')') };
-        if self.label.get(start..).is_none_or(|list| list.len() < 2) {
-            return self.put(')');
-        }
-        self.label.truncate(start);
-        if self.label.ends_with("(?+), ") {
-            self.label.truncate(start - 2);
-        } else {
-            self.label.push_str(LIST);
-        }
-    }
-
-    fn put(&mut self, character: char) {
-        if self.label.len() <= LONGEST {
-            self.label.push(character);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Dialect;
+    use super::super::writer::{LIST, LONGEST};
     use super::*;
 
     fn of(sql: &str) -> (String, Digest) {
@@ -218,7 +135,8 @@ mod tests {
 
     fn of_dialect(sql: &str, dialect: Dialect) -> (String, Digest) {
         let (mut label, salt) = (String::new(), Salt::new([9; 16]));
-        let found = digest(sql.as_bytes(), dialect, &salt, &mut Vec::new(), &mut label);
+        let statement = Statement { text: sql.as_bytes(), dialect, goes_on: false };
+        let found = digest(statement, &salt, &mut Vec::new(), &mut label);
         (label, found)
     }
 
@@ -287,5 +205,47 @@ mod tests {
     fn a_digest_stays_short() {
         let columns: Vec<String> = (0..1000).map(|n| format!("column_{n}")).collect();
         assert!(of(&columns.join(",")).0.len() <= LONGEST + LIST.len());
+    }
+
+    /// The digest of its first bytes.
+    fn of_cut(sql: &str, bytes: usize) -> (String, Digest) {
+        let (mut label, salt) = (String::new(), Salt::new([9; 16]));
+        let text = &sql.as_bytes()[..bytes];
+        let statement = Statement { text, dialect: Dialect::Mysql, goes_on: true };
+        let found = digest(statement, &salt, &mut Vec::new(), &mut label);
+        (label, found)
+    }
+
+    #[test]
+    fn wherever_a_list_is_cut_the_digest_is_the_same() {
+        for (sql, from, expected) in [
+            ("INSERT INTO t (a) VALUES (1,0x2f,'a''b'), (2,3,'c'),(3e5,4,'d')", 27, "(?+)"),
+            ("INSERT INTO t (a) VALUES (1,NULL), (2,NULL),(3,NULL)", 35, "(?, NULL)"),
+            ("INSERT INTO t (a) VALUES (1, 'a long literal'", 28, "(?+)"),
+        ] {
+            for bytes in from..=sql.len() {
+                // What follows the first row is one of as many rows as there are.
+                let label = of_cut(sql, bytes).0.replace("(?, NULL), (?, NULL)", "(?, NULL)");
+                assert_eq!(label, format!("INSERT INTO t (a) VALUES {expected}"), "{sql:.bytes$}");
+            }
+        }
+        assert_eq!(
+            of_cut("SELECT a FROM t WHERE id IN (1, 2, 3", 34).0,
+            of("SELECT a FROM t WHERE id IN (1)").0
+        );
+        assert_eq!(of_cut("SELECT a FROM t WHERE id IN (1", 29).0, "SELECT a FROM t WHERE id IN");
+        let many = format!("SELECT a FROM t WHERE id IN ({})", vec!["12345"; 9_000].join(","));
+        for bytes in 9_000..9_010 {
+            assert_eq!(of_cut(&many, bytes).0, of(&many).0);
+        }
+    }
+
+    #[test]
+    fn what_was_cut_is_neither_an_id_nor_a_value() {
+        let (_, found) = of_cut("/*rid=00ff*/SELECT 17, 'long'", 27);
+        let salt = Salt::new([9; 16]);
+        assert_eq!(found.literals.hashes(), [salt.hash(b"17")]);
+        assert_eq!(found.id_hash, Some(salt.hash(b"00ff")));
+        assert_eq!(of_cut("/*rid=00ff*/SELECT 1", 9).1.id_hash, None);
     }
 }

@@ -3,9 +3,19 @@
 mod digest;
 mod recent;
 mod tokens;
+mod writer;
 
 pub(crate) use digest::{Digest, digest};
 pub(crate) use recent::{Recent, Recents};
+
+/// A statement's text, as far as it is kept.
+#[derive(Clone, Copy, Hash)]
+pub(crate) struct Statement<'a> {
+    pub text: &'a [u8],
+    pub dialect: Dialect,
+    /// It is longer than that.
+    pub goes_on: bool,
+}
 
 /// Whose SQL it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

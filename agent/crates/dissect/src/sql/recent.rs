@@ -1,7 +1,7 @@
 //! Statements seen a moment ago. Behind a pass-through server every statement is seen twice, word
 //! for word; the second time its digest is known.
 
-use super::Dialect;
+use super::Statement;
 use super::digest::Digest;
 use crate::label::Label;
 use crate::memory::of_vec;
@@ -35,8 +35,8 @@ impl Recents {
     }
 
     /// A statement's key.
-    pub(crate) fn key(&self, sql: &[u8], dialect: Dialect) -> u64 {
-        self.hasher.hash_one((sql, dialect))
+    pub(crate) fn key(&self, statement: Statement<'_>) -> u64 {
+        self.hasher.hash_one(statement)
     }
 
     pub(crate) fn get(&self, key: u64) -> Option<Recent> {
@@ -50,13 +50,16 @@ impl Recents {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Dialect;
     use super::*;
 
     #[test]
     fn a_statement_is_known_until_another_takes_its_slot() {
         let mut recents = Recents::new();
         let recent = Recent { label: Label::default(), digest: Digest::default() };
-        let key = recents.key(b"SELECT 1", Dialect::Mysql);
+        let statement = Statement { text: b"SELECT 1", dialect: Dialect::Mysql, goes_on: false };
+        let key = recents.key(statement);
+        assert_ne!(key, recents.key(Statement { goes_on: true, ..statement }));
         assert!(recents.get(key).is_none());
         recents.put(key, recent);
         assert!(recents.get(key).is_some());

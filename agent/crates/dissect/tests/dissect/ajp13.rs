@@ -196,6 +196,24 @@ fn a_request_that_begins_like_a_body_is_a_request() {
     assert_eq!(ends, [None, Some(end)]);
 }
 
+#[test]
+fn a_body_that_comes_after_the_reply_is_no_request() {
+    let mut it = Conversation::open(&app(), 50_000, 0);
+    it.say(Client, &forward(4, "3074"));
+    let end = it.say(ServerSide, &[headers(413), END.to_vec()].concat());
+    // Their lengths begin as the types of FORWARD_REQUEST and CPING.
+    for length in [0x0200, 0x02ff, 0x0a00, 0x0aff] {
+        it.say_in(Client, 1_400, &body(&vec![b'x'; length]));
+    }
+    it.say(Client, CPING);
+    it.say(ServerSide, CPONG);
+    let results = results(&it);
+    assert_eq!(results.labels(), ["POST /rubbos/servlet/StoreComment", "CPING"]);
+    assert_eq!((results.visits[0].status, results.visits[0].departure_ns), (Some(413), Some(end)));
+    let expected = ["FORWARD_REQUEST", "BODY", "BODY", "BODY", "BODY", "CPING"];
+    assert_eq!(results.kinds(Client), expected);
+}
+
 /// For other tests: a conversation with everything in it.
 pub fn example() -> Vec<Frame> {
     let mut it = Conversation::open(&app(), 50_000, 0);

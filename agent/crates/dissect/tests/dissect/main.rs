@@ -6,6 +6,7 @@ mod fastcgi;
 mod hostile;
 mod http1;
 mod http2;
+mod long_statements;
 mod memcached;
 mod mysql;
 mod mysql_bytes;

@@ -5,9 +5,10 @@ use crate::moment::sleep_until;
 use anyhow::{Result, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use tierlab_record::clock::{process_cpu_ns, realtime_ns, steady_ns};
+use tierlab_record::held;
 
 /// How many threads, where, and in which pattern.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -83,7 +84,7 @@ impl Busy {
             bind(self.pus[place % self.pus.len()]);
         }
         let (from_ns, until_ns) = wait_for(&shared.word, &shared.told);
-        locked(&shared.began_ns).get_or_insert_with(realtime_ns);
+        held(&shared.began_ns).get_or_insert_with(realtime_ns);
         shared.begun.notify_one();
         let mut now_ns = steady_ns();
         while now_ns < until_ns {
@@ -100,13 +101,9 @@ impl Busy {
     }
 }
 
-fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Waits until there is a value.
 fn wait_for<T: Copy>(value: &Mutex<Option<T>>, told: &Condvar) -> T {
-    let mut guard = locked(value);
+    let mut guard = held(value);
     loop {
         if let Some(value) = *guard {
             return value;
@@ -118,7 +115,7 @@ fn wait_for<T: Copy>(value: &Mutex<Option<T>>, told: &Condvar) -> T {
 impl Job for Threads {
     fn work(&mut self, until_ns: i64, began: &mut dyn FnMut(i64)) -> Result<Worked> {
         let before_ns = process_cpu_ns();
-        *locked(&self.shared.word) = Some((steady_ns(), until_ns));
+        *held(&self.shared.word) = Some((steady_ns(), until_ns));
         self.shared.told.notify_all();
         began(wait_for(&self.shared.began_ns, &self.shared.begun));
         let mut ended_ns = 0;

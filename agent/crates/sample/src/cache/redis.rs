@@ -25,14 +25,33 @@ const STATISTICS: [&str; 12] = [
 pub struct Redis {
     server: CacheServer,
     session: Option<Session>,
-    /// How often it was asked: a question is counted once it is answered.
-    asked: u64,
+    asked: Asked,
+}
+
+/// The poll's own questions among the commands that the server counts: each from the next on.
+#[derive(Default)]
+struct Asked {
+    times: u64,
+    counted: u64,
+}
+
+impl Asked {
+    /// Of so many commands those of others. A count that fell has started anew (a restart, CONFIG
+    /// RESETSTAT), and has none of the questions before.
+    fn others(&mut self, counted: u64) -> u64 {
+        if counted < self.counted {
+            self.times = 0;
+        }
+        let others = counted.saturating_sub(self.times);
+        (self.times, self.counted) = (self.times + 1, counted);
+        others
+    }
 }
 
 impl Redis {
     /// Connects when it is first read.
     pub fn new(server: &CacheServer) -> Self {
-        Self { server: server.clone(), session: None, asked: 0 }
+        Self { server: server.clone(), session: None, asked: Asked::default() }
     }
 }
 
@@ -50,13 +69,11 @@ impl Link<Reading> for Redis {
         let length: usize = length.parse().context("the server answers INFO with no string")?;
         let text = session.text(length + 2)?;
         self.session = Some(session);
-        let reading = reading(&text, self.asked);
-        self.asked += 1;
-        Ok(reading)
+        Ok(reading(&text, &mut self.asked))
     }
 }
 
-fn reading(text: &str, asked: u64) -> Reading {
+fn reading(text: &str, asked: &mut Asked) -> Reading {
     let mut numbers = Numbers::of(&STATISTICS);
     let mut items = 0;
     for line in text.lines() {
@@ -74,9 +91,7 @@ fn reading(text: &str, asked: u64) -> Reading {
             memory_limit: numbers.level("maxmemory").filter(|&limit| limit > 0),
         },
         counters: Counters {
-            commands: numbers
-                .counter("total_commands_processed")
-                .map(|count| count.saturating_sub(asked)),
+            commands: numbers.counter("total_commands_processed").map(|it| asked.others(it)),
             hits: numbers.counter("keyspace_hits"),
             misses: numbers.counter("keyspace_misses"),
             evictions: numbers.counter("evicted_keys"),
@@ -104,9 +119,22 @@ mod tests {
         let text = "# Clients\r\nconnected_clients:3\r\nblocked_clients:1\r\nmaxmemory:0\r\n\
                     total_commands_processed:100\r\nkeyspace_hits:70\r\ndb_other:keys=5\r\n\
                     db0:keys=7,expires=0,avg_ttl=0\r\ndb3:keys=2,expires=0\r\n";
-        let Reading { levels, counters } = reading(text, 10);
+        let mut asked = Asked { times: 10, counted: 90 };
+        let Reading { levels, counters } = reading(text, &mut asked);
         let found = (levels.connections, levels.blocked, levels.items, levels.memory_limit);
         assert_eq!(found, (Some(2), Some(1), Some(9), None));
         assert_eq!((counters.commands, counters.hits, counters.misses), (Some(90), Some(70), None));
+    }
+
+    #[test]
+    fn commands_are_those_of_others_also_after_the_count_has_started_anew() {
+        let mut asked = Asked::default();
+        let mut commands = |total: u64| {
+            let text = format!("total_commands_processed:{total}\r\n");
+            reading(&text, &mut asked).counters.commands.unwrap()
+        };
+        assert_eq!([100, 101, 112].map(&mut commands), [100, 100, 110]);
+        assert_eq!([7, 8, 19].map(&mut commands), [7, 7, 17], "after CONFIG RESETSTAT");
+        assert_eq!([0, 1].map(&mut commands), [0, 0], "after a restart");
     }
 }
