@@ -10,7 +10,6 @@ import pytest
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.queues.congestion_point import congestion_points
-from tierlab.analysis.queues.in_progress import USERS, requests_in_progress
 from tierlab.analysis.queues.queue_episodes import queue_episodes
 from tierlab.analysis.queues.work_units import work_done
 from tierlab.analysis.requests.dropped import retransmitted, waiters
@@ -32,8 +31,7 @@ def ask_everything(observed: Observed) -> None:
     db, manifest, whole = observed.db, observed.run.manifest, observed.whole
     assert whole is not None
     progress = dict(observed.in_progress)
-    users = requests_in_progress(db, whole)
-    episodes = queue_episodes(progress | ({USERS: users} if users else {}), whole)
+    episodes = queue_episodes(progress, whole)
     assert all(each.end_ns > each.onset_ns for each in episodes)
     assert all(each.end_ns >= each.start_ns for each in saturations(db, manifest, whole, progress))
     slow = slow_requests(db, whole, modes(db, whole))

@@ -1,7 +1,10 @@
 """The load that was asked for beside the one that there was, from runs written row by row."""
 
-from tierlab.analysis.requests.load_course import load_courses
+import pytest
+
+from tierlab.analysis.requests.load_course import load_courses, mean_users
 from tierlab.analysis.span import Span
+from tierlab.analysis.summary import summarise
 
 S = 10**9
 CURVE = {"kind": "points", "curve": [[0, 2.0], [2 * S, 10.0]]}
@@ -41,3 +44,52 @@ def test_of_an_open_loop_the_requests_that_began_in_each_second_count(tiny):
 def test_a_constant_load_has_no_course(tiny):
     observed = tiny({"requests": []}, load={"users": 10})
     assert load_courses(observed.db, Span(0, S), observed.run.manifest) == []
+
+
+def counted(*users):
+    """What the driver tells second by second of how many users are there."""
+    return [
+        {"t_ns": n * S, "duration_ns": S, "kind": "driver_lag", "subject": "driver",
+         "detail": f'{{"users": {count}}}'}
+        for n, count in enumerate(users)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("events", "load", "expected"),
+    [
+        ([], {"users": 10}, {"": 10}),
+        ([], {"rate": 5.0, "shape": CURVE}, {}),
+        (counted(4, 9), {"users": 10, "shape": CURVE}, {"": 6.5}),
+        ([], {"users": 10, "shape": CURVE}, {"": 6}),
+    ],
+    ids=["constant", "open", "counted", "by the shape"],
+)
+def test_the_mean_number_of_users_is_of_those_who_were_there(tiny, events, load, expected):
+    observed = tiny({"events": events}, seconds=2, load=load)
+    span = Span(0, 2 * S)
+    assert mean_users(observed.db, span, span, observed.run.manifest) == expected
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_shaped_load_is_judged_by_its_mean_users(tiny, several):
+    """Ten users at most, six on average, and two requests a second: three users for each."""
+    name = "shop" if several else None
+    rows = [
+        {"user": 1, "interaction": "Home", "status": 200, "attempts": 1, "system": name}
+        | {"intended_ns": at, "start_ns": at, "end_ns": at + S // 10}
+        for at in (0, S // 2, S, S + S // 2)
+    ]
+    rules = {
+        "operations": {"Home": {"share": 1.0, "limit_ns": S}},
+        "checks": [],
+        "most_users_per_rate": 4.0,
+    }
+    load = {"users": 10, "shape": CURVE}
+    asked = {"load": load, "rules": rules}
+    if several:
+        asked = {"load": load, "systems": {name: asked | {"workload": "olio"}}}
+    summary = summarise(tiny({"requests": rows}, seconds=2, **asked))
+    verdict = summary.systems[0].rules if several else summary.rules
+    (ratio,) = verdict.checks
+    assert (ratio.value, ratio.passed) == (pytest.approx(3.0), True)

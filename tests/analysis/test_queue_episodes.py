@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tierlab.analysis.queues.busy_gaps import busy_gaps
-from tierlab.analysis.queues.in_progress import InProgress, requests_in_progress, visits_in_progress
+from tierlab.analysis.queues.in_progress import InProgress, visits_in_progress
 from tierlab.analysis.queues.queue_episodes import QueueEpisode, queue_episodes
 from tierlab.analysis.span import Span
 
@@ -141,7 +141,6 @@ def test_nothing_measured_is_no_episode(tiny: Tiny) -> None:
     observed = tiny({})
     assert observed.whole is not None
     assert visits_in_progress(observed.db, observed.whole) == {}
-    assert requests_in_progress(observed.db, observed.whole) is None
     assert queue_episodes({}, observed.whole) == []
 
 
@@ -150,7 +149,5 @@ def test_a_run_of_one_request(tiny: Tiny) -> None:
     observed = tiny({"visits": [visit], "requests": [{"intended_ns": 50, "end_ns": 400}]})
     assert observed.whole is not None
     progress = visits_in_progress(observed.db, observed.whole)
-    users = requests_in_progress(observed.db, observed.whole)
-    assert users is not None
-    found: list[QueueEpisode] = queue_episodes({**progress, "users": users}, observed.whole)
+    found: list[QueueEpisode] = queue_episodes(progress, observed.whole)
     assert found == []

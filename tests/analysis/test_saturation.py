@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tierlab.analysis.observed import Observed
+from tierlab.analysis.resources.resources import resources
 from tierlab.analysis.resources.saturation import Saturation, at_limit, saturations
 from tierlab.analysis.span import Span
 
@@ -125,6 +126,39 @@ def test_threads_and_pool_come_from_the_visits(tiny: Tiny) -> None:
         ("pool", "app.1", 10, 300, 1.0),
         ("threads", "web.1", 20, 300, pytest.approx(4 / 3)),
     ]
+
+
+def test_threads_that_are_no_workers_are_not_used_up_by_visits(tiny: Tiny) -> None:
+    servers = {n: p.model_copy(deep=True) for n, p in made_run.servers().items()}
+    servers["web.1"].soft["threads"] = 3
+    servers["web.1"].worker_threads = False
+    visits = [
+        {"server": "web.1", "arrival_ns": n * 10 * MS, "departure_ns": 300 * MS} for n in range(9)
+    ]
+    assert found(tiny({"visits": visits}, servers=servers)) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "held", "share"),
+    [
+        (360, 40, 0.1),  # 5 ms on each of eight CPUs
+        (5, 45, 0.9),
+        (5, 95, 0.95),  # told late: of this tick and the one before
+        (2, 3, 0.06),
+        (0, 0, 0.0),
+        (None, 25, 0.5),
+    ],
+)
+def test_time_held_back_by_a_limit_is_of_the_cpu_time_wanted(
+    tiny: Tiny, used: int | None, held: int, share: float
+) -> None:
+    tick = {"t_ns": TICK, "dt_ns": TICK, "subject": "app.1", "throttled_ns": held * MS}
+    observed = tiny({"domain": [tick | {"cpu_ns": None if used is None else used * MS}]})
+    assert observed.whole is not None
+    of_all = resources(observed.db, observed.whole)
+    (mine,) = [each for each in of_all if each.metric == "throttled"]
+    assert mine.mean == pytest.approx(share)
+    assert bool(found(observed)) == (share >= 0.2)
 
 
 def test_nothing_measured_is_nothing_saturated(tiny: Tiny) -> None:

@@ -4,11 +4,20 @@ queues and pools that it fills.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pyarrow.parquet as pq
 import pytest
 
+from tierlab.diagnosis.causes import quota
+from tierlab.diagnosis.cpu_share import stolen, throttled
+from tierlab.diagnosis.finding import Window
+from tierlab.tables.schemas import INSIDE
+
 from . import made_stall
-from .made_stall import MS, Rows
+from .made_stall import MS, STALL, TICK, Rows
 from .signatures import diagnosed, pressed
+from .test_echoes import context
 
 FULL = [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)]
 Signature = tuple[str, str, str, dict[str, Rows]]
@@ -117,3 +126,52 @@ def test_a_weight_that_was_not_sampled_is_the_one_read_back(tmp_path):
     mapping = {"db.1": {"found": {"pus": [0, 1], "weight": 16}}}
     made_stall.manifest().model_copy(update={"mapping": mapping}).write(folder)
     assert [(each.cause, each.subject) for each in diagnosed(folder).findings] == [(cause, subject)]
+
+
+def test_a_limit_that_held_each_of_eight_cpus_back_a_little_is_no_cause(tmp_path):
+    """The kernel sums over CPUs: 5 ms of 50 on each of them looked like 80 % of the time."""
+    used = [{"subject": "app.1", "cpu_ns": 360 * MS, "throttled_ns": 40 * MS}]
+    folder = made_stall.make(tmp_path, "app.1", {"domain": used})
+    here = context(folder, "app.1")
+    assert throttled(here) == pytest.approx(0.1, abs=0.001)
+    assert quota.judge(here).least == pytest.approx(0.0, abs=0.01)
+    assert "quota" not in {each.cause for each in diagnosed(folder).findings}
+
+
+@pytest.mark.parametrize("length", [100 * MS, 200 * MS])
+def test_a_short_limit_that_is_told_as_its_server_runs_again_is_seen(tmp_path, length):
+    """On two CPUs: what was held back comes in a tick in which the queue is worked off."""
+    folder = made_stall.make(tmp_path, "app.1")
+    first, end = STALL[0], STALL[0] + length
+    rows = made_stall.read(folder, "domain")
+    for row in rows:
+        if row["subject"] == "app.1" and first < row["t_ns"] <= end:
+            row |= {"cpu_ns": 2 * MS, "throttled_ns": 0}
+        elif row["subject"] == "app.1" and row["t_ns"] == end + TICK:
+            row |= {"cpu_ns": 95 * MS, "throttled_ns": 2 * length - 8 * MS}
+    made_stall.write(folder, "domain", rows)
+    here = replace(context(folder, "app.1"), window=Window(start_ns=first, end_ns=end))
+    assert throttled(here) > 0.9
+
+
+def test_who_hardly_wants_to_run_is_hardly_held_back(tmp_path):
+    """3 ms of 50, though it ran for 2 only."""
+    used = [{"subject": "app.1", "cpu_ns": 2 * MS, "throttled_ns": 3 * MS}]
+    folder = made_stall.make(tmp_path, "app.1", {"domain": used})
+    assert throttled(context(folder, "app.1")) == pytest.approx(0.06, abs=0.001)
+
+
+def test_time_stolen_from_a_guest_of_a_longer_name_is_not_its_own(tmp_path):
+    """A guest of `webapp.1` has the name of `app.1` in its CPUs' names."""
+    schema, share = INSIDE["inside_cpu"], {"busy": 0.4, "steal": 0.0}
+    folder = made_stall.make(tmp_path, "app.1")
+    guests = [
+        made_stall.ticks(
+            schema, f"{name}/cpu0", share, [{"subject": "webapp.1/cpu0", "steal": 0.6}]
+        )
+        for name in ("app.1", "webapp.1")
+    ]
+    with pq.ParquetWriter(folder / "inside_cpu.parquet", schema) as file:
+        for each in guests:
+            file.write_table(each)
+    assert stolen(context(folder, "app.1")) == pytest.approx(0.0)

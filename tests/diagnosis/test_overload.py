@@ -40,6 +40,16 @@ def test_an_overload_is_said_first_and_is_no_pool(diagnoses):
     assert "pool" in {each.cause for each in finding.ruled_out}
 
 
+def test_an_idle_disk_beside_full_cpus_hides_no_overload(tmp_path):
+    """Where no place was read back, its busy share was averaged with the CPUs'."""
+    folder = made_overload.make(tmp_path)
+    cpu = [row for row in made_stall.read(folder, "cpu") if row["subject"] == "cpu0"]
+    idle = [{"t_ns": row["t_ns"], "dt_ns": row["dt_ns"], "subject": "vda"} for row in cpu]
+    made_stall.write(folder, "disk", [row | {"busy": 0.01} for row in idle])
+    found = diagnosed(folder)
+    assert [(each.cause, each.subject) for each in found.findings] == [("overload", "app.1")]
+
+
 def test_who_waits_for_an_overloaded_server_need_not_want_the_cpu_itself(tmp_path):
     """A cold start at 0.93 of RUBBoS' capacity: web.1's workers all waited for answers of app.1,
     which got no CPU for 98 % of the time. web.1 itself got it when it wanted, for 78 % of it; so an
@@ -88,12 +98,22 @@ def test_an_overload_that_began_in_the_ramp_up_tells_what_could_be_carried(tmp_p
     [
         ("users", "more users than it can serve"),
         ("cold start", "It was cold: a visit took"),
-        ("expensive", f"One kind of request is expensive: {DEAR}"),
+        (
+            "expensive",
+            f"One kind of request is expensive: the share of the visits' time that {DEAR}",
+        ),
     ],
 )
 def test_what_made_the_demand_is_told(diagnoses, kind, said):
     assert demand(diagnoses, kind).kind == kind
     assert said in diagnoses[kind].words
+
+
+def test_a_gain_in_share_is_told_in_points(diagnoses):
+    """From none of the time to half of it was "50% more"."""
+    gained = demand(diagnoses, "expensive").label_gained
+    words = f"took was {100 * gained:.0f} percentage points higher than otherwise"
+    assert words in diagnoses["expensive"].words
 
 
 def test_full_cpus_are_those_that_a_server_may_run_on(tmp_path):

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tierlab.diagnosis.causes.pool import kept_waiting
+from tierlab.diagnosis.causes.pool import at_work, kept_waiting
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Signal
+from tierlab.diagnosis.thresholds import support
 
 MS = 1_000_000
 FIRST = 1_700_000_000_000 * MS
@@ -51,3 +52,27 @@ def test_without_a_queue_that_was_seen_nothing_is_said():
     outside = context(1000)
     outside.window = Window(start_ns=FIRST - 3000 * MS, end_ns=FIRST - 1000 * MS)
     assert kept_waiting(outside) is None
+
+
+@pytest.mark.parametrize(
+    ("threads", "declared", "cpus", "used", "busy"),
+    [
+        (40, True, 16, 3.0, 0.0),  # 37 of them wait for something
+        (40, True, 16, 8.0, 1.0),
+        (40, True, 2, 1.0, 1.0),
+        (40, True, 2, 0.5, 0.0),
+        (1, True, 16, 1.0, 1.0),
+        (4, False, 16, 1.0, 1.0),  # they are no workers: one thread serves all
+        (40, None, 16, 1.0, 1.0),
+    ],
+)
+def test_a_server_of_many_workers_is_not_at_work_by_one_of_them(
+    threads, declared, cpus, used, busy
+):
+    here = SimpleNamespace(
+        limits={"threads": threads},
+        worker_threads=declared,
+        cores=tuple(f"cpu{n}" for n in range(cpus)),
+        mean=lambda table, *_: {"domain": used, "pressure": 0.0}[table],
+    )
+    assert support("at work", at_work(here)) == busy

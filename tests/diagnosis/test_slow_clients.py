@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tierlab.diagnosis.causes import slow_clients
+from tierlab.servers.kinds import KINDS
+
 from . import made_stall
 from .made_stall import MS, STALL
 from .signatures import diagnosed, idle, more_visits
+from .test_echoes import context
 
 
 def slow_requests(folder, count: int, sent_ns: int) -> None:
@@ -74,3 +78,27 @@ def test_slow_senders_hold_no_worker_where_a_limit_on_connections_is_apart_from_
     manifest.write(folder)
     found = diagnosed(folder)
     assert [(each.cause, each.subject) for each in found.findings] == [("pool", "web.1")]
+
+
+def test_slow_senders_hold_no_thread_that_is_no_worker(tmp_path):
+    """As of who works on all requests in one thread, and has others for files."""
+    samples = QUEUED | {"domain": idle("web.1", threads_stopped=0)}
+    folder = made_stall.make(tmp_path, "web.1", samples)
+    slow_requests(folder, 250, STALL[1] - STALL[0])
+    manifest = made_stall.manifest()
+    manifest.servers["web.1"].soft = {"threads": 4, "pool": 10}
+    manifest.servers["web.1"].worker_threads = False
+    manifest.write(folder)
+    assert slow_clients.judge(context(folder, "web.1")) is None
+    (finding,) = diagnosed(folder).findings
+    assert finding.cause == "pool"
+    assert "threads" not in " ".join(each.change for each in finding.remedies)
+
+
+def test_servers_whose_threads_are_no_workers_say_so():
+    threaded = {name: kind for name, kind in KINDS.items() if "threads" in kind.soft_resources}
+    assert {name for name, kind in threaded.items() if not kind.worker_threads} == {
+        "memcached",
+        "nodejs",
+        "redis",
+    }

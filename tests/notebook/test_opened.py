@@ -140,3 +140,22 @@ def test_an_experiment_is_one_frame_of_factors_figures_and_findings(
 def test_a_folder_without_trials_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no run folders; name an experiment's folder"):
         tierlab.open_experiment(tmp_path)
+
+
+def test_analyses_that_no_report_shows_are_there(run: OpenedRun) -> None:
+    long = run.long_requests
+    parts = ("late", "retransmission", "page", "client", "images", "rest")
+    assert len(long) > 0
+    assert long["end_time"].dt.tz is not None
+    total = sum(long[f"{part}_s"] for part in parts)
+    assert (total - long["response_s"]).abs().max() < 1e-6
+    points = run.congestion_points
+    assert {each.server for each in points} == set(run.manifest.servers)
+    assert all(each.load is None or each.low <= each.load <= each.high for each in points)
+    assert all(each.first != each.second for each in run.alternations)
+
+
+def test_a_trial_that_failed_has_none_of_them(experiment: Path) -> None:
+    run = tierlab.open(experiment / "002")
+    assert run.long_requests.empty
+    assert (run.congestion_points, run.alternations) == ([], [])

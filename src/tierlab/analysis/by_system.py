@@ -1,5 +1,7 @@
 """How fast was each of several systems on one machine?"""
 
+from collections.abc import Mapping
+
 from tierlab.analysis.query import Connection
 from tierlab.analysis.requests.responses import Responses, responses
 from tierlab.analysis.requests.run_rules import RunVerdict, run_verdict
@@ -21,8 +23,13 @@ class SystemFigures(Result):
     rules: RunVerdict | None = None
 
 
-def by_system(db: Connection, span: Span, manifest: Manifest) -> list[SystemFigures]:
-    """Return each system's figures, in the order of the experiment; none where there is one."""
+def by_system(
+    db: Connection, span: Span, manifest: Manifest, there: Mapping[str, float]
+) -> list[SystemFigures]:
+    """Return each system's figures, in the order of the experiment; none where there is one.
+
+    ``there`` is how many users each had on average.
+    """
     return [
         SystemFigures(
             name=name,
@@ -30,7 +37,7 @@ def by_system(db: Connection, span: Span, manifest: Manifest) -> list[SystemFigu
             users=part.load.get("users"),
             rate=part.load.get("rate"),
             responses=responses(db, span, name),
-            rules=run_verdict(db, span, part.rules, part.load.get("users"), name),
+            rules=run_verdict(db, span, part.rules, there.get(name), name),
         )
         for name, part in manifest.systems.items()
     ]

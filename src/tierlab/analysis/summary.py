@@ -20,6 +20,7 @@ from tierlab.analysis.queues.little import (
 from tierlab.analysis.queues.visits import Linking, linking, server_visits
 from tierlab.analysis.requests.driver import Driver, driver, recorded_cpu_share
 from tierlab.analysis.requests.histogram import Bucket, histogram
+from tierlab.analysis.requests.load_course import mean_users
 from tierlab.analysis.requests.responses import Interaction, Responses, interactions, responses
 from tierlab.analysis.requests.run_rules import RunVerdict, run_verdict
 from tierlab.analysis.requests.thinking import thought_share
@@ -83,6 +84,7 @@ def summarise(observed: Observed) -> Summary:
     entry = [] if shares is None else [s for t in shares.tiers if t.depth == 0 for s in t.servers]
     linked = linking(db, span, entry) if shares is not None else None
     all_responses = responses(db, span)
+    there = mean_users(db, observed.whole, span, run.manifest)
     # Of users whose number changes, the law is about their mean, which nobody asked for.
     users = about.users if about.shape is None else None
     thought = thought_share(db, span) if users is not None else None
@@ -98,11 +100,11 @@ def summarise(observed: Observed) -> Summary:
     return Summary(
         facts=about,
         responses=all_responses,
-        systems=by_system(db, span, run.manifest),
+        systems=by_system(db, span, run.manifest, there),
         histogram=histogram(db, span),
         very_long=very_long(db, span, over),
         interactions=interactions(db, span),
-        rules=run_verdict(db, span, run.manifest.rules, about.users),
+        rules=run_verdict(db, span, run.manifest.rules, there.get("")),
         time=shares,
         servers=all_servers,
         linking=linked,

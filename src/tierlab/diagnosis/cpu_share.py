@@ -83,7 +83,8 @@ def stolen(context: StallContext) -> float | None:
     own kernel's CPUs where it has one, else of the host's.
     """
     inside = f"{context.subject}/"
-    own = [name for name in context.signals.subjects("inside_cpu", "steal") if inside in name]
+    seen = context.signals.subjects("inside_cpu", "steal")
+    own = [name for name in seen if name.startswith(inside)]
     table, cores = ("inside_cpu", own) if own else ("cpu", list(context.cores))
     signals = [context.signals.get(table, "steal", core) for core in cores]
     found = [None if each is None else each.beyond(context.window) for each in signals]
@@ -92,13 +93,19 @@ def stolen(context: StallContext) -> float | None:
 
 
 def throttled(context: StallContext) -> float | None:
-    """Return for what share of the window a CPU limit held the server back, beyond the usual."""
+    """Return for what share of the window a CPU limit held the server back, beyond the usual.
+
+    As :data:`tierlab.analysis.resources.metrics.HELD_BACK` has it, but of the whole window: what
+    was held back in it may be told in a tick in which the server runs again.
+    """
     signal = context.signal("domain", "throttled_ns * 1.0 / dt_ns")
     late = context.around(0, PERIOD_NS)
     beyond = None if signal is None else signal.beyond(late)
     if beyond is None:
         return None
-    return min(1.0, beyond * late.duration_s / context.window.duration_s)
+    held_s, window_s = beyond * late.duration_s, context.window.duration_s
+    used_s = (context.mean("domain", CORES) or 0.0) * window_s
+    return held_s / max(held_s + used_s, window_s)
 
 
 def outweighed(context: StallContext) -> float | None:

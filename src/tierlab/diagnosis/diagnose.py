@@ -19,6 +19,7 @@ from tierlab.diagnosis.moved import Candidates
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.run_stalls import run_stalls
 from tierlab.diagnosis.saturated import saturated
+from tierlab.diagnosis.told import sources
 from tierlab.diagnosis.turned_away import without_asked_again
 from tierlab.diagnosis.verdicts import SHOWN, Assessment
 from tierlab.diagnosis.words import paragraph, said
@@ -41,6 +42,8 @@ class Examined:
     def __init__(self, observed: Observed) -> None:
         run, span = observed.run, observed.measured
         self._missing = {name: run.missing[name] for name in SCHEMAS if not run.has(name)}
+        there = [run.has(name) for name in sources(run.manifest)]
+        self._coverage = sum(there) / len(there)
         seen = run.has("requests") or run.has("visits")
         self._seen = None if span is None or not seen else _Seen(observed, span)
 
@@ -49,7 +52,7 @@ class Examined:
         missing = self._missing
         if self._seen is None:
             return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
-        findings = self._seen.findings(coverage=1 - len(missing) / len(SCHEMAS))
+        findings = self._seen.findings(self._coverage)
         if not findings:
             return Diagnosis(
                 verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing

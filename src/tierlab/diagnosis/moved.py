@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tierlab.analysis.query import Floats
+from tierlab.analysis.resources.metrics import HELD_BACK
 from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.analysis.statistics.association import Association, associations, indicator
 from tierlab.diagnosis.evidence import CORES, FAULTS, LOCK_WAITS, SOME
@@ -20,7 +21,7 @@ WATCHED = (
     ("pressure", SOME, "resource = 'io'", "wait for I/O"),
     ("domain", CORES, "true", "use of CPU"),
     ("domain", FAULTS, "true", "major page faults"),
-    ("domain", "throttled_ns * 1.0 / dt_ns", "true", "time held back by a CPU limit"),
+    ("domain", HELD_BACK, "true", "time held back by a CPU limit"),
     ("cpu", "busy", "true", "use of the core"),
     ("cpu", "iowait", "true", "wait for disks"),
     ("cpu", "steal", "true", "time stolen by a hypervisor"),

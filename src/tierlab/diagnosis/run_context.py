@@ -16,13 +16,13 @@ from tierlab.diagnosis.arrival_kinds import arrival_kinds
 from tierlab.diagnosis.arrivals import Arrivals
 from tierlab.diagnosis.connections import connections
 from tierlab.diagnosis.cores import cores
-from tierlab.diagnosis.evidence import LOCK_WAITS
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import aftermath
 from tierlab.diagnosis.sent_again import sent_again
 from tierlab.diagnosis.signals import Signals, Stretches
-from tierlab.diagnosis.stall_context import Pause, StallContext
+from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.stalls import USERS, Stall, asked_by
+from tierlab.diagnosis.told import read_pauses, tells_locks, tells_pauses
 
 SLOW_NS = 20_000_000
 """A request that takes so long from its first byte to its last is sent slowly."""
@@ -40,7 +40,7 @@ class RunContext:
         self.servers = tuple(manifest.servers)
         self.topology = manifest.topology
         self._parts = manifest.servers
-        self._pauses = self._read_pauses()
+        self._pauses = read_pauses(observed)
         self._departures = cache(self._read_departures)
         self._came = cache(self._read_arrivals)
         self._sending = cache(self._read_sending)
@@ -82,8 +82,8 @@ class RunContext:
         return [self._context(stall, subject)] if subject in self._parts else []
 
     def _context(self, stall: Stall, subject: str, *, alone: bool = False) -> StallContext:
-        part, entry = self._parts[subject], self.entry_of(subject)
-        has = self._observed.run.has("visits")
+        part, entry, run = self._parts[subject], self.entry_of(subject), self._observed.run
+        has = run.has("visits")
         peers = [] if alone else self._peers(subject)
         return StallContext(
             subject=subject,
@@ -91,10 +91,11 @@ class RunContext:
             waiting=stall.waiting,
             entry=entry,
             limits=dict(part.soft),
+            worker_threads=part.worker_threads,
             toward=stall.toward,
             signals=self.signals,
-            tells_pauses=self._tells_pauses(subject),
-            tells_locks=self._tells_locks(subject),
+            tells_pauses=subject in self._pauses or tells_pauses(run, subject),
+            tells_locks=tells_locks(run, self.signals, subject),
             pauses=self._pauses.get(subject),
             cores=self.cores(subject),
             weight=self._weight(subject),
@@ -113,22 +114,6 @@ class RunContext:
             above=self._above(subject),
             usual_visits=self._usual_quiet(subject),
         )
-
-    def _tells_pauses(self, server: str) -> bool:
-        """Say whether the server logs its runtime's pauses: it did in this run, or its log or all
-        events are known to be missing.
-        """
-        run = self._observed.run
-        lost = f"events gc of {server}" in run.manifest.not_measured
-        return server in self._pauses or lost or not run.has("events")
-
-    def _tells_locks(self, server: str) -> bool:
-        """Say whether the server counts what waits for its locks: it did in this run; or nobody's
-        counts were kept, and it is one that others call and that calls nobody, as what keeps data.
-        """
-        if self._observed.run.has("database"):
-            return server in self.signals.subjects("database", LOCK_WAITS)
-        return bool(self.topology.callers(server)) and not self.topology.callees(server)
 
     def cores(self, server: str) -> tuple[str, ...]:
         """Return the CPUs that a server may run on."""
@@ -285,17 +270,3 @@ class RunContext:
         if not self._any_arrivals():
             return ()
         return arrival_kinds(self._observed, entry, self._came, self._sent)
-
-    def _read_pauses(self) -> dict[str, list[Pause]]:
-        """The servers' own pauses, by those servers that logged any."""
-        found = columns(
-            self._observed.db,
-            """SELECT subject, t_ns, duration_ns, detail FROM events
-            WHERE kind IN ('gc', 'safepoint') ORDER BY t_ns""",
-            {},
-        )
-        pauses: dict[str, list[Pause]] = {}
-        for subject, start, length, detail in zip(*found.values(), strict=True):
-            window = Window(start_ns=int(start), end_ns=int(start + length))
-            pauses.setdefault(str(subject), []).append(Pause(window, str(detail)))
-        return pauses

@@ -15,6 +15,7 @@ from tierlab.analysis.query import Bools, Floats, columns, row
 from tierlab.analysis.resources.metrics import SATURATED
 from tierlab.analysis.resources.utilisation import utilisations
 from tierlab.analysis.span import WINDOW_NS, Span
+from tierlab.analysis.statistics.stretches import stretches
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stalls import USERS, Stall
@@ -47,7 +48,7 @@ def saturated(observed: Observed, span: Span) -> list[Saturated]:
         return []
     manifest = observed.run.manifest
     shares = utilisations(observed.db, manifest, span)
-    sampled = [name.removesuffix(BUSY) for name in shares if name.endswith(BUSY)]
+    sampled = [name for name in _cpus(observed) if name + BUSY in shares]
     sets = dict.fromkeys(cores(manifest, name, sampled) for name in manifest.servers)
     return [
         Saturated(names, _stall(observed, part))
@@ -61,14 +62,18 @@ def saturated(observed: Observed, span: Span) -> list[Saturated]:
 BUSY = " busy"
 
 
+def _cpus(observed: Observed) -> list[str]:
+    """Return the CPUs that were sampled: a disk has a busy share as well."""
+    found = columns(observed.db, "SELECT DISTINCT subject FROM cpu ORDER BY subject", {})
+    return [str(name) for name in found["subject"]]
+
+
 def _stretches(busy: Floats, span: Span) -> list[Window]:
     if busy.size < SMOOTH:
         return []
     smooth = np.convolve(np.nan_to_num(busy), np.full(SMOOTH, 1 / SMOOTH), mode="same")
-    full = _joined(smooth >= SATURATED)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], full, [False]]).astype(np.int8)))
-    start_ns = span.start_ns + WINDOW_NS * edges
-    windows = [Window(start_ns=int(a), end_ns=int(b)) for a, b in start_ns.reshape(-1, 2)]
+    full = span.start_ns + WINDOW_NS * stretches(_joined(smooth >= SATURATED))
+    windows = [Window(start_ns=a, end_ns=b) for a, b in full.tolist()]
     return [each for each in windows if each.end_ns - each.start_ns >= LEAST_NS]
 
 
@@ -98,9 +103,8 @@ def _late(observed: Observed, window: Window) -> list[Window]:
     count = -(-(window.end_ns - window.start_ns) // BREAK_NS)
     times = np.full(count, np.inf)  # where none ends, all are late
     times[np.minimum(found["second"].astype(np.int64), count - 1)] = found["times"]
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], times >= LATE, [False]]).astype(int)))
-    parts = (window.start_ns + BREAK_NS * edges).reshape(-1, 2).tolist()
-    windows = [Window(start_ns=a, end_ns=min(b, window.end_ns)) for a, b in parts]
+    parts = window.start_ns + BREAK_NS * stretches(times >= LATE)
+    windows = [Window(start_ns=a, end_ns=min(b, window.end_ns)) for a, b in parts.tolist()]
     return [each for each in windows if each.end_ns - each.start_ns >= LEAST_NS]
 
 

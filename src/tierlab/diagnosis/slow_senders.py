@@ -10,7 +10,7 @@ from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 WORKERS = "threads"
-"""The soft resource that each connection needs one of."""
+"""The soft resource that each connection needs one of, unless the server says otherwise."""
 
 CONNECTIONS = "max_connections"
 """Who has this one as well reads from all connections at once: a request needs a worker only when
@@ -19,7 +19,9 @@ it has come."""
 
 def workers(context: StallContext) -> int | None:
     """Return how many workers the server has for its connections; None where those need none."""
-    return None if CONNECTIONS in context.limits else context.limits.get(WORKERS)
+    if context.worker_threads is False or CONNECTIONS in context.limits:
+        return None
+    return context.limits.get(WORKERS)
 
 
 def sending(context: StallContext) -> float | None:

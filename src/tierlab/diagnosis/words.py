@@ -52,8 +52,8 @@ def _why(demand: Demand) -> str:
         return f"It was cold: a visit took {ratio:.1f} times the CPU time that it took later."
     if demand.kind == "expensive" and demand.label_gained:
         return (
-            f"One kind of request is expensive: {demand.label} took {demand.label_gained:.0%} more "
-            "of the visits' time than otherwise."
+            f"One kind of request is expensive: the share of the visits' time that {demand.label} "
+            f"took was {demand.label_gained * 100:.0f} percentage points higher than otherwise."
         )
     return "Requests cost what they usually cost: there are more users than it can serve."
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 
 import duckdb
+import pandas as pd
 
 from tierlab.analysis.observed import Observed, observe
+from tierlab.analysis.queues.congestion_point import CongestionPoint
+from tierlab.analysis.resources.alternating import Alternation
 from tierlab.analysis.summary import Summary, summarise
 from tierlab.diagnosis import Diagnosis, Finding, diagnose
 from tierlab.errors import UserError
+from tierlab.notebook import further
 from tierlab.report.frame import environment
 from tierlab.report.stored import stored_diagnosis, stored_summary
 from tierlab.report.words import answer
@@ -56,6 +60,21 @@ class OpenedRun(Run):
     def findings(self) -> list[Finding]:
         """Why some requests took long, the one that made them wait the most first."""
         return self.diagnosis.findings
+
+    @cached_property
+    def long_requests(self) -> pd.DataFrame:
+        """Where the seconds of each very long request went: :func:`further.long_requests`."""
+        return further.long_requests(self._observed)
+
+    @cached_property
+    def congestion_points(self) -> list[CongestionPoint]:
+        """From how many visits in progress on each server finishes no more work."""
+        return further.congestion(self._observed)
+
+    @cached_property
+    def alternations(self) -> list[Alternation]:
+        """Whether any two resources take turns in being the bottleneck."""
+        return further.turns(self._observed)
 
     @cached_property
     def _observed(self) -> Observed:

@@ -31,7 +31,7 @@ def render(
     from outside is escaped; the only scripts that may run are the page's own, named by their hashes
     in its content security policy, and it may load nothing.
     """
-    scripts = scripts_of(panels)
+    scripts, drawn = scripts_of(panels), picture(summary)
     return (
         environment()
         .get_template("report.html.j2")
@@ -40,7 +40,7 @@ def render(
             diagnosis=diagnosis,
             manifest=manifest,
             said=answer(summary),
-            picture=picture(summary),
+            picture=drawn,
             panels=panels,
             against=against,
             flames={each["event"]: each["deep"] for each in flames},
@@ -49,7 +49,7 @@ def render(
             else None,
             styles=server_styles(summary),
             tier_colours=tier_colours(summary),
-            style=Markup(part("style.css")),
+            style=Markup(part("style.css") + ("" if drawn is None else drawn.style)),
             scripts=[Markup(each) for each in scripts],
             policy=policy(scripts),
             configuration=list(flat(_configuration(manifest))),

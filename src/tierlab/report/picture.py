@@ -8,6 +8,8 @@ from tierlab.report.colours import tier_colours
 from tierlab.report.figures import count, number, seconds, share
 
 WIDTH, USERS, GAP, MARGIN = 1160, 128, 48, 8
+LEAST_BOX = 155
+"""A narrower box has no room for its lines: five tiers fit, of more the picture is wider."""
 TOP, HEAD, ROW = 8, 92, 84
 
 
@@ -60,6 +62,14 @@ class Picture:
     boxes: list[TierBox]
     words: str
 
+    @property
+    def style(self) -> str:
+        """What the page's style needs besides, so that a wide one scrolls and is not shrunk; on
+        paper it is. Empty for one that fits.
+        """
+        wide = f".tiers svg {{ min-width: {self.width}px; }}"
+        return f"@media screen {{ {wide} }}\n" if self.width > WIDTH else ""
+
 
 def picture(summary: Summary) -> Picture | None:
     """Lay the tiers out from left to right, of several systems one below the other; None when there
@@ -72,7 +82,7 @@ def picture(summary: Summary) -> Picture | None:
         return None
     rows = _rows(summary, list(servers))
     most = max(map(len, rows.values()))
-    width = (WIDTH - USERS - 2 * MARGIN - GAP * most) // most
+    width = max(LEAST_BOX, (WIDTH - USERS - 2 * MARGIN - GAP * most) // most)
     lefts = [MARGIN + USERS + GAP + at * (width + GAP) for at in range(most)]
     users, boxes, top = [], [], TOP
     for system, tiers in rows.items():
@@ -84,7 +94,7 @@ def picture(summary: Summary) -> Picture | None:
         boxes += row
         top += max(box.height for box in row) + TOP
     return Picture(
-        width=WIDTH,
+        width=max(WIDTH, lefts[-1] + width + MARGIN),
         height=top,
         users=users,
         boxes=boxes,

@@ -95,6 +95,7 @@ def driver(observed: Observed, axis: Axis) -> list[Panel]:
 def queues(observed: Observed, axis: Axis, summary: Summary) -> list[Panel]:
     """Return one panel a tier, from the users on: a push-back wave is seen climbing."""
     lengths, styles = observed.queue_lengths, server_styles(summary)
+    parts = observed.run.manifest.servers
     if lengths is None:
         return []
     found = []
@@ -107,7 +108,8 @@ def queues(observed: Observed, axis: Axis, summary: Summary) -> list[Panel]:
         ]
         if not lines:
             continue
-        limit = next((each.soft["threads"] for each in mine if each.soft.get("threads")), None)
+        workers = [parts[each.name].workers for each in mine if each.name in parts]
+        limit = next((count for count in workers if count), None)
         peak = max(float(np.nanmax(line.value)) for line in lines)
         found.append(
             Panel(

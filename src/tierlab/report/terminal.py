@@ -10,7 +10,7 @@ from tierlab.report.figures import printable
 from tierlab.report.words import Answer, answer
 
 LINES = 10
-"""More only where there are several systems: a line for each."""
+"""More only where there are several systems, a line for each, or many changes."""
 
 
 def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
@@ -32,7 +32,8 @@ def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
     ]
     end = [_line(f"  {line}", style="dim") for line in (said.quality, where) if line]
     end = [*(_line(f"  Changed at {each}") for each in said.changes), *end]
-    room = LINES + len(said.systems) - len(shown) - len(end)
+    # There is always a line that says at least how many there are.
+    room = max(1, LINES + len(said.systems) - len(shown) - len(end))
     warnings = said.warnings
     if len(warnings) > room:
         rest = len(warnings) - room + 1

@@ -36,7 +36,6 @@ of the host each time."""
 ANSWER_SECONDS = 10.0
 """How long one greeting may take."""
 
-
 UNCALLED = "none"
 """The protocol of a server that nobody calls, whose port is 0."""
 
@@ -136,6 +135,8 @@ class Server(ABC):
     """Soft resources that the agent knows how to hold, the one that matters most first."""
     is_event_loop: ClassVar[bool] = False
     """Whether its one thread works on all requests in turns, in the order of their messages."""
+    worker_threads: ClassVar[bool] = True
+    """Whether each request that it works on has one of its `threads` to itself meanwhile."""
     waits_without_worker: ClassVar[bool] = False
     """Whether a connection needs one of its `threads` only once a request's head has come whole."""
     stands: ClassVar[bool] = False
@@ -177,8 +178,7 @@ class Server(ABC):
     """Ends the main process once its workers have ended by `stop_signal`; None where it sees to
     that at once itself."""
     restart_signal: ClassVar[signal.Signals | None] = None
-    """Tells the main process to end its workers at once and to start others; None where there are
-    no processes of which it is so."""
+    """Has the main process end its workers at once and start others; None where none does so."""
     own_logs: ClassVar[tuple[str, ...]] = (CONSOLE,)
     """Files in its folder that say why it did not start."""
     disk: ClassVar[tuple[str, ...]] = ()

@@ -42,6 +42,7 @@ class Memcached(Server):
         backlog(1024, "-b"),
     )
     holdable = ("max_connections",)
+    worker_threads = False
     is_cache = True
     # It listens at a UNIX socket or at ports, not at both.
     statistics_port = 11210

@@ -39,6 +39,7 @@ class NodeJs(Command):
 
     kind = "nodejs"
     is_event_loop = True
+    worker_threads = False
     programs: ClassVar[Mapping[str, str]] = {"node": "nodejs"}
     soft_resources = declared(
         SoftResource(

@@ -71,6 +71,7 @@ class Redis(Server):
         backlog(511, "tcp-backlog"),
     )
     holdable = ("max_connections",)
+    worker_threads = False
     own_options = RedisOptions
     options: RedisOptions
     is_cache = True

@@ -54,6 +54,11 @@ class RunFolder:
         return self.path / ".streams"
 
     @property
+    def unlinked(self) -> Path:
+        """Visits that could not be linked to their parents yet, if there are any."""
+        return self.path / "unlinked"
+
+    @property
     def logs(self) -> Path:
         """Each server's and agent's log and rendered configuration."""
         return self.path / "logs"

@@ -38,6 +38,8 @@ class ServerPart(_Part):
     """One server: where it stood, what it spoke, how it was set.
 
     ``system`` is of which of several systems it is; ``port`` is 0 of one that nobody calls.
+    ``worker_threads`` says whether each request has one of its ``threads`` to itself, and
+    ``is_database`` whether it is one; None in folders from before they were kept.
     """
 
     tier: str
@@ -49,6 +51,15 @@ class ServerPart(_Part):
     protocol: str
     soft: dict[str, int] = Field(default_factory=dict)
     pass_through: bool = False
+    worker_threads: bool | None = None
+    is_database: bool | None = None
+
+    @property
+    def workers(self) -> int | None:
+        """How many requests it works on at once, by its ``threads``; None where these are of
+        another use. Where nothing was kept they are taken for workers.
+        """
+        return None if self.worker_threads is False else self.soft.get("threads")
 
 
 class SystemPart(_Part):
@@ -95,10 +106,15 @@ class Observation(_Part):
 
 
 class Owner(_Part):
-    """The process that runs it: its id and its start time in clock ticks after boot."""
+    """The process that runs it: its id and its start time in clock ticks after boot.
+
+    ``machine`` and ``pid_namespace`` are where it has that id; older folders do not say.
+    """
 
     pid: int
     start: int
+    machine: str | None = None
+    pid_namespace: int | None = None
 
 
 class Exit(_Part):

@@ -13,6 +13,7 @@ from tierlab.deploy.degrees import degrees
 from tierlab.deploy.systems import Systems
 from tierlab.environments.identity import identify
 from tierlab.environments.placement import Placement
+from tierlab.environments.whereabouts import here
 from tierlab.experiment import Load, SystemPlan, TrialPlan
 from tierlab.machine.fingerprint import fingerprint
 from tierlab.tables.folder import RunFolder
@@ -33,7 +34,7 @@ from tierlab.workloads.own.secrets import without_secrets
 
 def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
     """Write down what is asked, of whom and where."""
-    me, systems = identify(os.getpid()), plan.systems
+    me, place, systems = identify(os.getpid()), here(), plan.systems
     servers = programs(tier.software for each in systems for tier in each.system.tiers.values())
     return Manifest(
         experiment=plan.experiment,
@@ -56,7 +57,12 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         rules=None if plan.several else _rules(plan.systems[0]),
         very_long=_very_long(plan),
         plan=without_secrets(plan.as_file()),
-        owner=Owner(pid=me.pid, start=me.start),
+        owner=Owner(
+            pid=me.pid,
+            start=me.start,
+            machine=place.machine,
+            pid_namespace=place.pid_namespace,
+        ),
         observation=Observation(interval_ns=plan.observe.interval_ns),
     )
 
@@ -140,6 +146,7 @@ def add_systems(manifest: Manifest, plan: TrialPlan, systems: Systems) -> None:
     }
     for subject in systems.subjects():
         place = subject.place
+        asked = tiers[place.system][place.own_tier]
         manifest.servers[subject.name] = ServerPart(
             tier=place.tier,
             system=place.system or None,
@@ -149,7 +156,9 @@ def add_systems(manifest: Manifest, plan: TrialPlan, systems: Systems) -> None:
             port=subject.endpoint.port,
             protocol=subject.endpoint.protocol,
             pass_through=place.pass_through,
-            soft=tiers[place.system][place.own_tier].soft,
+            worker_threads=asked.software.worker_threads,
+            is_database=asked.software.is_database,
+            soft=asked.soft,
         )
         manifest.mapping[subject.name] = {
             "asked": _placement(subject.asked),

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tierlab.analysis.comparing.asked import settings
 from tierlab.analysis.comparing.ground import unlike
 from tierlab.analysis.comparing.groups import Group
 from tierlab.errors import UserError
@@ -76,6 +77,6 @@ def _as_long(one: Manifest, other: Manifest) -> bool:
 
 def _asked(manifest: Manifest) -> str:
     """All that was asked for: trials in which this is the same are repetitions."""
-    servers = {name: each.model_dump() for name, each in manifest.servers.items()}
-    told = [manifest.experiment, manifest.factors, manifest.mapping.get("asked"), servers]
+    software = {name: (each.server, each.version) for name, each in manifest.servers.items()}
+    told = [manifest.experiment, manifest.factors, software, settings(manifest)]
     return json.dumps(told, sort_keys=True, default=str)

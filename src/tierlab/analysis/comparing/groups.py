@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierlab.analysis.comparing.asked import differing
 from tierlab.errors import UserError
 from tierlab.tables.manifest import NAME
 from tierlab.tables.run import Run
@@ -35,10 +36,18 @@ def groups(folders: Sequence[Path]) -> list[Group]:
 
 
 def groups_of(folder: Path) -> list[Group]:
-    """A group for each combination of levels among the trials of a folder, in their order."""
+    """A group for each combination of levels among the trials of a folder, in their order.
+    UserError where trials of the same levels were made under different settings.
+    """
     by_levels: dict[str, list[Run]] = {}
     for run in _runs(folder):
         by_levels.setdefault(_levels(run), []).append(run)
+    for runs in by_levels.values():
+        if told := differing({run.path.name: run.manifest for run in runs}):
+            raise UserError(
+                f"{folder}: has trials of the same levels that were made under different settings"
+                f" ({told}), which are no repetitions; move each setting's to a folder of its own."
+            )
     return [Group(levels, tuple(runs)) for levels, runs in by_levels.items()]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from tierlab.analysis.query import Bools, Floats, Ints
 from tierlab.analysis.queues.work_units import WorkDone
 from tierlab.analysis.result import Result
+from tierlab.analysis.statistics.stretches import stretches
 
 FLAT = 0.2
 """Beyond N* the slope must be below this part of the slope before it."""
@@ -186,8 +187,7 @@ class _Bins:
 
 
 def _stretches(marked: Bools, done: WorkDone) -> list[Stretch]:
-    edges = np.diff(np.concatenate([[False], marked, [False]]).astype(np.int8))
     return [
         Stretch(start_ns=int(done.start_ns[a]), end_ns=int(done.start_ns[b - 1]) + done.width_ns)
-        for a, b in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True)
+        for a, b in stretches(marked)
     ]

@@ -16,9 +16,6 @@ from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.analysis.span import Span
 
-USERS = "users"
-"""The subject of the users' own requests: its queue is what the whole system holds."""
-
 
 @dataclass(frozen=True)
 class InProgress:
@@ -111,16 +108,3 @@ def visits_in_progress(db: Connection, span: Span) -> dict[str, InProgress]:
     with ThreadPoolExecutor() as threads:
         sorted_ = dict(zip(sorted(names), threads.map(sort, sorted(names)), strict=True))
     return {name: each for name, each in sorted_.items() if each.arrival_ns.size}
-
-
-def requests_in_progress(db: Connection, span: Span) -> InProgress | None:
-    """Return the users' requests, from when each was meant to begin; None without any."""
-    found = columns(
-        db,
-        """SELECT intended_ns, greatest(end_ns, intended_ns) AS end_ns FROM requests
-            WHERE intended_ns < $end AND end_ns > $start""",
-        bounds(span),
-    )
-    if not found["end_ns"].size:
-        return None
-    return InProgress(np.sort(found["intended_ns"]), np.sort(found["end_ns"]))

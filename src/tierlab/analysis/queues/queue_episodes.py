@@ -18,6 +18,7 @@ from tierlab.analysis.queues.in_progress import InProgress
 from tierlab.analysis.queues.normal_queue import Normal, normal_queue
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import WINDOW_NS, Span
+from tierlab.analysis.statistics.stretches import stretches
 
 DEVIATIONS = 8.0
 """How many robust standard deviations above normal a window is abnormal. A queue's tail is an
@@ -69,8 +70,7 @@ def queue_episodes(
     progress: dict[str, InProgress], span: Span, width_ns: int = WINDOW_NS
 ) -> list[QueueEpisode]:
     """Find every server's episodes in the span, by onset. ``progress`` is what
-    :func:`tierlab.analysis.queues.in_progress.visits_in_progress` returns; other subjects, such as
-    the users' requests, may be added to it.
+    :func:`tierlab.analysis.queues.in_progress.visits_in_progress` returns.
     """
     count = span.duration_ns // width_ns
     if count < 2:
@@ -96,7 +96,7 @@ def _episodes(
     high = tall | _still(gaps, longest_usual(progress, gaps), edge_ns)
     raised = high | (queue > normal.level + margin / 2)
     result: list[QueueEpisode] = []
-    for first, last in _stretches(high, raised):
+    for first, last in _raised(high, raised):
         stretch = _Stretch(first, last, bool(tall[first : last + 1].any()))
         episode = _episode(server, seen, stretch)
         if result and episode.onset_ns < result[-1].end_ns:
@@ -117,13 +117,12 @@ def _still(gaps: BusyGaps, limit_ns: float, edge_ns: Ints) -> Bools:
     return np.asarray(np.cumsum(touched)[:-1] > 0)
 
 
-def _stretches(high: Bools, raised: Bools) -> list[tuple[int, int]]:
+def _raised(high: Bools, raised: Bools) -> list[tuple[int, int]]:
     """Return first and last window of each stretch of raised windows that holds a high one."""
-    change = np.diff(np.concatenate([[False], raised, [False]]).astype(np.int8))
-    starts, ends = np.flatnonzero(change == 1), np.flatnonzero(change == -1) - 1
+    starts, ends = stretches(raised).T
     highs = np.cumsum(np.concatenate([[0], high]))
-    keep = highs[ends + 1] > highs[starts]
-    return [(int(a), int(b)) for a, b in zip(starts[keep], ends[keep], strict=True)]
+    keep = highs[ends] > highs[starts]
+    return [(int(a), int(b) - 1) for a, b in zip(starts[keep], ends[keep], strict=True)]
 
 
 @dataclass(frozen=True)
@@ -205,8 +204,7 @@ def _left_calm(t_ns: Ints, calm: Bools) -> tuple[int, int]:
     """Return when the queue last left its normal range, and when it last did so after a calm of
     some length. A stopped server's queue only grows; a slow one's now and then dips.
     """
-    edges = np.diff(np.concatenate([[False], calm, [False]]).astype(np.int8))
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    starts, ends = stretches(calm).T
     if not starts.size:
         return int(t_ns[0]), int(t_ns[0])
     ended = t_ns[np.minimum(ends, t_ns.size - 1)]

@@ -36,10 +36,37 @@ def load_courses(db: Connection, whole: Span, manifest: Manifest) -> list[LoadCo
     return list(_courses(db, whole, manifest))
 
 
+def mean_users(db: Connection, whole: Span, span: Span, manifest: Manifest) -> dict[str, float]:
+    """Return how many users there were on average in the span, by system (empty where there is
+    one): those asked for or, where their number follows a shape, those who were there, and by the
+    shape itself where the driver did not count them. An open loop has none.
+    """
+    asked = {system: load.get("users") for system, load in _loads(manifest).items()}
+    shaped = {
+        course.system: _mean(course, span)
+        for course in load_courses(db, whole, manifest)
+        if course.is_closed
+    }
+    return {system: float(users) for system, users in asked.items() if users is not None} | shaped
+
+
+def _mean(course: LoadCourse, span: Span) -> float:
+    inside = (course.reached_ns > span.start_ns) & (course.reached_ns <= span.end_ns)
+    if inside.any():
+        return float(course.reached[inside].mean())
+    between = (course.asked_ns > span.start_ns) & (course.asked_ns < span.end_ns)
+    at_ns = np.concatenate([[span.start_ns], course.asked_ns[between], [span.end_ns]])
+    users = np.interp(at_ns, course.asked_ns, course.asked)
+    return float(np.average((users[1:] + users[:-1]) / 2, weights=np.diff(at_ns)))
+
+
+def _loads(manifest: Manifest) -> Mapping[str, Mapping[str, Any]]:
+    return {name: part.load for name, part in manifest.systems.items()} or {"": manifest.load}
+
+
 def _courses(db: Connection, whole: Span, manifest: Manifest) -> Iterator[LoadCourse]:
     runtime = manifest.phase("runtime")
-    loads = {name: part.load for name, part in manifest.systems.items()} or {"": manifest.load}
-    for system, load in loads.items():
+    for system, load in _loads(manifest).items():
         shape = load.get("shape")
         if runtime is None or not isinstance(shape, Mapping):
             continue

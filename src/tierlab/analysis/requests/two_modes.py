@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierlab.analysis.query import IN_SPAN, Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.query import IN_SPAN, Bools, Connection, Floats, bounds, columns
 from tierlab.analysis.requests.responses import RESPONSE_NS
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
+from tierlab.analysis.statistics.stretches import stretches
 
 WINDOW_NS = 1_000_000_000
 LASTING_S = 5.0
@@ -72,7 +73,7 @@ def two_modes(db: Connection, span: Span) -> TwoModes | None:
     return TwoModes(
         congested=[
             Stretch(start_ns=int(edge_ns[a]), end_ns=int(edge_ns[b]))
-            for a, b in _stretches(states.high)
+            for a, b in stretches(states.high).tolist()
         ],
         congested_s=float(np.exp(states.means[1]) / 1e9),
         normal_s=float(np.exp(states.means[0]) / 1e9),
@@ -87,7 +88,7 @@ class States:
     states gain over one.
     """
 
-    high: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    high: Bools
     means: Floats
     log_likelihood: float
     bic_gain: float
@@ -160,12 +161,5 @@ def _smoothed(emission: Floats, stay: Floats, weight: Floats) -> tuple[Floats, F
     return forward * backward, pair, float((np.log(scale) + shift[:, 0]).sum())
 
 
-def _stretches(marked: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:
-    edges = np.diff(np.concatenate([[False], marked, [False]]).astype(np.int8))
-    starts: Ints = np.flatnonzero(edges == 1)
-    ends: Ints = np.flatnonzero(edges == -1)
-    return [(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
-
-
-def _longest(marked: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
-    return max((b - a for a, b in _stretches(marked)), default=0)
+def _longest(marked: Bools) -> int:
+    return int(np.diff(stretches(marked)).max(initial=0))

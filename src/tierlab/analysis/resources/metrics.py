@@ -29,6 +29,12 @@ SATURATED: Final = 0.95
 """A share from here on counts as saturated: true 50 ms CPU sources err by 2 to 3 points rms."""
 
 
+HELD_BACK: Final = "throttled_ns * 1.0 / greatest(throttled_ns + coalesce(cpu_ns, 0), dt_ns)"
+"""The share of the time in which a domain's CPU limit held it back, as SQL. The kernel sums both
+over the CPUs, so it is a share of the CPU time that the domain used and was kept from; of the clock
+where that is longer, as who hardly wants to run is hardly held back. A stop is told at its end."""
+
+
 def _rate(column: str) -> str:
     return f"{column} * 1e9 / dt_ns"
 
@@ -56,7 +62,7 @@ METRICS: Final = (
     Metric("pressure", "some", '"some"', "share", "share", "subject || ' ' || resource"),
     Metric("pressure", "full", '"full"', "share", "share", "subject || ' ' || resource"),
     Metric("domain", "cpu", "cpu_ns / dt_ns", "cores", "rate"),
-    Metric("domain", "throttled", "throttled_ns / dt_ns", "share", "share"),
+    Metric("domain", "throttled", HELD_BACK, "share", "share"),
     Metric("domain", "memory", "memory", "B", "level"),
     Metric("domain", "major faults", _rate("major_faults"), "/s", "rate"),
     Metric("process", "running", "run_ns / dt_ns", "cores", "rate", where="thread IS NULL"),

@@ -15,9 +15,10 @@ import numpy as np
 
 from tierlab.analysis.query import Bools, Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.queues.in_progress import InProgress
-from tierlab.analysis.resources.metrics import SATURATED
+from tierlab.analysis.resources.metrics import HELD_BACK, SATURATED
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
+from tierlab.analysis.statistics.stretches import stretches
 from tierlab.tables.manifest import Manifest
 from tierlab.topology import Topology
 
@@ -61,7 +62,7 @@ SOURCES: Final = (
     Source("'iowait'", "cpu", "iowait", 0.5),
     Source("'steal'", "cpu", "steal", 0.5),
     Source("'disk'", "disk", "busy", SATURATED),
-    Source("'throttling'", "domain", "throttled_ns / dt_ns", 0.2),
+    Source("'throttling'", "domain", HELD_BACK, 0.2),
     Source("'major faults'", "domain", "major_faults * 1e9 / dt_ns", 200.0, burst=True),
     Source("'major faults'", "memory", "major_faults * 1e9 / dt_ns", 200.0, burst=True),
     Source("'memory pressure'", "pressure", '"some"', 0.2, "resource = 'memory'"),
@@ -144,8 +145,6 @@ def _usual(value: Floats) -> float:
 
 def _windows(resource: str, subject: str, ticks: _Ticks, full: Bools) -> list[Saturation]:
     """Join saturated ticks that follow each other."""
-    edges = np.diff(np.concatenate([[False], full, [False]]).astype(np.int8))
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return [
         Saturation(
             resource=resource,
@@ -155,7 +154,7 @@ def _windows(resource: str, subject: str, ticks: _Ticks, full: Bools) -> list[Sa
             peak=float(ticks.value[a:b].max()),
             share=float(np.average(ticks.value[a:b], weights=ticks.dt_ns[a:b])),
         )
-        for a, b in zip(starts, ends, strict=True)
+        for a, b in stretches(full).tolist()
     ]
 
 
@@ -193,13 +192,13 @@ def allowed_pus(manifest: Manifest, server: str) -> frozenset[int] | None:
 
 
 def _threads(manifest: Manifest, progress: dict[str, InProgress], span: Span) -> list[Saturation]:
-    """Return when as many visits were in progress as a soft resource allows: a server's threads,
+    """Return when as many visits were in progress as a soft resource allows: a server's workers,
     and the connection pools of a tier, by the visits of whom it calls.
     """
     result = []
     for name, part in sorted(manifest.servers.items()):
-        if part.soft.get("threads") and name in progress:
-            result += at_limit("threads", name, progress[name], part.soft["threads"], span)
+        if part.workers and name in progress:
+            result += at_limit("threads", name, progress[name], part.workers, span)
     pools = {
         name: part.soft["pool"] for name, part in manifest.servers.items() if "pool" in part.soft
     }

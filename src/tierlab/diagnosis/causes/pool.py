@@ -17,14 +17,14 @@ from tierlab.diagnosis.evidence import (
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.replaced import no_restart
-from tierlab.diagnosis.slow_senders import no_slow_senders
+from tierlab.diagnosis.slow_senders import WORKERS, no_slow_senders
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
 
 NAME = "pool"
 POOL = "pool"
-GAUGES = (POOL, "threads")
+GAUGES = (POOL, WORKERS)
 LASTS_S = 1.0
 """In windows so long it counts how many wait as a rule, not how many did at one moment."""
 
@@ -69,9 +69,13 @@ def kept_waiting(context: StallContext) -> float | None:
 def at_work(context: StallContext) -> float | None:
     """Return for how much of the window one thread would have worked, or been ready to: a server of
     one thread that is never idle accepts nothing meanwhile, and has no workers that could be held.
+    Of one with many workers half of those that can compute at once are taken for that thread, which
+    is one on the two CPUs that this was found on: a few that compute hold up no others.
     """
     used, waited = context.mean("domain", CORES), pressure(context, "cpu")
-    return None if used is None or waited is None else used + waited
+    workers = context.limits.get(WORKERS, 1) if context.worker_threads else 1
+    at_once = min(workers, len(context.cores))
+    return None if used is None or waited is None else (used + waited) / max(1.0, at_once / 2)
 
 
 def exhausted(context: StallContext) -> tuple[str, float] | None:
@@ -127,14 +131,15 @@ def _idle_in_use(context: StallContext, name: str) -> bool:
 def happened(context: StallContext) -> str:
     """Say what happened."""
     full = exhausted(context)
-    what = {"pool": "database connections", "threads": "threads"}.get(full[0] if full else "", "")
+    what = {POOL: "database connections", WORKERS: "threads"}.get(full[0] if full else "", "")
     return f"had all its {what or 'workers'} in use, and requests waited for one"
 
 
 def remedies(context: StallContext) -> list[Remedy]:
     """Say what to change."""
     full = exhausted(context)
-    name = full[0] if full else "threads"
+    unknown = "workers" if context.worker_threads is False else WORKERS
+    name = full[0] if full else unknown
     now = context.limits.get(name)
     size = f" (now {now})" if now is not None else ""
     return [
@@ -144,7 +149,8 @@ def remedies(context: StallContext) -> list[Remedy]:
             expected="requests get one at once",
         ),
         Remedy(
-            change=f"a larger {name} at {context.subject}, if what is below has room for it",
+            change=f"{'a larger' if name == POOL else 'more'} {name} at {context.subject}, if what "
+            "is below has room for it",
             expected="fewer requests wait, more are under way below",
         ),
     ]

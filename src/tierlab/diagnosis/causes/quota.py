@@ -1,5 +1,6 @@
 """Quota: a limit on the server's CPU time held it back, whatever CPUs were free."""
 
+from tierlab.analysis.resources.metrics import HELD_BACK
 from tierlab.diagnosis.case import Case
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import throttled
@@ -44,7 +45,7 @@ CAUSE = Cause(
     judge,
     happened,
     remedies,
-    Leading("domain", "throttled_ns * 1.0 / dt_ns"),
+    Leading("domain", HELD_BACK),
     # Whoever is held back waits for a CPU, and holds its locks and connections meanwhile.
     explains=frozenset({"cpu", "weight", "overload", "freeze", "lock", "pool"}),
 )

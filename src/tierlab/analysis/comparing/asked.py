@@ -1,0 +1,58 @@
+"""Was the same asked for in all trials? Their load, soft resources and placements, by dotted key.
+
+What differs from repetition to repetition by itself (seeds, addresses, ports, versions) is none of
+it, nor is what was found when a placement was read back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tierlab.tables.manifest import Manifest
+
+MOST_NAMED = 3
+MOST_SHOWN = 30
+"""Characters of a value; a shape has its whole curve."""
+
+
+def settings(manifest: Manifest) -> dict[str, Any]:
+    """Return what was asked for, such as ``load.users`` and ``app.1.soft.threads``."""
+    return dict(_settings(manifest))
+
+
+def _settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
+    loads = {"load": manifest.load}
+    loads |= {f"{name}.load": part.load for name, part in manifest.systems.items()}
+    for name, load in loads.items():
+        yield from ((f"{name}.{key}", value) for key, value in load.items())
+    yield "servers", sorted(manifest.servers)
+    for name, part in manifest.servers.items():
+        yield from ((f"{name}.soft.{key}", value) for key, value in part.soft.items())
+    for name, placed in manifest.mapping.items():
+        asked = placed.get("asked") if isinstance(placed, Mapping) else None
+        if isinstance(asked, Mapping):
+            yield from ((f"{name}.{key}", value) for key, value in asked.items())
+
+
+def differing(manifests: Mapping[str, Manifest]) -> str:
+    """Say which settings differ, each with its values and the trials (the keys) that have them;
+    empty where none does. What a trial's folder is too old to have kept is not held against it.
+    """
+    by_key: dict[str, dict[str, list[str]]] = {}
+    for trial, manifest in manifests.items():
+        for key, value in settings(manifest).items():
+            text = json.dumps(value, sort_keys=True, default=str)
+            by_key.setdefault(key, {}).setdefault(text, []).append(trial)
+    unlike = [f"{key} {_values(each)}" for key, each in by_key.items() if len(each) > 1]
+    more = len(unlike) - MOST_NAMED
+    return "; ".join([*unlike[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _values(trials: Mapping[str, list[str]]) -> str:
+    return ", ".join(f"{_short(text)} in {' and '.join(who)}" for text, who in trials.items())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
