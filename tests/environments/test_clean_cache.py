@@ -26,8 +26,12 @@ def test_the_cache_stays_unless_asked(seed: Path) -> None:
 
 def test_the_cache_goes_when_asked(seed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     archive = seed.parents[1] / "tomcat" / "classes"
-    archive.mkdir(parents=True)
+    pictures, others = (seed.parents[1] / name for name in ("olio", "mine"))
+    for folder in (archive, pictures, others):
+        folder.mkdir(parents=True)
     clean(cache=True)
     assert not seed.parent.exists()
     assert not archive.exists()
+    assert not pictures.exists()
+    assert others.exists(), "somebody else put it there"
     assert "mariadb" in capsys.readouterr().out

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.environments.full_disk import full_disk
 from tierlab.environments import ledger as ledgers
+from tierlab.environments.files import make_folder
 from tierlab.environments.ledger import Ledger, accounts, ledger_folder, read
+from tierlab.environments.removal import remove_listed
 from tierlab.errors import UserError
 
 
@@ -123,3 +126,42 @@ def test_an_unwritable_place_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot write the ledger"):
         Ledger("one", tmp_path / "file")
+
+
+def test_a_full_disk_keeps_nothing_from_being_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first strike that it refused ended the removal."""
+    ledger = Ledger("one", tmp_path / "ledger")
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        make_folder(ledger, folder)
+    full_disk(monkeypatch)
+    assert remove_listed(ledger) == []
+    assert not any(folder.exists() for folder in folders)
+    ledger.close()
+    assert not ledger.path.exists()
+
+
+@pytest.mark.parametrize("takes", [0.0, 0.5])
+def test_what_a_full_disk_takes_of_a_line_does_not_spoil_the_next(
+    tmp_path: Path, takes: float
+) -> None:
+    ledger = Ledger("one", tmp_path)
+    first = ledger.add("folder", path="/first")
+    with pytest.MonkeyPatch.context() as patch:
+        full_disk(patch, takes=takes)
+        with pytest.raises(UserError, match=r"cannot write the ledger \(No space left on device\)"):
+            ledger.add("folder", path="/second")
+        ledger.strike(first)
+    third = ledger.add("folder", path="/third")
+    assert read(ledger.path).entries == (first, third)
+    assert ledger.account().entries == (third,)
+
+
+def test_a_ledger_that_does_not_get_its_first_line_is_none(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        full_disk(patch, takes=0.5)
+        with pytest.raises(UserError, match="No space left on device"):
+            Ledger("one", tmp_path)
+    assert list(tmp_path.iterdir()) == []

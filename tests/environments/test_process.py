@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.environments.full_disk import full_disk
 from tests.pace import wait_until
 from tests.sample.stalled_disk import stalled_disk
 from tierlab.environments import process
 from tierlab.environments.identity import Identity, identify, is_alive, session_members, stat
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger, read
-from tierlab.environments.process import Launch, end, open_gate
-from tierlab.environments.removal import remove_all
+from tierlab.environments.process import Launch, code_map, end, open_gate
+from tierlab.environments.removal import remove_account, remove_all, remove_trial
 
 WRITES = 'while :; do echo something >"$0"; done'
 
@@ -138,16 +139,66 @@ def test_children_of_a_dead_leader_are_found_by_their_token(ledger: Ledger, tmp_
     assert stat(child) is None or stat(child).state == "Z"  # type: ignore[union-attr]
 
 
+def daemon(token: str, folder: Path, ledger: Ledger) -> Identity:
+    """One that has left the session of its program, which has ended."""
+    script = "setsid sleep 60 & echo $! > daemon; exit 0"
+    launch = Launch(["sh", "-c", script], token, cwd=folder)
+    process = launch_program(ledger, launch, subprocess.DEVNULL, subprocess.DEVNULL)
+    pid = int(wait_for(folder / "daemon"))
+    wait_until(lambda: (found := stat(pid)) and found.session == pid, "its leaving")
+    (folder / "daemon").unlink()
+    assert process.wait(5) == 0
+    process.stop(1)
+    return identify(pid)
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_what_left_its_session_goes_with_the_trial(
+    ledger: Ledger, tmp_path: Path, cleaned: bool
+) -> None:
+    """Without control groups it ran on, and no ledger had it."""
+    ours, another = (daemon(each, tmp_path, ledger) for each in (ledger.token, "another"))
+    try:
+        assert is_alive(ours)
+        assert ledger.account().entries == ()
+        if cleaned:
+            assert remove_account(read(ledger.path)) == (
+                [f"ended what left its session (process {ours.pid})"],
+                [],
+            )
+        else:
+            remove_trial(ledger)
+        assert not is_alive(ours)
+        assert is_alive(another)
+    finally:
+        os.kill(another.pid, signal.SIGKILL)
+
+
+def test_a_process_is_stopped_on_a_full_disk(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = launch_program(
+        ledger, Launch(["sleep", "60"], ledger.token), subprocess.DEVNULL, subprocess.DEVNULL
+    )
+    full_disk(monkeypatch)
+    process.stop(5)
+    assert not is_alive(process.identity)
+    assert ledger.account().entries == ()
+
+
 def test_a_process_that_took_over_the_pid_is_left_alone(ledger: Ledger) -> None:
     stranger = subprocess.Popen(["sleep", "30"], start_new_session=True)
     try:
+        code_map(stranger.pid).touch()
         start = identify(stranger.pid).start
         ledger.add("process", pid=stranger.pid, start=start - 1, program="sleep")
         assert session_members(Identity(stranger.pid, start - 1), ledger.token) == []
         (outcome,) = remove_all(ledger.account(), 1.0)
         assert outcome.note is None
         assert stranger.poll() is None
+        assert code_map(stranger.pid).exists()
     finally:
+        code_map(stranger.pid).unlink(missing_ok=True)
         stranger.kill()
         stranger.wait()
 

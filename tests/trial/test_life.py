@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from tierlab.environments.files import make_folder
 from tierlab.environments.ledger import Ledger
+from tierlab.environments.native.host_domain import Ground
+from tierlab.environments.native.native import Native
 from tierlab.experiment import Experiment
 from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest, read
 from tierlab.trial import life
+from tierlab.trial.interrupt import deferred
 from tierlab.trial.progress import Silent
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -58,6 +62,23 @@ def test_a_signal_ends_the_trial_and_another_does_not_end_its_taking_down(
     assert manifest.exit.state == "interrupted"
     assert read(tmp_path / "e" / "001").exit.state == "interrupted"
     assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_a_trial_that_nohup_started_outlives_its_terminal(run: Callable[..., Manifest]) -> None:
+    """A hang-up ended it: that it was ignored was not heeded."""
+    hang_up, before = signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def living() -> None:
+        send(hang_up)
+        with deferred():
+            send(hang_up)
+
+    try:
+        manifest = run(living, lambda: send(hang_up))
+        assert signal.getsignal(hang_up) == signal.SIG_IGN
+    finally:
+        signal.signal(hang_up, before)
+    assert manifest.exit.state == "done"
 
 
 def test_a_signal_does_not_disturb_the_making_of_the_tables(
@@ -108,3 +129,28 @@ def test_a_signal_while_the_ledger_is_made_leaves_none(
     assert manifest.exit.state == "interrupted"
     assert made
     assert not made[0].exists()
+
+
+def test_a_second_signal_while_the_environment_is_made_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It broke off the tidying up that the first had begun, and all stayed."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    made = tmp_path / "made"
+
+    class Interrupted(Native):
+        def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
+            make_folder(self._ledger, made)
+            send(signal.SIGINT)
+            return super()._prepare(sysctls)
+
+        def destroy(self) -> None:
+            assert made.exists()
+            send(signal.SIGINT)
+            super().destroy()
+
+    monkeypatch.setattr(life, "KINDS", {PLAN.system.environment: Interrupted})
+    manifest = life.run_trial(PLAN, create(tmp_path, "e"), Silent())
+    assert manifest.exit.state == "interrupted"
+    assert not made.exists()
+    assert not list((tmp_path / "state").rglob("*.jsonl"))

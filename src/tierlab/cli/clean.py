@@ -12,7 +12,8 @@ from rich.console import Console
 
 from tierlab.environments.images import image
 from tierlab.environments.ledger import Account, accounts, remove_unopened
-from tierlab.environments.removal import describe, remove_account
+from tierlab.environments.removal import remove_account
+from tierlab.environments.removers import describe
 from tierlab.errors import UserError
 
 
@@ -27,7 +28,8 @@ def clean(
         bool,
         typer.Option(
             "--cache",
-            help="Remove cached data sets, archives of classes and images too, if no trial runs.",
+            help="Remove what is cached too (data sets, archives of classes, images, pictures),"
+            " if no trial runs.",
         ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -36,7 +38,7 @@ def clean(
     if not dry_run:
         remove_unopened()
     found = accounts()
-    live = [] if force else [account for account in found if account.is_live]
+    live = [each for each in found if _is_elsewhere(each) or (each.is_live and not force)]
     dead = [account for account in found if account not in live]
     removed: dict[str, list[str]] = {}
     left: dict[str, list[str]] = {}
@@ -56,12 +58,25 @@ def clean(
         raise UserError(f"not everything could be removed: {'; '.join(problems)}.")
 
 
+def _is_elsewhere(account: Account) -> bool:
+    """Whether it is another machine's, whose things are not here to be removed."""
+    return account.place is not None and account.place.is_elsewhere
+
+
+def _left_alone(account: Account) -> str:
+    if account.out_of_sight is None:
+        return f"still running ({account.process}); left alone"
+    remedy = "clean it there" if _is_elsewhere(account) else "clean it there, or here with --force"
+    return f"may still run ({account.process}); {remedy}, or delete {account.path} if that is gone"
+
+
 def _cached() -> list[Path]:
     # They take longer to load than most removals take.
     from tierlab.servers.kinds import KINDS
     from tierlab.servers.made_once import cache_folder
+    from tierlab.workloads.olio import pictures
 
-    folders = (*map(cache_folder, KINDS), image.cache_folder())
+    folders = (*map(cache_folder, KINDS), image.cache_folder(), pictures.cache_folder())
     return [folder for folder in folders if folder.exists()]
 
 
@@ -84,9 +99,6 @@ def _print(
         for note in notes:
             console.print(f"  {note}", markup=False)
     for account in live:
-        console.print(
-            f"{account.trial}: still running (process {account.owner.pid}); left alone",
-            markup=False,
-        )
+        console.print(f"{account.trial}: {_left_alone(account)}", markup=False)
     if not removed and not live:
         console.print("nothing to clean")

@@ -115,7 +115,10 @@ class Instance:
         endpoint = self.server.site.endpoint
         if not endpoint.listens:
             return
-        holder = self.server.site.environment.listener(endpoint.address, endpoint.port)
+        try:
+            holder = self.server.site.environment.listener(endpoint.address, endpoint.port)
+        except UserError as error:
+            raise UserError(f"{self.subject}: {error}") from error
         if holder is not None:
             raise UserError(
                 f"{self.subject}: {endpoint} is taken by {holder}; stop that program and try again."

@@ -27,6 +27,7 @@ from tierlab.topology import Topology
 
 Value = TypeVar("Value")
 
+UNALTERED: Mapping[str, frozenset[str]] = {}
 Progress = Callable[[str], None]
 """Told what is being done, in a few words."""
 
@@ -72,22 +73,23 @@ class System:
         *,
         name: str = "",
         before: int = 0,
-        squeezed: frozenset[str] = frozenset(),
+        altered: Mapping[str, frozenset[str]] = UNALTERED,
         moving: frozenset[str] = frozenset(),
         profiled: bool = False,
         stacks: bool = False,
     ) -> None:
         """`logs`: where each instance's logs and configuration go when it stops. `name`: its own
-        where there are several, of which those before it have so many tiers. `squeezed`: whose
-        memory limit somebody else changes meanwhile, on purpose. `moving`: who will move to another
-        host. `profiled`: whether programs are sampled, `stacks`: with their call stacks.
+        where there are several, of which those before it have so many tiers. `altered`: by server,
+        the parts of its placement that somebody else changes meanwhile, on purpose. `moving`: who
+        will move to another host. `profiled`: whether programs are sampled, `stacks`: with their
+        call stacks.
         """
         self.name = name
         self._shape = shape
         self._content = content
         self._environment = environment
         self._logs = logs
-        self._squeezed = squeezed
+        self._altered = altered
         self._moving = moving
         self._profiled, self._stacks = profiled, stacks
         self._places = layout(shape, environment.addresses, name, before)
@@ -188,11 +190,9 @@ class System:
         return self._domains[subject]
 
     def _verify(self, domain: Domain) -> Placement:
-        """Read a domain's placement back; a limit that somebody squeezes on purpose may differ."""
-        asked = domain.spec.placement
-        if domain.spec.name in self._squeezed:
-            asked = replace(asked, memory=None)
-        return domain.verify(asked)
+        """Read a domain's placement back; what somebody alters on purpose may differ."""
+        altered = self._altered.get(domain.spec.name, frozenset())
+        return domain.verify(domain.spec.placement.without(altered))
 
     def subjects(self) -> list[Subject]:
         """The running instances, in a request's order."""

@@ -116,7 +116,10 @@ class Environment(ABC):
 
     @abstractmethod
     def listener(self, address: str, port: int) -> str | None:
-        """Say who holds this port on the trial's network; None if it is free."""
+        """Say who holds this port on the trial's network; None if it is free.
+
+        `UserError` if nobody could listen there.
+        """
 
     @abstractmethod
     def scratch(self, folder: Path) -> AbstractContextManager[Path]:

@@ -66,9 +66,7 @@ def session_members(leader: Identity, token: str) -> list[int]:
         return []
     vouched = found is not None
     members = []
-    with os.scandir("/proc") as entries:
-        pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
-    for pid in pids:
+    for pid in _pids():
         member = stat(pid)
         if member is None or member.session != leader.pid or member.state in "ZX":
             continue
@@ -84,3 +82,13 @@ def carries(pid: int, token: str) -> bool:
     except OSError:
         return False
     return f"{TOKEN}={token}".encode() in environment.split(b"\0")
+
+
+def carriers(token: str) -> list[int]:
+    """List the living processes with this ledger's token, whatever session they are in."""
+    return [pid for pid in _pids() if pid != os.getpid() and carries(pid, token)]
+
+
+def _pids() -> list[int]:
+    with os.scandir("/proc") as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdigit()]

@@ -18,10 +18,12 @@ import re
 import secrets
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tierlab.environments.appending import append, begin
 from tierlab.environments.identity import Identity, identify, is_alive
+from tierlab.environments.whereabouts import Place, boot_id, here
 from tierlab.errors import UserError
 
 Detail = str | int
@@ -38,11 +40,6 @@ def ledger_folder() -> Path:
     if os.geteuid() == 0:
         return Path("/var/lib/tierlab/ledger")
     return Path.home() / ".local" / "state" / "tierlab" / "ledger"
-
-
-def boot_id() -> str:
-    """Name this boot of the machine: processes and namespaces do not outlive it."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,8 @@ class Account:
     owner: Identity
     boot: str
     entries: tuple[Entry, ...]
+    place: Place | None = None
+    """Where its owner has its number; None where it is here, and from before it was kept."""
 
     @property
     def is_of_this_boot(self) -> bool:
@@ -72,8 +71,18 @@ class Account:
 
     @property
     def is_live(self) -> bool:
-        """Whether the process that wrote it still runs."""
-        return self.is_of_this_boot and is_alive(self.owner)
+        """Whether the process that wrote it still runs, or may for all that is seen from here."""
+        return self.out_of_sight is not None or (self.is_of_this_boot and is_alive(self.owner))
+
+    @property
+    def out_of_sight(self) -> str | None:
+        """Where its processes are, in words, if nobody here can tell whether they run."""
+        return None if self.place is None else self.place.out_of_sight
+
+    @property
+    def process(self) -> str:
+        """Whose it is, in words."""
+        return " ".join(filter(None, (f"process {self.owner.pid}", self.out_of_sight)))
 
 
 class Ledger:
@@ -101,6 +110,7 @@ class Ledger:
             "pid": owner.pid,
             "start": owner.start,
             "boot": boot_id(),
+            **asdict(here()),
         }
         self._file = _create(self.path, trial, _line(head))
 
@@ -122,10 +132,13 @@ class Ledger:
             self._entries[entry.number] = Entry(entry.number, entry.kind, what)
 
     def strike(self, entry: Entry) -> None:
-        """Write down that it is gone."""
-        with self._lock:
+        """Write down that it is gone.
+
+        On a disk that is full it stays listed: whoever removes it again finds nothing.
+        """
+        with self._lock, contextlib.suppress(OSError):
             if self._entries.pop(entry.number, None) is not None:
-                self._append({"op": "strike", "number": entry.number})
+                append(self._file, _line({"op": "strike", "number": entry.number}))
 
     def others_list(self, kind: str, **what: Detail) -> bool:
         """Whether another trial's ledger has such an entry: then it is shared, and the last one
@@ -144,10 +157,15 @@ class Ledger:
             entries = tuple(self._entries[number] for number in sorted(self._entries))
         return Account(self.path, self.trial, self.token, identify(os.getpid()), boot_id(), entries)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be written down any more."""
+        return self._file < 0
+
     def close(self) -> None:
         """Delete the file if nothing is left; otherwise it stays for `tierlab clean`."""
         with self._lock:
-            if self._file < 0:
+            if self.is_closed:
                 return
             os.close(self._file)
             self._file = -1
@@ -156,8 +174,7 @@ class Ledger:
 
     def _append(self, record: Mapping[str, object]) -> None:
         try:
-            os.write(self._file, _line(record))
-            os.fsync(self._file)
+            append(self._file, _line(record))
         except OSError as error:
             raise _unwritable(self.path, error) from error
 
@@ -174,26 +191,13 @@ def _unwritable(path: Path, error: OSError) -> UserError:
 
 
 def _create(path: Path, trial: str, head: bytes) -> int:
-    """Make the file, its first line in it from the beginning: no reader ever sees it empty."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-        try:
-            os.write(file, head)
-            os.fsync(file)
-            path.hardlink_to(new)
-        except FileExistsError:
-            os.close(file)
-            raise _taken(path, trial) from None
-        except OSError:
-            os.close(file)
-            raise
-        finally:
-            new.unlink()
-        _sync_folder(path.parent)
+        file = begin(path, head)
     except OSError as error:
         raise _unwritable(path, error) from error
+    if file is None:
+        raise _taken(path, trial)
     return file
 
 
@@ -201,21 +205,13 @@ def _taken(path: Path, trial: str) -> UserError:
     account = read(path)
     if account.is_live:
         return UserError(
-            f"trial {trial} runs already (process {account.owner.pid});"
+            f"trial {trial} runs already ({account.process});"
             " wait for its end or choose another name."
         )
     return UserError(
         f"trial {trial} left things behind when it was last run ({path});"
         " remove them with 'tierlab clean'."
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read(path: Path) -> Account:
@@ -253,7 +249,15 @@ def _account(path: Path, text: str) -> Account:
         owner=Identity(int(str(head["pid"])), int(str(head["start"]))),
         boot=str(head["boot"]),
         entries=tuple(entries.values()),
+        place=_place(head),
     )
+
+
+def _place(head: Mapping[str, object]) -> Place | None:
+    """Where the ledger was opened; None where it is from before that was kept."""
+    if "machine" not in head:
+        return None
+    return Place(str(head["host"]), str(head["machine"]), int(str(head["pid_namespace"])))
 
 
 def accounts(folder: Path | None = None) -> list[Account]:
@@ -272,8 +276,15 @@ def remove_unopened(folder: Path | None = None) -> None:
     folder = ledger_folder() if folder is None else folder
     for path in folder.glob(".*.jsonl.*"):
         pid = path.suffix[1:]
-        if pid.isdigit() and not Path("/proc", pid).exists():
+        if pid.isdigit() and not Path("/proc", pid).exists() and not _is_out_of_sight(path):
             discard(path)
+
+
+def _is_out_of_sight(path: Path) -> bool:
+    try:
+        return read(path).out_of_sight is not None
+    except (UserError, FileNotFoundError):  # without a first line, or gone
+        return False
 
 
 def discard(path: Path) -> None:

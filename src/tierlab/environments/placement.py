@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
 from tierlab.machine.mapping import USUAL_WEIGHT
@@ -34,6 +35,10 @@ class Placement:
         """This placement with all that `other` asks for."""
         given = {f.name: v for f in fields(other) if (v := getattr(other, f.name)) is not None}
         return replace(self, **given)
+
+    def without(self, parts: Iterable[str]) -> Placement:
+        """This placement with nothing asked of these parts (names of its fields)."""
+        return replace(self, **dict.fromkeys(parts))
 
     def difference(self, found: Placement) -> str | None:
         """Say in words where `found` is not what was asked here; None if it is.

@@ -1,44 +1,27 @@
 """Removing what a ledger lists: one way for the ordinary end of a trial and for `tierlab clean`.
 
-Each kind of entry has one function. It removes the thing only if it is the one that was made:
-processes by pid and start time, the rest by path and inode number. What has another identity is
-left alone and reported; what is gone already is simply struck off.
+Each kind of entry has one function (`removers`). What left its program's session is in no ledger:
+it is told by the trial's token.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from tierlab.environments.containers import podman_storage
-from tierlab.environments.containers.podman_storage import Storage
-from tierlab.environments.identity import Identity, session_members, stat
+from tierlab.environments.identity import carriers
 from tierlab.environments.ledger import Account, Entry, Ledger, discard
-from tierlab.environments.mounts import detach, mounts_below
-from tierlab.environments.process import end, remove_code_map
-from tierlab.environments.qemu import process as qemu_process
+from tierlab.environments.process import end
+from tierlab.environments.removers import REMOVERS, Outcome, describe
 from tierlab.errors import UserError
 
 GRACE = 5.0
 """Seconds between asking a process to end and killing it."""
-VIRTUAL_MACHINE = "virtual machine"
-"""As what the ledger lists one of a vCenter's."""
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of an entry: `done` if it is gone for certain, `note` what was done or not."""
-
-    entry: Entry
-    done: bool
-    note: str | None
-    """None if there was nothing to do."""
+_REST = 2
+"""The rank of what does not run itself."""
+_STRAYS = Entry(0, "process", {})
+"""What is in no ledger: those count from 1."""
 
 
 def remove_all(account: Account, grace: float) -> Iterator[Outcome]:
@@ -46,7 +29,7 @@ def remove_all(account: Account, grace: float) -> Iterator[Outcome]:
     for entry in sorted(account.entries, key=lambda entry: (_rank(entry), -entry.number)):
         # A mistake with one thing must not keep the others from being removed.
         try:
-            yield _REMOVERS[entry.kind](entry, account, grace)
+            yield REMOVERS[entry.kind](entry, account, grace)
         except (OSError, KeyError) as error:
             yield Outcome(entry, False, f"could not remove {describe(entry)}: {error}")
 
@@ -57,7 +40,7 @@ def remove_account(account: Account) -> tuple[list[str], list[str]]:
     Returns, in words, what was removed and what could not be.
     """
     removed, left = [], []
-    for outcome in remove_all(account, GRACE):
+    for outcome in _remove_whole(account):
         if not outcome.done:
             left.append(outcome.note or describe(outcome.entry))
         elif outcome.note is not None:
@@ -67,15 +50,14 @@ def remove_account(account: Account) -> tuple[list[str], list[str]]:
     return removed, left
 
 
-def remove_listed(ledger: Ledger, which: Callable[[Entry], bool] = lambda _: True) -> list[str]:
+def remove_listed(ledger: Ledger, which: Callable[[Entry], bool] | None = None) -> list[str]:
     """Remove what an open ledger lists, or `which` of it, and strike it off.
 
     Returns what could not be removed, in words; it stays listed.
     """
-    account = ledger.account()
-    entries = tuple(entry for entry in account.entries if which(entry))
-    left = []
-    for outcome in remove_all(replace(account, entries=entries), GRACE):
+    account, left = ledger.account(), []
+    part = None if which is None else remove_all(_part(account, which), GRACE)
+    for outcome in part or _remove_whole(account):
         if outcome.done:
             ledger.strike(outcome.entry)
         else:
@@ -83,207 +65,51 @@ def remove_listed(ledger: Ledger, which: Callable[[Entry], bool] = lambda _: Tru
     return left
 
 
+def remove_trial(ledger: Ledger) -> None:
+    """Remove all that a trial's ledger lists, and close it; nothing if it is closed already.
+
+    Raises `UserError` with what stays behind.
+    """
+    if ledger.is_closed:
+        return
+    left = remove_listed(ledger)
+    ledger.close()
+    if left:
+        raise UserError(f"trial {ledger.trial}: {'; '.join(left)}; 'tierlab clean' tries again.")
+
+
+def _remove_whole(account: Account) -> Iterator[Outcome]:
+    """Remove what runs, listed or not, and then the rest, which nobody uses any more."""
+    yield from remove_all(_part(account, _runs), GRACE)
+    # A control group has all that is in it ended, whatever session that went to.
+    if not any(entry.kind == "cgroup" for entry in account.entries):
+        yield _end_strays(account.token)
+    yield from remove_all(_part(account, lambda entry: not _runs(entry)), GRACE)
+
+
+def _end_strays(token: str) -> Outcome:
+    """End programs that left the session of what started them, as daemons do."""
+    try:
+        ended = end(lambda: carriers(token), GRACE)
+    except OSError as error:
+        return Outcome(_STRAYS, False, f"could not end {_daemons(carriers(token))}: {error}")
+    if left := carriers(token):
+        return Outcome(_STRAYS, False, f"could not end {_daemons(left)}")
+    return Outcome(_STRAYS, True, f"ended {_daemons(ended)}" if ended else None)
+
+
+def _daemons(pids: Sequence[int]) -> str:
+    return f"what left its session (process {', '.join(map(str, pids))})"
+
+
+def _part(account: Account, which: Callable[[Entry], bool]) -> Account:
+    return replace(account, entries=tuple(entry for entry in account.entries if which(entry)))
+
+
+def _runs(entry: Entry) -> bool:
+    return _rank(entry) < _REST
+
+
 def _rank(entry: Entry) -> int:
     """Processes may be making a container or a guest at the moment, and those use the rest."""
-    return {"process": 0, "container": 1, "guest": 1}.get(entry.kind, 2)
-
-
-def describe(entry: Entry) -> str:
-    """Name an entry for people."""
-    what = entry.what
-    if entry.kind in ("container", "guest", VIRTUAL_MACHINE):
-        return f"{entry.kind} {what['name']}"
-    if entry.kind == "process":
-        return f"process {what['pid']} ({what['program']})"
-    if entry.kind == "controller":
-        return f"controller {what['controller']} handed down by {what['path']}"
-    return f"{entry.kind} {what['path']}"
-
-
-def _remove_process(entry: Entry, account: Account, grace: float) -> Outcome:
-    if not account.is_of_this_boot:
-        return Outcome(entry, True, None)
-    leader = Identity(int(entry.what["pid"]), int(entry.what["start"]))
-    ended = end(lambda: session_members(leader, account.token), grace)
-    if left := session_members(leader, account.token):
-        states = ", ".join(sorted({found.state for each in left if (found := stat(each))}))
-        note = (
-            f"could not end {describe(entry)}, whose processes are in state {states or 'unknown'}"
-        )
-        return Outcome(entry, False, note)
-    remove_code_map(leader.pid)
-    return Outcome(entry, True, f"ended {describe(entry)}" if ended else None)
-
-
-def _identity_problem(entry: Entry, path: Path) -> str | None:
-    """Say why the thing at this path is not the one that was made; None if it is."""
-    made = entry.what.get("inode")
-    if made is not None and path.lstat().st_ino != made:
-        return f"left {describe(entry)} alone: it is not the one that the trial made"
-    return None
-
-
-def _remove_cgroup(entry: Entry, account: Account, grace: float) -> Outcome:
-    path = Path(str(entry.what["path"]))
-    if not account.is_of_this_boot or not path.exists():
-        return Outcome(entry, True, None)
-    problem = _identity_problem(entry, path)
-    if problem is not None:
-        return Outcome(entry, False, problem)
-
-    # What makes containers makes groups below, and may be removing them at the moment.
-    for folder, _, _ in os.walk(path, topdown=False):
-        with suppress(FileNotFoundError):
-            _remove_group(Path(folder), grace)
-    return Outcome(entry, True, f"removed {describe(entry)}")
-
-
-def _remove_group(folder: Path, grace: float) -> None:
-    """End all that is in it, and remove it."""
-
-    def members() -> list[int]:
-        try:
-            return [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
-        except OSError as error:
-            if error.errno in (errno.ENOENT, errno.ENODEV):
-                return []
-            raise
-
-    end(members, grace)
-    _retry_busy(folder.rmdir)
-
-
-def _retry_busy(action: Callable[[], None]) -> None:
-    """A group stays busy for a moment after its last process has ended."""
-    deadline = time.monotonic() + 5.0
-    while True:
-        try:
-            action()
-        except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-        else:
-            return
-
-
-def _take_controller_back(entry: Entry, account: Account, _grace: float) -> Outcome:
-    root = Path(str(entry.what["path"]))
-    if not account.is_of_this_boot or any(root.glob("tierlab-*/")):
-        return Outcome(entry, True, None)
-    (root / "cgroup.subtree_control").write_text(f"-{entry.what['controller']}")
-    return Outcome(entry, True, f"took back {describe(entry)}")
-
-
-def _remove_namespace(entry: Entry, _account: Account, _grace: float) -> Outcome:
-    path = Path(str(entry.what["path"]))
-    if not path.exists():
-        return Outcome(entry, True, None)
-    if path.stat().st_dev != path.parent.stat().st_dev:  # the namespace is bound there
-        problem = _identity_problem(entry, path)
-        if problem is not None:
-            return Outcome(entry, False, problem)
-        detach(path)
-    path.unlink()
-    return Outcome(entry, True, f"removed {describe(entry)}")
-
-
-def _remove_container(entry: Entry, account: Account, grace: float) -> Outcome:
-    if not account.is_of_this_boot:
-        return Outcome(entry, True, None)
-    name, storage = str(entry.what["name"]), Path(str(entry.what["path"]))
-    names = frozenset(str(entry.what[key]) for key in ("name", "id") if key in entry.what)
-    problem = podman_storage.remove(Storage(storage, account.token), name)
-
-    def members() -> list[int]:
-        return podman_storage.monitors(account.token, names)
-
-    # Its monitor calls podman once more when it ends; that must not outlive the storage.
-    end(members, grace)
-    if members():
-        return Outcome(entry, False, f"could not end {describe(entry)}")
-    if problem is not None:
-        return Outcome(entry, False, f"could not remove {describe(entry)} ({problem})")
-    return Outcome(entry, True, f"removed {describe(entry)}")
-
-
-def _remove_guest(entry: Entry, account: Account, grace: float) -> Outcome:
-    """Ending its hypervisor ends it: the daemon that keeps it may be gone already."""
-    if not account.is_of_this_boot:
-        return Outcome(entry, True, None)
-
-    def members() -> list[int]:
-        return qemu_process.hypervisors(account.token, str(entry.what["name"]))
-
-    ended = end(members, grace)
-    if members():
-        return Outcome(entry, False, f"could not end {describe(entry)}")
-    return Outcome(entry, True, f"ended {describe(entry)}" if ended else None)
-
-
-def _remove_virtual_machine(entry: Entry, account: Account, _grace: float) -> Outcome:
-    """At the vCenter, which outlives this machine: as whom to log in, the user has to say again."""
-    # What speaks to it takes long to load.
-    from tierlab.environments.vsphere import machine
-    from tierlab.environments.vsphere.session import session
-    from tierlab.environments.vsphere.settings import load
-
-    what = entry.what
-    try:
-        settings = load(Path(str(what["settings"])))
-        if settings.address != what["address"]:
-            raise UserError(f"{settings.file} names another vCenter than {what['address']}.")
-        with session(settings) as opened:
-            task = str(what["task"]) if "task" in what else None
-            problem = machine.remove(opened, str(what["name"]), account.token, task)
-    except UserError as error:
-        return Outcome(entry, False, f"could not remove {describe(entry)}: {error}".rstrip("."))
-    if problem is not None:
-        return Outcome(entry, False, f"left {describe(entry)} alone: {problem}")
-    return Outcome(entry, True, f"removed {describe(entry)}")
-
-
-def _remove_storage(entry: Entry, account: Account, grace: float) -> Outcome:
-    """What a crash left mounted there comes off first: the folder is deleted with all in it."""
-    path = Path(str(entry.what["path"]))
-    for mount in mounts_below(path):
-        detach(mount)
-    return _remove_folder(entry, account, grace)
-
-
-def _remove_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
-    path = Path(str(entry.what["path"]))
-    if not path.exists():
-        return Outcome(entry, True, None)
-    problem = _identity_problem(entry, path)
-    if problem is not None:
-        return Outcome(entry, False, problem)
-    if "inode" in entry.what:
-        shutil.rmtree(path)
-    else:
-        path.rmdir()  # the crash came between making it and noting its inode: it is empty
-    return Outcome(entry, True, f"removed {describe(entry)}")
-
-
-def _remove_empty_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
-    """A folder shared with others (/run/netns): it goes only when nobody uses it."""
-    path = Path(str(entry.what["path"]))
-    try:
-        path.rmdir()
-    except OSError:
-        return Outcome(entry, True, None)
-    return Outcome(entry, True, f"removed {describe(entry)}")
-
-
-_REMOVERS: dict[str, Callable[[Entry, Account, float], Outcome]] = {
-    "process": _remove_process,
-    "cgroup": _remove_cgroup,
-    "controller": _take_controller_back,
-    "network namespace": _remove_namespace,
-    "container": _remove_container,
-    "guest": _remove_guest,
-    VIRTUAL_MACHINE: _remove_virtual_machine,
-    "container storage": _remove_storage,
-    "folder": _remove_folder,
-    "empty folder": _remove_empty_folder,
-}
+    return {"process": 0, "container": 1, "guest": 1}.get(entry.kind, _REST)

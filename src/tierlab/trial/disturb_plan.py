@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,16 +10,23 @@ from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import System
 from tierlab.experiment.disturb_clients import Burst, SlowClients
-from tierlab.experiment.disturb_resources import Memory
+from tierlab.experiment.disturb_resources import Memory, Weight
 from tierlab.experiment.disturb_servers import Checkpoint, ColdCache, Lock, Pool, Restart
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.kinds import KINDS
 
+ALTERED: Mapping[type[Disturbance], str] = {Memory: "memory", Weight: "weight"}
+"""Classes that alter a part of their server's `Placement`. A quota is no part of one."""
 
-def squeezed_by(drawn: Sequence[Drawn]) -> frozenset[str]:
-    """Whose memory limit is lowered while it happens."""
-    return frozenset(each.what.on for each in drawn if isinstance(each.what, Memory))
+
+def altered_by(drawn: Sequence[Drawn]) -> Mapping[str, frozenset[str]]:
+    """By server, what of its placement is another while something happens to it."""
+    found: dict[str, frozenset[str]] = {}
+    for what in (each.what for each in drawn):
+        if (part := ALTERED.get(type(what))) is not None:
+            found[what.on] = found.get(what.on, frozenset()) | {part}
+    return found
 
 
 def disturb(

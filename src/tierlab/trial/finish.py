@@ -4,16 +4,11 @@ trial that was killed can be finished later.
 
 from __future__ import annotations
 
-import os
-from functools import partial
-
 import duckdb
 
 from tierlab.environments.identity import Identity, is_alive
-from tierlab.environments.launching import launch_agent
-from tierlab.environments.ledger import Ledger
+from tierlab.environments.whereabouts import Place
 from tierlab.errors import UserError
-from tierlab.observe import agent, plans
 from tierlab.observe.inside_streams import bring_out
 from tierlab.observe.profiler import bring_in_profile
 from tierlab.observe.server_logs import read_server_logs
@@ -23,20 +18,21 @@ from tierlab.tables.manifest import Manifest, Phase
 from tierlab.tables.rows import write_rows
 from tierlab.tables.streams import convert_all
 from tierlab.trial.changer import made
-from tierlab.trial.outcome import record_summary
+from tierlab.trial.link import keep_unlinked, link
 
 CUT_SHORT = "its process ended before the trial was complete (it was killed)"
 CUT = "its writer was killed: the last batch is missing"
 
 
 def finish(folder: RunFolder, manifest: Manifest) -> None:
-    """Link the visits, make the tables and complete the manifest; the streams are then removed.
+    """Link the visits, make the tables and complete the manifest; the streams are then removed, but
+    for visits that could not be linked.
 
     Raises :class:`UserError` when the disk does not take the tables; the streams stay then.
     """
     try:
         manifest.write(folder.path)
-        _link(folder, manifest)
+        link(folder, manifest)
         bring_out(folder, manifest)
         bring_in_profile(folder, manifest)
         read_server_logs(folder, manifest)
@@ -46,6 +42,7 @@ def finish(folder: RunFolder, manifest: Manifest) -> None:
                 manifest.not_measured[f"{converted.table} (end)"] = CUT
         manifest.phases = _phases(folder)
         manifest.write(folder.path)
+        keep_unlinked(folder)
         folder.remove_streams()
     except OSError as error:
         first = f"{manifest.exit.error} " if manifest.exit.error else ""
@@ -72,14 +69,10 @@ def write_first(folder: RunFolder, manifest: Manifest) -> None:
 def recover(folder: RunFolder) -> Manifest:
     """Finish a trial whose own process did not live to do it.
 
-    Raises :class:`UserError` when that process still runs.
+    Raises :class:`UserError` when that process still runs, or where nobody here can tell.
     """
     manifest = manifests.read(folder.path)
-    owner = manifest.owner
-    if owner is not None and is_alive(Identity(owner.pid, owner.start)):
-        raise UserError(
-            f"{folder.path} is still being run (process {owner.pid}): wait for its end."
-        )
+    _check_ended(folder, manifest)
     if manifest.exit.state == "running":
         manifest.exit.state = "failed"
         manifest.exit.error = CUT_SHORT
@@ -87,24 +80,22 @@ def recover(folder: RunFolder) -> Manifest:
     return manifest
 
 
-def _link(folder: RunFolder, manifest: Manifest) -> None:
-    raw = folder.streams / "raw_visits.arrows"
-    if not raw.exists():
+def _check_ended(folder: RunFolder, manifest: Manifest) -> None:
+    owner = manifest.owner
+    if owner is None:
         return
-    kind_of = {name: part.server for name, part in manifest.servers.items()}
-    plan = plans.link(raw, manifest.topology, kind_of)
-    # The trial's own ledger is closed by now, and is another process's when it was killed.
-    ledger = Ledger(f"{manifest.experiment[:18]}-{manifest.trial}-link-{os.getpid()}")
-    try:
-        spawn = partial(launch_agent, ledger)
-        summary = agent.link(plan, folder.streams, folder.logs, spawn)
-    except UserError as error:
-        manifest.not_measured["visits"] = str(error)
-        return
-    finally:
-        ledger.close()
-    record_summary(manifest, "link", summary)
-    raw.unlink()
+    if owner.machine is not None and owner.pid_namespace is not None:
+        place = Place(manifest.host_name or "another", owner.machine, owner.pid_namespace)
+        if (where := place.out_of_sight) is not None:
+            raise UserError(
+                f"{folder.path} is run {where} (process {owner.pid}), and whether it still is can"
+                f" only be told there: report it there first, or, if that is gone, set `owner` in"
+                f" its {manifests.NAME} to null."
+            )
+    if is_alive(Identity(owner.pid, owner.start)):
+        raise UserError(
+            f"{folder.path} is still being run (process {owner.pid}): wait for its end."
+        )
 
 
 def _phases(folder: RunFolder) -> list[Phase]:

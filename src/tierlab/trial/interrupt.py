@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+def heeded() -> Sequence[signal.Signals]:
+    """The signals that end a trial: SIGINT, SIGTERM and SIGHUP.
+
+    Not SIGHUP where it is ignored already: by nohup(1) a trial is to outlive its terminal.
+    """
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        return (signal.SIGINT, signal.SIGTERM)
+    return (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def _handled(handler: Any) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+def _handled(signals: Sequence[signal.Signals], handler: Any) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in signals}
     try:
         yield
     finally:
@@ -25,24 +33,24 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def interruptible() -> Any:
-    """While this lasts, SIGINT, SIGTERM and SIGHUP raise :class:`KeyboardInterrupt`."""
-    return _handled(_interrupt)
+def interruptible(signals: Sequence[signal.Signals]) -> Any:
+    """While this lasts, these signals raise :class:`KeyboardInterrupt`."""
+    return _handled(signals, _interrupt)
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """While this lasts, the same signals wait for its end, and raise KeyboardInterrupt then.
+    """While this lasts, what interrupts waits for its end, and raises KeyboardInterrupt then.
 
     For what is made together with how it is removed again.
     """
     arrived: list[int] = []
-    with _handled(lambda number, _frame: arrived.append(number)):
+    with _handled(heeded(), lambda number, _frame: arrived.append(number)):
         yield
     if arrived:
         raise KeyboardInterrupt
 
 
-def undisturbed() -> Any:
-    """While this lasts, SIGINT, SIGTERM and SIGHUP are ignored: what is made is being removed."""
-    return _handled(signal.SIG_IGN)
+def undisturbed(signals: Sequence[signal.Signals]) -> Any:
+    """While this lasts, these signals are ignored: what is made is being removed."""
+    return _handled(signals, signal.SIG_IGN)

@@ -17,6 +17,7 @@ from tierlab.environments.environment import Environment
 from tierlab.environments.kinds import KINDS
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.network.tcp import BEHAVIOURS
+from tierlab.environments.removal import remove_trial
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.observe import plans
@@ -30,11 +31,11 @@ from tierlab.tables.folder import NAMED, RunFolder
 from tierlab.tables.manifest import Manifest
 from tierlab.trial.changer import Changer
 from tierlab.trial.describe import add_systems, data_seed, describe
-from tierlab.trial.disturb_plan import disturb, squeezed_by
+from tierlab.trial.disturb_plan import altered_by, disturb
 from tierlab.trial.disturber import Disturber
 from tierlab.trial.drivers import Drivers
 from tierlab.trial.finish import finish, write_first
-from tierlab.trial.interrupt import deferred, interruptible, undisturbed
+from tierlab.trial.interrupt import deferred, heeded, interruptible, undisturbed
 from tierlab.trial.migration import Migrations
 from tierlab.trial.outcome import (
     record_calls,
@@ -59,11 +60,11 @@ def run_trial(plan: TrialPlan, folder: RunFolder, progress: Progress) -> Manifes
     """
     manifest = describe(plan, folder)
     write_first(folder, manifest)
-    trial = _Trial(plan, folder, manifest, progress)
+    trial, signals = _Trial(plan, folder, manifest, progress), heeded()
     # Around it all, so that no signal finds the moment between the trial's end and its removal.
-    with undisturbed():
+    with undisturbed(signals):
         try:
-            with interruptible():
+            with interruptible(signals):
                 trial.live()
             manifest.exit.state = "done"
         except KeyboardInterrupt:
@@ -139,7 +140,8 @@ class _Trial:
     def _environment(self) -> Environment:
         with deferred():
             ledger = Ledger(f"{self.plan.experiment[:NAMED]}-{self.folder.trial}-{os.getpid()}")
-            self.teardown.callback(ledger.close)
+            # Where one signal leaves the environment unmade, and another one untidied.
+            self.teardown.callback(remove_trial, ledger)
         shape = self.plan.system
         environment = KINDS[shape.environment](ledger, tcp=BEHAVIOURS[shape.tcp])
         self.teardown.callback(environment.destroy)
@@ -159,7 +161,7 @@ class _Trial:
                 self.folder.logs,
                 name=each.name,
                 before=tiers,
-                squeezed=squeezed_by(self.plan.disturb),
+                altered=altered_by(self.plan.disturb),
                 moving=frozenset(each.on for each in self.plan.change if each.host is not None),
                 profiled=self.plan.observe.profile is not None,
                 stacks=self.plan.observe.records_stacks,

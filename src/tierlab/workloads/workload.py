@@ -57,7 +57,8 @@ class Workload(ABC):
     users_speak: ClassVar[str] = "http"
     """The protocol by which users call the first tier."""
     own_think: ClassVar[bool] = False
-    """Whether its users' think times are its own, whatever the load's is."""
+    """Whether its users' think times are its own, whatever the load's is; of a log all but those
+    between two visits."""
     has_log: ClassVar[bool] = False
     """Whether it has an access log, whose requests can be sent again at their times."""
     tables: ClassVar[Mapping[str, type[Section]]] = {}

@@ -6,12 +6,13 @@ run as an unprivileged user. Without, all is the caller's own, on the host's loo
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -33,7 +34,7 @@ from tierlab.environments.network.tcp import BEHAVIOURS, Tcp, known_sysctls, set
 from tierlab.environments.placement import Placement
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
-from tierlab.environments.removal import remove_listed
+from tierlab.environments.removal import remove_trial
 from tierlab.errors import UserError
 from tierlab.machine.mapping import Seats
 
@@ -47,6 +48,8 @@ SYSCTLS: Mapping[str, int] = {
 SERVER_USER = "nobody"
 WORK_ROOT = Path("/var/tmp")
 UNKNOWN = "another program"
+UNPRIVILEGED_PORT = 1024
+"""The first that everybody may listen at, unless the machine says otherwise (ip(7))."""
 
 
 class HostEnvironment(Environment):
@@ -132,12 +135,14 @@ class HostEnvironment(Environment):
         return link
 
     def listener(self, address: str, port: int) -> str | None:
-        """Try to bind there; if that fails, look who listens."""
+        """Try to bind there; if it is taken, look who listens."""
         with self._socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 trial.bind((address, port))
-            except OSError:
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise _refused(address, port, error) from error
                 return _holder(address, port) if self._ground.namespace is None else UNKNOWN
         return None
 
@@ -153,10 +158,7 @@ class HostEnvironment(Environment):
 
     def destroy(self) -> None:
         """Remove all that the ledger lists; what stays behind is one sentence."""
-        left = remove_listed(self._ledger)
-        self._ledger.close()
-        if left:
-            raise UserError(f"trial {self.trial}: {'; '.join(left)}; 'tierlab clean' tries again.")
+        remove_trial(self._ledger)
 
     def _socket(self) -> socket.socket:
         namespace = self._ground.namespace
@@ -172,5 +174,17 @@ def _holder(address: str, port: int) -> str:
         if connection.status != psutil.CONN_LISTEN or not where or connection.pid is None:
             continue
         if where.port == port and where.ip in (address, "0.0.0.0", "::"):
-            return f"{psutil.Process(connection.pid).name()} (process {connection.pid})"
+            with suppress(psutil.NoSuchProcess):  # it ends at the moment
+                return f"{psutil.Process(connection.pid).name()} (process {connection.pid})"
     return UNKNOWN
+
+
+def _refused(address: str, port: int, error: OSError) -> UserError:
+    """Why nobody can listen there, who holds it or not."""
+    if error.errno == errno.EACCES:
+        return UserError(f"port {port} needs root; choose one from {UNPRIVILEGED_PORT} on.")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return UserError(
+            f"{address} is no address of this network; 'ip address' lists those that it has."
+        )
+    return UserError(f"{address}:{port} cannot be listened at ({error.strerror}).")

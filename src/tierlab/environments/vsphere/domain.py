@@ -26,7 +26,8 @@ from tierlab.environments.native.host_domain import CAPABILITIES, Ground, HostDo
 from tierlab.environments.placement import Placement, listed
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
-from tierlab.environments.removal import GRACE, VIRTUAL_MACHINE, remove_listed
+from tierlab.environments.removal import GRACE, remove_listed
+from tierlab.environments.removers import VIRTUAL_MACHINE
 from tierlab.environments.vsphere.files import GuestFiles
 from tierlab.environments.vsphere.guest import GuestAbsentError, GuestOperations
 from tierlab.environments.vsphere.machine import Machine

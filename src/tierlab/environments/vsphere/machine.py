@@ -11,7 +11,7 @@ from pyVmomi import vim
 
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.placement import Placement
-from tierlab.environments.removal import VIRTUAL_MACHINE
+from tierlab.environments.removers import VIRTUAL_MACHINE
 from tierlab.environments.vsphere.session import Session, answered, finish
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list

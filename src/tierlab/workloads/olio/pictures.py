@@ -42,6 +42,11 @@ _COMMENT_MOST = 65_533
 _COMMENT_OVERHEAD = 4
 
 
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/tierlab/olio``, by default below ``~/.cache``."""
+    return installation.cache("olio")
+
+
 def folder() -> Path:
     """Where they lie: made when first wanted, and kept in the cache.
 
@@ -49,7 +54,7 @@ def folder() -> Path:
     """
     made_by = Path(__file__).read_bytes() + metadata.version("pillow").encode()
     key = hashlib.sha256(made_by).hexdigest()[:12]
-    kept = installation.cache("olio") / f"pictures-{key}"
+    kept = cache_folder() / f"pictures-{key}"
     if kept.is_dir():
         return kept
     try:
