@@ -3,9 +3,12 @@
     python bench/profile/perf.py [--counted] [--rate N] [--groups N] [--seconds N] [--warm-up N]
 
 Off and on in turns (A B B A, B A A B, ...) on one system that stays up, all that the machine can,
-so that neither a noisy machine nor servers that grow warmer favour the one or the other. Stacks are
-recorded; Tomcat keeps its frame pointers in all runs, so that what this alone costs is not in the
-ratio. Fails where throughput is more than a hundredth below that without.
+so that neither a noisy machine nor servers that grow warmer favour the one or the other: in short
+runs the machine changes little between them. One perf runs throughout and is told to record and to
+stop, as in a trial it starts before the load and ends after it; so what its start takes (it reads
+of every process what it has mapped) is not in the ratio. Stacks are recorded; Tomcat
+keeps its frame pointers in all runs, so that what this alone costs is not in it either. Fails where
+throughput is more than a hundredth below that without.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Self
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))
 
@@ -33,41 +37,57 @@ from tierlab.observe.profile_needs import check_profile, counted_of, events_of
 LEAST_THROUGHPUT = 0.99
 
 
-@contextmanager
-def profiled(tiers: FourTiers, observe: Observe, name: str) -> Iterator[Recorder]:
-    """Record and count as a trial does."""
-    assert observe.profile is not None
-    file = tiers.folder / f"{name}.data"
-    recorder = Recorder(observe.profile, events_of(observe.profile), file, file.with_suffix(".log"))
-    counts = bool(counted_of(observe.profile))
-    plan = plans.sample(observe, tiers.system.subjects())
-    try:
-        with tiers.running("sample", plan, name) if counts else nullcontext():
-            recorder.start(tiers.spawn)
-            yield recorder
-            recorder.stop()
-    finally:
-        recorder.stop()
-        file.unlink(missing_ok=True)
-        shutil.rmtree(tiers.folder / name, ignore_errors=True)
+class Profiled:
+    """A system, a perf that records of it when told to, and what is counted meanwhile."""
+
+    def __init__(self, tiers: FourTiers, observe: Observe) -> None:
+        assert observe.profile is not None
+        self.tiers = tiers
+        self._observe = observe
+        self._counts = bool(counted_of(observe.profile))
+        self._file = tiers.folder / "perf.data"
+        log = self._file.with_suffix(".log")
+        self._perf = Recorder(observe.profile, events_of(observe.profile), self._file, log)
+
+    @contextmanager
+    def started(self) -> Iterator[Self]:
+        """Have perf there, not recording yet."""
+        try:
+            self._perf.start(self.tiers.spawn)
+            self._perf.tell("disable")
+            yield self
+        finally:
+            self._perf.stop()
+
+    def load(self, seconds: float, name: str) -> float:
+        """Requests a second while it records and counts as in a trial."""
+        plan = plans.sample(self._observe, self.tiers.system.subjects())
+        counting = self.tiers.running("sample", plan, name) if self._counts else nullcontext()
+        with counting:
+            self._perf.tell("enable")
+            reached = load(self.tiers, seconds)
+            self._perf.tell("disable")
+        shutil.rmtree(self.tiers.folder / name, ignore_errors=True)
+        return reached
+
+    def recorded(self) -> int:
+        """Bytes that perf has written."""
+        return self._file.stat().st_size
 
 
-def group(tiers: FourTiers, observe: Observe, number: int, seconds: float) -> float:
+def group(profiled: Profiled, number: int, seconds: float) -> float:
     """Four runs in an order that a drift favours neither way (ABBA); returns on over off."""
     reached: dict[bool, list[float]] = {False: [], True: []}
-    cpu_ns = 0
     order = (False, True, True, False) if number % 2 == 0 else (True, False, False, True)
     for turn, on in enumerate(order):
-        if not on:
-            reached[False].append(load(tiers, seconds))
-            continue
-        with profiled(tiers, observe, f"{number}-{turn}") as recorder:
-            reached[True].append(load(tiers, seconds))
-        cpu_ns += recorder.cpu_ns
+        of_turn = (
+            profiled.load(seconds, f"{number}-{turn}") if on else load(profiled.tiers, seconds)
+        )
+        reached[on].append(of_turn)
     ratio = sum(reached[True]) / sum(reached[False])
     print(
         f"{sum(reached[False]) / 2:.0f} requests/s without a profile, {sum(reached[True]) / 2:.0f}"
-        f" with: {ratio:.3f} (perf itself took {cpu_ns / seconds / 2 / 1e7:.1f} % of a core)",
+        f" with: {ratio:.3f} (recorded so far: {profiled.recorded() / 1e6:.1f} MB)",
         flush=True,
     )
     return ratio
@@ -81,9 +101,9 @@ def measure(observe: Observe, warm_up: float, groups: int, seconds: float) -> Ra
         try:
             tiers.start()
             load(tiers, warm_up)
-            with profiled(tiers, observe, "warm-up"):
-                load(tiers, 1)
-            return Ratio(tuple(group(tiers, observe, n, seconds) for n in range(groups)))
+            with Profiled(tiers, observe).started() as profiled:
+                profiled.load(1, "warm-up")
+                return Ratio(tuple(group(profiled, n, seconds) for n in range(groups)))
         finally:
             tiers.stop()
 
@@ -91,8 +111,8 @@ def measure(observe: Observe, warm_up: float, groups: int, seconds: float) -> Ra
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--rate", type=int, default=99, help="samples a second")
-    arguments.add_argument("--groups", type=int, default=25, help="of four runs each")
-    arguments.add_argument("--seconds", type=float, default=3.0, help="of each run")
+    arguments.add_argument("--groups", type=int, default=75, help="of four runs each")
+    arguments.add_argument("--seconds", type=float, default=1.0, help="of each run")
     arguments.add_argument("--warm-up", type=float, default=60.0, help="seconds before")
     arguments.add_argument(
         "--counted", action="store_true", help="count events by core and server as well"

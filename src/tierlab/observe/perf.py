@@ -47,11 +47,16 @@ class Recorder:
         self._process = spawn(self._argv, self.log)
         if self._process.stdout is not None:
             self._process.stdout.close()  # it says nothing there
+        self.tell("ping")
+
+    def tell(self, command: str) -> None:
+        """Have it `enable` or `disable` its events, or `ping`; wait until it says that it has."""
         # Both ways: neither end waits for the other to open it.
         asked, answered = (os.open(path, os.O_RDWR | os.O_NONBLOCK) for path in self._control)
         try:
-            os.write(asked, b"ping\n")
+            os.write(asked, f"{command}\n".encode())
             self._wait(answered)
+            os.read(answered, 64)
         finally:
             os.close(asked)
             os.close(answered)
@@ -63,7 +68,7 @@ class Recorder:
                 return
             if self._process.poll() is not None:
                 raise self.failure()
-        raise UserError(f"`perf record` was not ready within {READY_S:.0f} s.")
+        raise UserError(f"`perf record` gave no answer within {READY_S:.0f} s.")
 
     def check(self) -> None:
         """Raise :class:`UserError` when it has died."""
