@@ -35,6 +35,10 @@ class Answers:
         """By name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
+    def given(self) -> list[str]:
+        """The names of those that are given."""
+        return [name for name, value in self.keys().items() if value is not None]
+
 
 def completed(answers: Answers) -> dict[str, Any]:
     """The answers, those that are missing asked for on a terminal; elsewhere `UserError`."""

@@ -20,6 +20,8 @@ from tierlab.topology import Seen
 from tierlab.workloads.own.compose.expand import expanded
 from tierlab.workloads.own.paths import anchored
 
+USERS = 20
+
 
 def init(
     path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("experiment.toml"),
@@ -71,7 +73,9 @@ def init(
             show_default=False,
         ),
     ] = None,
-    users: Annotated[int, typer.Option(min=1, help="--own: how many users.")] = 20,
+    users: Annotated[
+        int | None, typer.Option(min=1, help="--own: how many users.", show_default=str(USERS))
+    ] = None,
 ) -> None:
     """Write a commented experiment file: every key, with its default.
 
@@ -83,15 +87,25 @@ def init(
         raise UserError(f"{path}: is a folder; name the file to write, such as {path}/mine.toml.")
     if path.exists() and not force:
         raise UserError(f"{path}: exists already; name another file, or add --force.")
-    if own and running is not None:
+    answers = Answers(
+        *(command, image, compose, folder, port, ready, database, sql, start, har, log)
+    )
+    others = {"running": running, "users": users}
+    said = [*answers.given(), *(name for name, value in others.items() if value is not None)]
+    if said and not own:
+        raise UserError(f"init: --{said[0]} is of your own application; add --own.")
+    users = users or USERS
+    if running is not None:
         users_do = {"start": start, "har": har, "log": log}
+        if other := [name for name in answers.given() if name not in users_do]:
+            raise UserError(
+                f"init: --{other[0]} does not go with --running, whose servers run already; leave"
+                " one of them out."
+            )
         _write(path, _standing(path, running, users_do, users))
         typer.echo(f"Wrote {path}. Try it: tierlab check {path}")
         return
     if own:
-        answers = Answers(
-            *(command, image, compose, folder, port, ready, database, sql, start, har, log)
-        )
         _write(path, _own(path, completed(answers), users))
         typer.echo(f"Wrote {path}. Try it: tierlab check {path}")
         return

@@ -68,20 +68,15 @@ def mount(source: str, target: Path, kind: str, flags: int = 0) -> None:
     )
 
 
-def perf_event_open(kind: int, config: int, *, everybody: bool = False) -> int:
-    """A descriptor that counts this event for the calling thread, on any CPU, kernel excluded; or
-    for everybody, the kernel included, on the first CPU.
-    """
+def perf_event_open(kind: int, config: int) -> int:
+    """A descriptor that counts this event of everybody's, the kernel included, on the first CPU."""
     attribute = ctypes.create_string_buffer(128)
-    exclude_kernel_and_hypervisor = 0 if everybody else 0b11 << 5
-    struct.pack_into(
-        "<IIQQQQQ", attribute, 0, kind, 128, config, 0, 0, 0, exclude_kernel_and_hypervisor
-    )
+    struct.pack_into("<IIQ", attribute, 0, kind, 128, config)
     return _system_call(
         "perf_event_open",
         attribute,
-        ctypes.c_int(-1 if everybody else 0),
-        ctypes.c_int(0 if everybody else -1),
+        ctypes.c_int(-1),
+        ctypes.c_int(0),
         ctypes.c_int(-1),
         ctypes.c_ulong(0),
     )

@@ -44,7 +44,7 @@ def check_profile(profile: Profile, environment: str, servers: Iterable[type[Ser
         PROGRAMS | {name: package for s in servers for name, package in s.profile_programs.items()}
     )
     try:
-        os.close(perf_event_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, everybody=True))
+        os.close(perf_event_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK))
     except OSError as error:
         raise UserError(
             f"observe.profile: all processes cannot be sampled here ({error.strerror}); run"
@@ -106,7 +106,7 @@ def events_of(profile: Profile) -> tuple[str, ...]:
 def counts_cycles() -> bool:
     """Whether the processor has counters that may be used."""
     try:
-        os.close(perf_event_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CYCLES, everybody=True))
+        os.close(perf_event_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CYCLES))
     except OSError:
         return False
     return True

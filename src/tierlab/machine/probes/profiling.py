@@ -26,7 +26,7 @@ from tierlab.machine.kernel_calls import (
 from tierlab.machine.programs import locate
 
 GROUP = "profiles"
-PARANOID = "sysctl kernel.perf_event_paranoid=1, or run as root"
+PARANOID = "sysctl kernel.perf_event_paranoid=-1, or run as root"
 TRACING = Path("/sys/kernel/tracing")
 
 
@@ -52,7 +52,7 @@ def checks() -> Iterator[Check]:
 
 
 def _counter(name: str, kind: int, config: int, lost: str, remedy: str) -> Check:
-    """Open a counter for this thread, work a little, and see it counted."""
+    """Open a counter of everybody's on one PU, as profiles do, work a little, and see it count."""
     try:
         descriptor = perf_event_open(kind, config)
     except OSError as error:
@@ -112,7 +112,7 @@ def ebpf() -> Check:
             "eBPF",
             Verdict.MISSING,
             f"bpf: {error.strerror}",
-            "exact CPU accounting at 10 ms, links between tiers by thread",
+            "exact CPU accounting at 10 ms",
             "run as root",
         )
     return Check(GROUP, "eBPF", Verdict.WORKS, "a program was loaded")
