@@ -126,6 +126,27 @@ def test_a_cache_that_does_not_answer_is_named(start: Start, tmp_path: Path) -> 
     assert "store.1: cannot connect to" in summary["not_measured"]["cache"]
 
 
+def test_a_cache_that_does_not_answer_beside_another_is_named(
+    start: Start, redis: Path, tmp_path: Path
+) -> None:
+    def asked(subject: str, path: Path) -> dict[str, str]:
+        return {"subject": subject, "protocol": "redis", "socket": str(path)}
+
+    silent = tmp_path / "silent"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(silent))
+        listener.listen()
+        caches = [asked("a", silent), asked("b", tmp_path / "none"), asked("store.1", redis)]
+        began = time.monotonic()
+        sampling = start(tables=["cache"], caches=caches, database_interval_ns=POLL_NS)
+        assert time.monotonic() - began < 15, "it does not wait for the silent one"
+        time.sleep(10 * POLL_NS / 1e9)
+        summary = sampling.stop()
+    said = summary["not_measured"]["cache.servers"]
+    assert said.startswith("a: it has not answered; b: cannot connect to"), said
+    assert set(sampling.table("cache").subject) == {"store.1"}
+
+
 def test_without_a_cache_the_table_is_empty(start: Start) -> None:
     sampling = start(tables=["cache"])
     assert not sampling.stop()["not_measured"]

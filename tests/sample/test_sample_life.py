@@ -159,6 +159,20 @@ def test_the_accept_queue_of_a_server_that_does_not_accept(start: Start) -> None
     assert list(sampling.happened.kind) == ["listen_start", "listen_end"]
 
 
+def test_a_socket_of_ipv6_alone_is_not_added_to_one_of_ipv4(start: Start) -> None:
+    with socket.create_server(("0.0.0.0", 0), backlog=7) as listener:
+        port = listener.getsockname()[1]
+        with socket.socket(socket.AF_INET6) as beside:
+            beside.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            beside.bind(("::", port))
+            beside.listen(7)
+            watched = [{"subject": "web.1", "address": "127.0.0.1", "port": port}]
+            sampling = start(tables=["listen"], listen=watched)
+            sampling.ticks(SECOND + 6)
+            sampling.stop()
+    assert set(sampling.table("listen").backlog) == {7}
+
+
 def test_sockets_that_share_a_port_are_added_up(start: Start) -> None:
     def server(port: int) -> socket.socket:
         shared = socket.socket()
