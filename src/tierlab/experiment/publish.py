@@ -26,8 +26,8 @@ INTRODUCTION = f"""\
 
 An experiment file is TOML. Three keys have to be there: `experiment.name`, `system.workload`, and
 `load.users` or `load.rate` (or `load.speed`); all others have defaults. `tierlab init FILE` writes
-a file with every key in it. For editors there is a JSON Schema, [{SCHEMA}]({SCHEMA}):
-`#:schema PATH` in the first line points to it.
+a file with every key that RUBBoS on its usual servers has. For editors there is a JSON Schema,
+[{SCHEMA}]({SCHEMA}): `#:schema PATH` in the first line points to it.
 
 Durations are text with a unit ({", ".join(NANOSECONDS)}): `"500ms"`. So are sizes
 ({", ".join(BYTES)}): `"2GiB"`.
@@ -215,6 +215,8 @@ def _table(table: Table, is_one_of_several: bool) -> Iterator[str]:
     if table.path == ("factors",):
         yield f"\n{FACTORS.rstrip()}"
     yield from _keys(table.keys)
+    if table.path == ("load",):
+        yield from _mixes()
 
 
 def _keys(keys: Collection[Key]) -> Iterator[str]:
@@ -223,6 +225,14 @@ def _keys(keys: Collection[Key]) -> Iterator[str]:
     for key in keys:
         cells = (f"`{key.path[-1]}`", key.takes, _default(key), key.meaning)
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _mixes() -> Iterator[str]:
+    yield "\n| workload | its mixes, the usual one first |\n|---|---|"
+    for each in WORKLOADS.values():
+        usual = sorted(each.mixes, key=lambda mix: mix != each.usual_mix)
+        if usual:
+            yield f"| {each.name} | {', '.join(f'`{mix}`' for mix in usual)} |"
 
 
 def _default(key: Key) -> str:
