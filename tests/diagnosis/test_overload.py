@@ -46,8 +46,11 @@ def test_an_idle_disk_beside_full_cpus_hides_no_overload(tmp_path):
     cpu = [row for row in made_stall.read(folder, "cpu") if row["subject"] == "cpu0"]
     idle = [{"t_ns": row["t_ns"], "dt_ns": row["dt_ns"], "subject": "vda"} for row in cpu]
     made_stall.write(folder, "disk", [row | {"busy": 0.01} for row in idle])
-    found = diagnosed(folder)
-    assert [(each.cause, each.subject) for each in found.findings] == [("overload", "app.1")]
+    (finding,) = diagnosed(folder).findings
+    (window,) = finding.windows
+    assert (finding.cause, finding.subject) == ("overload", "app.1")
+    assert abs(window.end_ns - FULL[1]) <= 300_000_000
+    assert finding.demand is not None, "it lasted, and was told as a stall"
 
 
 def test_who_waits_for_an_overloaded_server_need_not_want_the_cpu_itself(tmp_path):

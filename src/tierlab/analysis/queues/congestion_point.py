@@ -18,7 +18,7 @@ import numpy as np
 from tierlab.analysis.query import Bools, Floats, Ints
 from tierlab.analysis.queues.work_units import WorkDone
 from tierlab.analysis.result import Result
-from tierlab.analysis.statistics.stretches import stretches
+from tierlab.analysis.statistics.stretches import Stretch, stretches
 
 FLAT = 0.2
 """Beyond N* the slope must be below this part of the slope before it."""
@@ -37,13 +37,6 @@ _NO_LESS = 0.9
 _BINS = 60
 _BLOCK_NS = 1_000_000_000
 _DRAWS = 200
-
-
-class Stretch(Result):
-    """Windows that follow each other."""
-
-    start_ns: int
-    end_ns: int
 
 
 class CongestionPoint(Result):

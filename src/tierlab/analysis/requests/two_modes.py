@@ -17,7 +17,7 @@ from tierlab.analysis.query import IN_SPAN, Bools, Connection, Floats, bounds, c
 from tierlab.analysis.requests.responses import RESPONSE_NS
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
-from tierlab.analysis.statistics.stretches import stretches
+from tierlab.analysis.statistics.stretches import Stretch, stretches
 
 WINDOW_NS = 1_000_000_000
 LASTING_S = 5.0
@@ -31,13 +31,6 @@ _SIGMAS = 2.0
 _BIC = 10.0
 _ROUNDS = 50
 _STAY = 0.95
-
-
-class Stretch(Result):
-    """A stretch of one mode."""
-
-    start_ns: int
-    end_ns: int
 
 
 class TwoModes(Result):

@@ -3,6 +3,14 @@
 import numpy as np
 
 from tierlab.analysis.query import Bools, Ints
+from tierlab.analysis.result import Result
+
+
+class Stretch(Result):
+    """A stretch of time."""
+
+    start_ns: int
+    end_ns: int
 
 
 def stretches(marked: Bools) -> Ints:
