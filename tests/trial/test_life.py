@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,14 @@ PLAN = Experiment.from_tables(
 
 def send(number: signal.Signals) -> None:
     os.kill(os.getpid(), number)
+
+
+@pytest.fixture(autouse=True)
+def from_a_terminal() -> Iterator[None]:
+    """Whoever started the tests by nohup(1) has them ignore a hang-up."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture
