@@ -58,7 +58,7 @@ format: setup ## Rewrite the sources in the project's format
 	$(BIN)/ruff check --fix
 
 fuzz: SECONDS := 45
-fuzz: ## Fuzz each dissector and the driver for SECONDS (45), as many at a time as there are cores
+fuzz: ## Fuzz each dissector and the driver for SECONDS (45) of CPU time, on cores that are idle
 	@agent/fuzz/run $(SECONDS)
 
 bench: setup-test ## Measure beside the peers; prints ratios

@@ -61,3 +61,10 @@ def blocks(page: Path) -> list[Block]:
     unknown = {block.language for block in found} - LANGUAGES
     assert not unknown, f"{page}: blocks of {unknown} would not be run"
     return found
+
+
+def section(page: str, heading: str) -> str:
+    """The text below a second-level heading."""
+    text = (DOCS / "reference" / page).read_text(encoding="utf-8")
+    parts = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    return parts[heading]

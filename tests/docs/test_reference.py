@@ -6,18 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from pages import DOCS
+from pages import DOCS, section
 
 from tierlab.cli.verbs import Verbs
 from tierlab.tables.manifest import Manifest
 from tierlab.tables.schemas import PROFILE, SCHEMAS, TABLES
-
-
-def section(page: str, heading: str) -> str:
-    """The text below a second-level heading."""
-    text = (DOCS / "reference" / page).read_text(encoding="utf-8")
-    parts = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
-    return parts[heading]
 
 
 def test_the_reference_has_every_key_of_the_manifest() -> None:

@@ -79,11 +79,16 @@ def test_keys_are_checked(keys: dict[str, Any]) -> None:
 def test_a_costly_profile_says_so_before_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
     monkeypatch.setattr(profile_needs, "check_programs", lambda _: None)
-    with pytest.warns(UserWarning, match=r"2500 samples a second of 2 events will take some \d+%"):
-        check_profile(asked(rate=2500, events=["cpu-clock", "page-faults"]), "native", [])
+    often = {"rate": 2500, "events": ["cpu-clock", "page-faults"], "counted": []}
+    with pytest.warns(
+        UserWarning, match=r"2500 samples .* cpu-clock, page-faults .* 4\.0%"
+    ):
+        check_profile(asked(**often), "native", [])
+    with pytest.warns(UserWarning, match=r"some 0\.1% .* counting events for each server some 5%"):
+        check_profile(asked(), "native", [])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_profile(asked(), "native", [])
+        check_profile(asked(counted=[]), "native", [])
 
 
 def test_what_is_counted_is_what_can_be(monkeypatch: pytest.MonkeyPatch) -> None:

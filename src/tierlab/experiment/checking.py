@@ -1,8 +1,9 @@
-"""A file's tables as `tierlab check` runs them: one user, who does not think, for a few seconds."""
+"""A file's tables as `tierlab check` runs them: one user (for each of the recordings, where it has
+them), who does not think, for a few seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 KEPT = ("mix", "connection", "images", "timeouts")
@@ -16,7 +17,7 @@ def checking(tables: Mapping[str, Any], seconds: int) -> dict[str, Any]:
     system, load = tables["system"], tables.get("load", {})
     phases = {"ramp_up": "0s", "runtime": f"{seconds}s", "ramp_down": "0s"}
     if isinstance(system, list):
-        alone = [_hurried(each) | {"load": _one_user(each.get("load", {}))} for each in system]
+        alone = [_hurried(each) | {"load": _few(each.get("load", {}), each)} for each in system]
         return SEEN | {
             "experiment": tables["experiment"],
             "system": alone,
@@ -25,12 +26,20 @@ def checking(tables: Mapping[str, Any], seconds: int) -> dict[str, Any]:
     return SEEN | {
         "experiment": tables["experiment"],
         "system": _hurried(system),
-        "load": _one_user(load) | {"phases": phases},
+        "load": _few(load, system) | {"phases": phases},
     }
 
 
-def _one_user(load: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: load[key] for key in KEPT if key in load} | {"users": 1, "think": "0s"}
+def _few(load: Mapping[str, Any], system: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: load[key] for key in KEPT if key in load}
+    return kept | {"users": max(1, len(_recordings(system))), "think": "0s"}
+
+
+def _recordings(system: Mapping[str, Any]) -> Sequence[str]:
+    """The visits of which every user repeats one."""
+    sessions = system.get("sessions")
+    har = sessions.get("har") if isinstance(sessions, dict) else None
+    return [har] if isinstance(har, str) else har or []
 
 
 def _hurried(system: Mapping[str, Any]) -> dict[str, Any]:

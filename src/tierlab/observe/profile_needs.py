@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tierlab.errors import UserError
@@ -26,8 +27,11 @@ USUALLY_COUNTED = {
 }
 """By who can count them: no more than the counters that most processors have for a program."""
 SAMPLE_NS = {"alone": 4_000, "stacks": 8_000}
-"""About what a sample costs where it is taken. What perf does besides, and what counting costs, is
-not in it: bench/profile/perf.py saw more."""
+"""About what a sample costs where it is taken."""
+COUNTING = 0.05
+"""About what counting for each server costs of every busy PU's time, be it one event or three: for
+whom is counted changes whenever another server's thread runs. Seen with RUBBoS, whose four tiers
+take turns all the time: bench/profile/perf.py --counted."""
 COSTLY = 0.03
 """A higher share of a PU is told of before the trial."""
 MOST_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
@@ -64,20 +68,38 @@ def check_profile(profile: Profile, environment: str, servers: Iterable[type[Ser
     _warn_of_cost(profile)
 
 
-def expected_cost(profile: Profile) -> float:
-    """The share of every busy PU's time that its samples will take, about."""
+@dataclass(frozen=True)
+class Cost:
+    """The shares of every busy PU's time that a profile takes, about."""
+
+    sampling: float
+    counting: float
+
+
+def expected_cost(profile: Profile) -> Cost:
+    """What a profile will cost here."""
     each_ns = SAMPLE_NS["stacks" if profile.stacks else "alone"]
-    return profile.rate * len(events_of(profile)) * each_ns / 1e9
+    return Cost(
+        sampling=profile.rate * len(events_of(profile)) * each_ns / 1e9,
+        counting=COUNTING if counted_of(profile) else 0,
+    )
 
 
 def _warn_of_cost(profile: Profile) -> None:
     cost = expected_cost(profile)
-    if cost > COSTLY:
-        warnings.warn(
-            f"observe.profile: {profile.rate} samples a second of {len(events_of(profile))} events"
-            f" will take some {cost:.0%} of every busy PU's time; a lower rate costs less.",
-            stacklevel=2,
+    if cost.sampling + cost.counting <= COSTLY:
+        return
+    sampled, share = ", ".join(events_of(profile)), "of every busy PU's time"
+    parts = [
+        f"{profile.rate} samples a second of {sampled} will take some {cost.sampling:.1%} {share}"
+        " (a lower rate takes less)"
+    ]
+    if cost.counting:
+        parts.append(
+            f"counting events for each server some {cost.counting:.0%}, where servers take turns"
+            " often (counted = [] counts none)"
         )
+    warnings.warn(f"observe.profile: {' and '.join(parts)}.", stacklevel=2)
 
 
 def _check_rate(profile: Profile) -> None:

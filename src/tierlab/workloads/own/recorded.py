@@ -69,6 +69,7 @@ def recorded(
         "home": states[0]["name"],
         "states": states,
         "sessions": sessions,
+        "sessions_in_turn": True,
         "rules": rules(),
     }
 
