@@ -80,9 +80,7 @@ def test_a_costly_profile_says_so_before_the_trial(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
     monkeypatch.setattr(profile_needs, "check_programs", lambda _: None)
     often = {"rate": 2500, "events": ["cpu-clock", "page-faults"], "counted": []}
-    with pytest.warns(
-        UserWarning, match=r"2500 samples .* cpu-clock, page-faults .* 4\.0%"
-    ):
+    with pytest.warns(UserWarning, match=r"2500 samples .* cpu-clock, page-faults .* 4\.0%"):
         check_profile(asked(**often), "native", [])
     with pytest.warns(UserWarning, match=r"some 0\.1% .* counting events for each server some 5%"):
         check_profile(asked(), "native", [])
