@@ -103,21 +103,23 @@ def _remove_group(folder: Path, grace: float) -> None:
             raise
 
     end(members, grace)
-    _retry_busy(folder.rmdir)
+    _retry(folder.rmdir, errno.EBUSY)
 
 
-def _retry_busy(action: Callable[[], None]) -> None:
-    """A group stays busy for a moment after its last process has ended."""
-    deadline = time.monotonic() + 5.0
+def _retry(action: Callable[[], None], while_: int) -> None:
+    """A group stays busy for a moment after its last process has ended, and a folder is filled for
+    a moment by a copy that goes on after a kill -9: where it copies to is taken from it.
+    """
+    deadline = None
     while True:
         try:
-            action()
+            return action()
         except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+            # The first try may have had much to remove.
+            deadline = deadline or time.monotonic() + 5.0
+            if error.errno != while_ or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
-        else:
-            return
 
 
 def _take_controller_back(entry: Entry, account: Account, _grace: float) -> Outcome:
@@ -212,7 +214,7 @@ def _remove_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
     if problem is not None:
         return Outcome(entry, False, problem)
     if "inode" in entry.what:
-        shutil.rmtree(path)
+        _retry(lambda: shutil.rmtree(path), errno.ENOTEMPTY)
     else:
         path.rmdir()  # the crash came between making it and noting its inode: it is empty
     return Outcome(entry, True, f"removed {describe(entry)}")
