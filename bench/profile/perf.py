@@ -1,6 +1,7 @@
 """What a profile costs: RUBBoS's throughput with `perf record` at 99 samples a second and without.
 
-    python bench/profile/perf.py [--counted] [--rate N] [--groups N] [--seconds N] [--warm-up N]
+    python bench/profile/perf.py [--counted [EVENT ...]] [--rate N] [--groups N] [--seconds N]
+        [--warm-up N]
 
 Off and on in turns (A B B A, B A A B, ...) on one system that stays up, all that the machine can,
 so that neither a noisy machine nor servers that grow warmer favour the one or the other: in short
@@ -115,7 +116,10 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=1.0, help="of each run")
     arguments.add_argument("--warm-up", type=float, default=60.0, help="seconds before")
     arguments.add_argument(
-        "--counted", action="store_true", help="count events by core and server as well"
+        "--counted",
+        metavar="EVENT",
+        nargs="*",
+        help="count these by core and server as well, or what is usually counted",
     )
     given = arguments.parse_args()
     if os.geteuid() != 0:
@@ -124,7 +128,8 @@ def main() -> None:
         sys.exit("wrk is not installed: apt-get install wrk")
     # Whoever ends this early leaves nothing behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    asked = {"rate": given.rate} | ({} if given.counted else {"counted": []})
+    counting = [] if given.counted is None else given.counted or "usual"
+    asked = {"rate": given.rate, "counted": counting}
     observe = Observe.model_validate({"interval": "50ms", "samplers": [], "profile": asked})
     profile = observe.profile
     assert profile is not None

@@ -34,9 +34,10 @@ def check(
 ) -> None:
     """Bring an experiment's system up, send one user through it, and say what works.
 
-    Also which server called which meanwhile, beside what the file says of it. The first trial's
-    system; think times and faults are left out, and everything is taken down again. No run folder
-    is kept. The exit status is 1 when something does not work.
+    One for each recording, where there are several. Also which server called which meanwhile,
+    beside what the file says of it. The first trial's system; think times and faults are left out,
+    and everything is taken down again. No run folder is kept. The exit status is 1 when something
+    does not work.
     """
     experiment.load(file)
     for assumed in assumptions(file):

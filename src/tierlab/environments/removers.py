@@ -103,13 +103,12 @@ def _remove_group(folder: Path, grace: float) -> None:
             raise
 
     end(members, grace)
+    # It stays busy for a moment after its last process has ended.
     _retry(folder.rmdir, errno.EBUSY)
 
 
 def _retry(action: Callable[[], None], while_: int) -> None:
-    """A group stays busy for a moment after its last process has ended, and a folder is filled for
-    a moment by a copy that goes on after a kill -9: where it copies to is taken from it.
-    """
+    """Try again for five seconds while that is the error."""
     deadline = None
     while True:
         try:
@@ -214,6 +213,7 @@ def _remove_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
     if problem is not None:
         return Outcome(entry, False, problem)
     if "inode" in entry.what:
+        # A copy of data goes on after a kill -9: where it copies to is taken from it.
         _retry(lambda: shutil.rmtree(path), errno.ENOTEMPTY)
     else:
         path.rmdir()  # the crash came between making it and noting its inode: it is empty

@@ -1,5 +1,7 @@
-"""A file's tables as `tierlab check` runs them: one user (for each of the recordings, where it has
-them), who does not think, for a few seconds."""
+"""A file's tables as `tierlab check` runs them: one user, who does not think, for a few seconds.
+
+One for each recording, where users repeat several.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SAMPLE_NS = {"alone": 4_000, "stacks": 8_000}
 COUNTING = 0.05
 """About what counting for each server costs of every busy PU's time, be it one event or three: for
 whom is counted changes whenever another server's thread runs. Seen with RUBBoS, whose four tiers
-take turns all the time: bench/profile/perf.py --counted."""
+take turns all the time, with events of the kernel's: bench/profile/perf.py --counted."""
 COSTLY = 0.03
 """A higher share of a PU is told of before the trial."""
 MOST_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
