@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,8 @@ import pytest
 from pages import section
 from typer.testing import CliRunner
 
+from tests.cli.test_compare import run_folder
+from tests.environments.test_image_cache import GUEST, built
 from tierlab.analysis.comparing.compare import Difference
 from tierlab.analysis.comparing.ground import Unlike
 from tierlab.analysis.comparing.instability import Instability
@@ -23,10 +24,6 @@ from tierlab.cli.main import app
 from tierlab.report.knee import FoundKnee, Knees
 from tierlab.studies.compare import CaseRow, Comparison, Row
 from tierlab.studies.published import Paper
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
-
-import made_run
 
 PAGE = "commands-json.md"
 MODELS: dict[str, type[Result]] = {
@@ -40,7 +37,6 @@ MODELS: dict[str, type[Result]] = {
     "Knee": Knee,
     "Step": Step,
 }
-SECOND_NS = 1_000_000_000
 
 
 def keys(heading: str) -> set[str]:
@@ -73,26 +69,7 @@ def test_small_ones_stand_where_they_are_used() -> None:
 
 
 def test_of_two_groups(tmp_path: Path) -> None:
-    folders = []
-    for name in ("a", "b"):
-        requests = [
-            {
-                "user": 1,
-                "session": 0,
-                "interaction": "home",
-                "request_id": str(index),
-                "intended_ns": index * SECOND_NS // 10,
-                "end_ns": index * SECOND_NS // 10 + 4_000_000 + index * 7919,
-                "status": 200,
-            }
-            for index in range(100)
-        ]
-        folder = tmp_path / name / "001"
-        folder.mkdir(parents=True)
-        made_run.write_tables(folder, {"requests": requests})
-        phase = {"name": "runtime", "start_ns": 0, "end_ns": 10 * SECOND_NS}
-        made_run.manifest(phases=[phase], servers={}).write(folder)
-        folders.append(folder)
+    folders = [run_folder(tmp_path / name / "001", 4_000_000) for name in ("a", "b")]
 
     assert set(printed("compare", *folders)) == keys("tierlab compare")
 
@@ -122,7 +99,11 @@ def test_of_this_machine() -> None:
     assert set(said["checks"][0]) <= named("tierlab doctor")
 
 
-def test_of_what_is_left_and_cached() -> None:
+def test_of_what_is_left_and_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    built(GUEST)
+
     assert set(printed("clean", "--dry-run")) == keys("tierlab clean")
     assert set(printed("image", "prune", "--dry-run")) <= named("tierlab image")
-    assert all(set(each) == keys("Image") for each in printed("image", "list"))
+    (only,) = printed("image", "list")
+    assert set(only) == keys("Image")
