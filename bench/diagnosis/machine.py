@@ -5,8 +5,9 @@ driver does the same work for a request in every trial and no disturbance is don
 took more CPU time for each, so did the servers, and what a trial's load level says is not so.
 
 What a request costs depends on how many come. So trials are compared with those of the same load
-level: of the same kind, or of any where these are few. Trials of too many users are not compared:
-the numbers of their users differ, and a slower machine makes them no less what they are.
+level: of the same kind, or of any where these are few, and with the control, as all of a kind may
+have been slower. Trials of too many users are not compared: the numbers of their users differ, and
+a slower machine makes them no less what they are.
 """
 
 from __future__ import annotations
@@ -79,16 +80,19 @@ def _ratio(
     which one was slow it is the other's.
     """
     level = [each for each in trials if each.load == trial.load]
-    same = [each for each in level if each.kind == trial.kind]
-    known = [
-        [cost for each in group if (cost := costs[each.name]) is not None]
-        for group in (same, level)
-    ]
-    usual = known[0] if len(known[0]) >= FEWEST else known[1]
+    same, control = (
+        _known([each for each in level if each.kind == kind], costs)
+        for kind in (trial.kind, "control")
+    )
+    compared = same if len(same) >= FEWEST else _known(level, costs)
     cost = costs[trial.name]
-    if cost is None or len(usual) < 2:
+    if cost is None or len(compared) < 2:
         return None
-    return cost / median_low(usual)
+    return cost / min(median_low(each) for each in (compared, control) if each)
+
+
+def _known(trials: Sequence[Planned], costs: Mapping[str, float | None]) -> list[float]:
+    return [cost for each in trials if (cost := costs[each.name]) is not None]
 
 
 def request_s(folder: Path, true: Sequence[Injected]) -> float | None:
