@@ -19,6 +19,7 @@ PHASES = [
     {"name": "ramp_up", "duration_ns": 0},
     {"name": "runtime", "duration_ns": 2 * UNIT},
 ]
+STEPS = (0.2, 0.5, 0.8, 0.4)
 TRIANGLE = [(0.0, 0.2), (1.0, 1.0), (1.5, 0.0), (1.7, 0.0), (1.7, 0.6), (2.0, 0.6)]
 
 
@@ -108,6 +109,29 @@ def test_who_has_to_leave_waits_for_its_reply_first_and_is_counted(
     lags = driven.events[driven.events.kind == "driver_lag"]
     there = [json.loads(detail)["users"] for detail in lags.detail]
     assert there[0] == 2, "after a second all have their replies"
+
+
+def test_users_who_think_before_their_first_request_are_there(
+    site: Callable[..., int], drive: Driver
+) -> None:
+    """The interactive response time law, with no response time to speak of: as many requests come
+    in each second as users divided by their think time, though a third of them came with it.
+    """
+    think_s = 2
+    phases = [PHASES[0], {"name": "runtime", "duration_ns": 4 * SECOND}]
+    points = [(step + edge, level) for step, level in enumerate(STEPS) for edge in (0, 1)]
+    driven = drive(
+        site(), phases=phases, users=2000, think_ms=1000 * think_s, connection="keep_alive",
+        shape=[{"at_ns": at * SECOND, "level": level} for at, level in points],
+    )  # fmt: skip
+    lags = driven.events[driven.events.kind == "driver_lag"].iloc[: len(STEPS)]
+    there = np.array([json.loads(detail)["users"] for detail in lags.detail])
+    assert there == pytest.approx(2000 * np.array(STEPS), abs=20), "few wait for a reply"
+    second = (driven.requests.intended_ns - driven.lines[0]["start_ns"]) // SECOND
+    # Those there at first begin at once, and have not thought before.
+    for number in range(1, len(STEPS)):
+        expected = there[number] / think_s
+        assert abs((second == number).sum() - expected) < 5 * np.sqrt(expected)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def _load(course: LoadCourse, axis: Axis) -> Panel:
         axis.line("reached", series(1), course.reached_ns, course.reached),
     ]
     about = (
-        "users that the shape asks for, and those who have begun and are there each second"
+        "users that the shape asks for, and those who are there at the end of each second"
         if course.is_closed
         else "requests that the shape asks for, and those that began in each second"
     )

@@ -3,6 +3,7 @@
 //! it thinks goes on when it is back. So what a user asks for is the same whatever the curve.
 
 use crate::curve::Curve;
+use crate::plan::Pace;
 use crate::random::{Stream, mix};
 use crate::shard::Shard;
 use std::cmp::Reverse;
@@ -13,6 +14,7 @@ impl Shard {
     pub(crate) fn schedule_by(&mut self, curve: &Curve, began_ns: i64, think_ns: i64) {
         let plan = &self.common.plan;
         let at_first = present(curve, 0, plan.users);
+        self.coming = self.share.count(at_first) as usize;
         let start = self.common.script.workload.rules.start;
         let over = start.over_ns(at_first, plan.phases[0].duration_ns);
         for place in 0..self.users.len() as u32 {
@@ -32,6 +34,15 @@ impl Shard {
         }
     }
 
+    /// Counts the user at `place`, who begins for the first time.
+    pub(crate) fn count_start(&mut self, place: u32) {
+        self.started_users += 1;
+        let Some(curve) = &self.common.curve else { return };
+        if self.share.rank(place) < present(curve, 0, self.common.plan.users) {
+            self.coming = self.coming.saturating_sub(1);
+        }
+    }
+
     /// When the user at `place` goes on that thinks for `think_ns` from `now_ns` on, by the
     /// monotonic clock; `None` when it is gone for good.
     pub(crate) fn thought_by(&self, place: u32, now_ns: i64, think_ns: i64) -> Option<i64> {
@@ -45,17 +56,20 @@ impl Shard {
         }
     }
 
-    /// Users of the share who have begun and are there: those who should be, and those who still
-    /// wait for what they asked for before they had to leave.
+    /// Users of the share who are there: of those who should be all but who comes yet in the
+    /// ramp-up, and those who still wait for what they asked for before they had to leave. Who
+    /// thinks before the first request loads the system as others who think do.
     pub(crate) fn users_there(&self, now_ns: i64) -> usize {
-        let Some(curve) = &self.common.curve else { return self.started_users };
+        let (Some(curve), Pace::Closed { .. }) = (&self.common.curve, &self.common.plan.pace) else {
+            return self.started_users;
+        };
         let asked = present(curve, now_ns - self.began_ns, self.common.plan.users);
         let waiting = self
             .flights
             .iter()
             .filter(|(_, flight)| flight.is_under_way() && self.share.rank(flight.user) >= asked);
         let stay = self.share.count(asked) as usize;
-        stay.min(self.started_users) + waiting.count()
+        stay.saturating_sub(self.coming) + waiting.count()
     }
 }
 

@@ -104,6 +104,8 @@ pub struct Shard {
     /// How far recorded visits are.
     pub(crate) replay: Replay,
     pub(crate) started_users: usize,
+    /// Where users follow a curve: those there at first who have not begun yet.
+    pub(crate) coming: usize,
 }
 
 impl Shard {
@@ -137,6 +139,7 @@ impl Shard {
             arrivals: None,
             replay: Replay::default(),
             started_users: 0,
+            coming: 0,
             share,
             common,
         })

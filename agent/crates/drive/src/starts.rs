@@ -97,7 +97,7 @@ impl Shard {
 
     pub(crate) fn begin(&mut self, user: u32, intended_ns: i64) -> Result<()> {
         if self.users[user as usize].is_new() && self.replay.owner(user) == user {
-            self.started_users += 1;
+            self.count_start(user);
         }
         let place = match self.places[user as usize] {
             NOWHERE => {

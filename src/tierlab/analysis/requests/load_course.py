@@ -18,8 +18,8 @@ class LoadCourse:
     """Users of a closed loop (``is_closed``), or requests per second of an open one.
 
     ``asked`` has straight lines between its times. ``reached`` is, at the end of each second of the
-    driver's, the users who have begun and are there, with those who should have left and wait for
-    their reply still; of an open loop, the requests that began in each second, at its middle.
+    driver's, the users who are there, with those who think before their first request and those who
+    should have left and wait for their reply still; of an open loop, the requests that began in each second, at its middle.
     ``system`` is empty where there is one.
     """
 
