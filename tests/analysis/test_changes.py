@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tierlab.analysis.comparing.changes import changes
+from tierlab.analysis.comparing.changes import Change, changes
 from tierlab.analysis.observed import Observed
 
 Tiny = Callable[..., Observed]
@@ -32,13 +32,42 @@ def slower_from(at_ns: int) -> list[dict[str, Any]]:
     ]
 
 
+def seen(observed: Observed) -> list[Change]:
+    assert observed.measured is not None
+    assert observed.whole is not None
+    return changes(observed.db, observed.whole, observed.measured, observed.run.manifest)
+
+
+def test_what_the_shape_of_the_load_did_is_no_change_s_doing(tiny: Tiny) -> None:
+    """A ramp, in the middle of which a CPU was taken away: throughput was better by it."""
+    detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
+    curve = {"kind": "points", "curve": [[0, 50.0], [24 * S, 150.0]]}
+    rows, events = slower_from(12 * S), [change(12 * S, detail)]
+    load = {"rate": 150.0, "shape": curve}
+
+    (found,) = seen(tiny({"requests": rows, "events": events}, seconds=24.0, load=load))
+
+    assert found.differences is None
+    assert found.why == "its load.shape asked for 75 requests/s before it and 127.1 after"
+
+
+def test_a_load_whose_shape_comes_round_again_is_the_same(tiny: Tiny) -> None:
+    detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
+    curve = [[n * S, 50.0 if n % 2 else 60.0] for n in range(25)]
+    load = {"rate": 60.0, "shape": {"kind": "points", "curve": curve}}
+    rows, events = slower_from(12 * S), [change(12 * S, detail)]
+
+    (found,) = seen(tiny({"requests": rows, "events": events}, seconds=24.0, load=load))
+
+    assert found.why is None
+
+
 def test_a_change_is_compared_before_and_after(tiny: Tiny) -> None:
     detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
     events = [change(12 * S, detail)]
     observed = tiny({"requests": slower_from(12 * S), "events": events}, seconds=24.0)
-    assert observed.measured is not None
 
-    (found,) = changes(observed.db, observed.measured)
+    (found,) = seen(observed)
 
     assert (found.at_s, found.subject, found.asked) == (12.0, "db.1", {"pus": [0]})
     assert (found.before_s, found.after_s) == (12.0, 11.0)
@@ -52,9 +81,8 @@ def test_stretches_that_are_too_short_are_said_to_be(tiny: Tiny) -> None:
     detail = json.dumps({"asked": {"weight": 512}, "found": {"weight": 512}})
     events = [change(12 * S, detail), change(14 * S, detail)]
     observed = tiny({"requests": slower_from(12 * S), "events": events}, seconds=24.0)
-    assert observed.measured is not None
 
-    first, second = changes(observed.db, observed.measured)
+    first, second = seen(observed)
 
     assert first.differences is None
     assert first.why == "1.0 s after it are too short to compare: 5 s are needed"
@@ -66,4 +94,4 @@ def test_words_that_are_no_change_are_passed_over(tiny: Tiny) -> None:
     observed = tiny({"requests": slower_from(0), "events": events}, seconds=24.0)
     assert observed.measured is not None
 
-    assert changes(observed.db, observed.measured) == []
+    assert seen(observed) == []

@@ -26,7 +26,7 @@ def parts(threads: int, address: str = "127.0.1.1", port: int = 8080) -> dict[st
 
 BASE: dict[str, Any] = {
     "factors": LEVELS,
-    "load": {"users": 700, "mix": "read-write", "shape": None},
+    "load": {"users": 700, "mix": "read-write", "shape": None, "images": True},
     "servers": parts(256),
     "mapping": placed([0], [0]),
 }
@@ -45,8 +45,12 @@ def write(folder: Path, *changes: dict[str, Any]) -> Path:
     ("change", "told"),
     [
         (
-            {"load": {"users": 800, "mix": "read-write", "shape": None}},
+            {"load": {"users": 800, "mix": "read-write", "shape": None, "images": True}},
             "load.users 700 in 001 and 002, 800 in 003",
+        ),
+        (
+            {"load": {"users": 700, "mix": "read-write", "shape": None, "images": False}},
+            "load.images true in 001 and 002, false in 003",
         ),
         ({"servers": parts(64)}, "web.1.soft.threads 256 in 001 and 002, 64 in 003"),
         ({"mapping": placed([1], [1])}, "db.1.pus [0] in 001 and 002, [1] in 003"),
@@ -55,7 +59,7 @@ def write(folder: Path, *changes: dict[str, Any]) -> Path:
             'servers ["web.1"] in 001 and 002, ["app.1", "web.1"] in 003',
         ),
     ],
-    ids=["load", "soft resource", "placement", "servers"],
+    ids=["load", "images", "soft resource", "placement", "servers"],
 )
 def test_trials_of_the_same_levels_under_other_settings_are_no_repetitions(
     tmp_path: Path, change: dict[str, Any], told: str

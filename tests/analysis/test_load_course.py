@@ -93,3 +93,20 @@ def test_a_shaped_load_is_judged_by_its_mean_users(tiny, several):
     verdict = summary.systems[0].rules if several else summary.rules
     (ratio,) = verdict.checks
     assert (ratio.value, ratio.passed) == (pytest.approx(3.0), True)
+
+
+def test_a_system_s_shape_among_several_is_known_of_the_whole(tiny):
+    """Little's law was checked with the most users that there could have been."""
+    load = {"users": 10, "shape": None, "think_ns": S}
+    parts = {
+        "shop": {"workload": "olio", "load": load | {"users": 4}},
+        "market": {"workload": "olio", "load": load | {"users": 6, "shape": CURVE}},
+    }
+    rows = [
+        {"user": 1, "interaction": "Home", "status": 200, "attempts": 1, "system": "shop"}
+        | {"intended_ns": at, "start_ns": at, "end_ns": at + S // 10}
+        for at in (0, S // 2, S, S + S // 2)
+    ]
+    summary = summarise(tiny({"requests": rows}, seconds=2, load=load, systems=parts))
+    assert summary.facts.shape == CURVE["kind"]
+    assert [each.what for each in summary.checks if "users" in each.what] == []

@@ -38,7 +38,8 @@ def moved(tiny: Tiny, requests: list[dict[str, Any]]) -> Change:
     events = [event | {"detail": json.dumps(detail)}]
     observed = tiny({"requests": requests, "events": events}, seconds=30.0)
     assert observed.measured is not None
-    (change,) = changes(observed.db, observed.measured)
+    assert observed.whole is not None
+    (change,) = changes(observed.db, observed.whole, observed.measured, observed.run.manifest)
     return change
 
 

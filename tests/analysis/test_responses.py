@@ -6,6 +6,9 @@ from tierlab.analysis.requests.histogram import histogram
 from tierlab.analysis.requests.responses import interactions, responses
 from tierlab.analysis.requests.very_long import very_long
 from tierlab.analysis.summary import summarise
+from tierlab.cli.objectives import shortfalls
+from tierlab.experiment import Objective
+from tierlab.report.words import slow
 
 MS = 1_000_000
 
@@ -73,6 +76,8 @@ def test_each_of_several_systems_has_figures_of_its_own(tiny):
     assert (market.count, market.failed, market.time.mean_s) == (1, 0, 0.050)
     assert still == ("still", 1, None)
     assert (found.responses.count, found.responses.failed) == (3, 1)
+    pages = {each.name: (each.count, each.failed) for each in found.interactions}
+    assert pages == {"shop: Home": (2, 1), "market: Home": (1, 0)}, "both have a page of that name"
 
 
 def test_response_time_starts_when_the_user_meant_to_click(tiny):
@@ -130,6 +135,31 @@ def test_very_long_requests_and_their_clusters(tiny):
     assert found.share == pytest.approx(3 / 5)
     clusters = [(each.start_ns, each.end_ns, each.count) for each in found.clusters]
     assert clusters == [(0, 2_000_000_000, 2), (6_000_000_000, 7_000_000_000, 1)]
+
+
+def test_who_still_waits_when_the_runtime_ends_is_counted_and_judged(tiny):
+    """A database that hung for good at half of the runtime: its trial met its objective, as those
+    who waited had no reply before the trial was over.
+    """
+    quick = [request(100 * n, 10) for n in range(1, 51)]
+    hung = [request(12_000, 6_900, status=None, error="cut") for _ in range(5)]
+    young = request(10_500, 1_000)  # began late in the runtime, as it may
+    observed = tiny({"requests": [*quick, *hung, young]}, seconds=10)
+    summary = summarise(observed)
+    long = summary.very_long
+    assert (long.count, long.unfinished, long.unfinished_failed) == (0, 5, 5)
+    assert (long.at_least.count, long.at_least.max_s) == (55, 4.9)
+    assert summary.responses.time.p99_s == 0.01
+
+    missed = shortfalls(Objective(p99="500ms", errors=0.01), summary)
+    assert missed == [
+        "9.09% of the requests failed, the objective is 1.00%.",
+        "p99 is 4900 ms, the objective is 500 ms.",
+    ]
+    assert slow(summary) == (
+        "None of 50 requests took over 2 s, and 5 more had waited longer when the runtime ended "
+        "(5 of them failed later)."
+    )
 
 
 def test_a_cluster_may_begin_before_the_span(tiny):

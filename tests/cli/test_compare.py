@@ -188,6 +188,55 @@ def test_a_trial_that_shows_nothing_is_one_sentence(
     assert sentence in str(result.exception)
 
 
+def test_a_trial_that_did_not_come_to_its_end_is_not_compared(tmp_path: Path) -> None:
+    """One that was killed was, ramp-up and all, without a word."""
+    good = run_folder(tmp_path / "a/001", 4_000_000)
+    killed = run_folder(tmp_path / "b/001", 4_000_000, exit={"state": "failed"}, phases=[])
+
+    result = RUNNER.invoke(app, ["compare", str(good), str(killed)])
+
+    assert isinstance(result.exception, UserError)
+    assert f"{killed}: did not come to its end" in str(result.exception)
+
+
+def shared(folder: Path, users: dict[str, int], home_ms: dict[str, int]) -> Path:
+    """A trial of two systems whose users each ask for `home` every second."""
+    made = run_folder(folder, 4_000_000)
+    rows = [
+        {"user": user, "session": 0, "interaction": "home", "request_id": f"{name}{second}-{user}"}
+        | {"intended_ns": second * SECOND_NS + user * 1_000_000, "status": 200, "system": name}
+        | {"end_ns": second * SECOND_NS + user * 1_000_000 + home_ms[name] * 1_000_000}
+        for name, count in users.items()
+        for second in range(SECONDS - 1)
+        for user in range(count)
+    ]
+    spent = {"kind": "driver_lag", "subject": "driver", "detail": json.dumps({"cpu_ns": 10**7})}
+    lags = [{"t_ns": n * SECOND_NS, "duration_ns": SECOND_NS} | spent for n in range(SECONDS)]
+    made_run.write_tables(made, {"requests": rows, "events": lags})
+    systems = {name: {"workload": "rubis", "load": {"users": n}} for name, n in users.items()}
+    whole = {"load": {"users": sum(users.values())}, "systems": systems, "servers": {}}
+    phase = {"name": "runtime", "start_ns": 0, "end_ns": SECONDS * SECOND_NS}
+    made_run.manifest(**whole, phases=[phase]).write(made)
+    return made
+
+
+def test_systems_that_share_pages_and_users_are_compared_each_with_itself(tmp_path: Path) -> None:
+    """Users moved from a quick system to a slow one: by page nothing is slower, and what the driver
+    did is another load's, though all users together are as many.
+    """
+    home_ms = {"quick": 10, "slow": 100}
+    for number in range(1, 5):
+        shared(tmp_path / f"a/00{number}", {"quick": 60, "slow": 40}, home_ms)
+        shared(tmp_path / f"b/00{number}", {"quick": 40, "slow": 60}, home_ms)
+
+    folders = [str(tmp_path / name) for name in ("a", "b")]
+    (told,) = RUNNER.invoke(app, ["compare", *folders, "--json"]).stdout.splitlines()
+
+    verdicts = {each["measure"]: each["verdict"] for each in json.loads(told)["differences"]}
+    assert verdicts["response time, by page"] == "within noise"
+    assert not any("per driver CPU" in measure for measure in verdicts)
+
+
 def test_trials_that_did_not_come_to_their_end_are_left_out(tmp_path: Path) -> None:
     for number, state in ((1, "done"), (2, "failed")):
         levels = {"load.users": number}

@@ -78,12 +78,20 @@ def test_a_trial_of_the_search_rises_in_steps_of_a_fifth_of_the_runtime() -> Non
             {"change": [{"at": "2s", "on": "web.1", "weight": 512}]},
             "my.toml: [[change]]: the knee",
         ),
+        ({"objective": {"errors": 0.01}}, "my.toml: objective.errors: requests fail after"),
     ],
 )
 def test_what_cannot_be_searched_is_one_sentence(tables: dict[str, Any], what: str) -> None:
     with pytest.raises(UserError) as raised:
         check_searchable(Experiment.from_tables(FILE | tables, "my.toml"))
     assert str(raised.value).startswith(what)
+
+
+def test_errors_alone_are_searched_where_they_show_within_a_step() -> None:
+    """Requests that fail after a minute were booked five steps of 12 s later."""
+    timeouts = {"timeouts": {"connect": "1s", "request": "2s"}}
+    tables = {"load": {**FILE["load"], **timeouts}, "objective": {"errors": 0.01}}
+    check_searchable(Experiment.from_tables(FILE | tables))
 
 
 OLIO: dict[str, Any] = {

@@ -23,14 +23,15 @@ COST_S = {"web.1": 0.004, "app.1": 0.014, "db.1": 0.0055}
 """CPU time of a visit; 80 a second take 1.88 cores, and the laboratory the rest."""
 
 
-def make(folder: Path, *, cold: float = 1.0, dear: str | None = None) -> Path:
+def make(folder: Path, *, cold: float = 1.0, dear: str | None = None, pus: int = 2) -> Path:
     """Write the run folder. ``cold`` is how many times what they cost later visits cost up to the
     end of the stretch; ``dear`` a label that half of the visits' time at app.1 went to within it.
+    On more ``pus`` each visit costs as much more.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tables: dict[str, Rows] = {name: [] for name in SCHEMAS}
     for end in range(START + TICK, START + LENGTH + 1, TICK):
-        _tick(tables, end, cold)
+        _tick(tables, end, cold, pus)
     for number, (start, end, label) in enumerate(_requests(dear)):
         _request(tables, number, start, end, label)
     for name, rows in tables.items():
@@ -43,16 +44,16 @@ def is_full(t: int) -> bool:
     return FULL[0] <= t < FULL[1]
 
 
-def _tick(tables: dict[str, Rows], end: int, cold: float) -> None:
+def _tick(tables: dict[str, Rows], end: int, cold: float, pus: int) -> None:
     full = is_full(end - TICK // 2)
     tick: dict[str, Any] = {"t_ns": end, "dt_ns": TICK}
-    for n in range(2):
+    for n in range(pus):
         share = {"busy": 1.0 if full else 0.62, "steal": 0.0}
         tables["cpu"].append(tick | {"subject": f"cpu{n}"} | share)
     warm = end > FULL[1]
     for name in SERVERS:
         rate = MOST if full else USUAL_RATE
-        used = int(rate * COST_S[name] * TICK / (cold if warm else 1.0))
+        used = int(rate * COST_S[name] * pus / 2 * TICK / (cold if warm else 1.0))
         tables["domain"].append(
             tick
             | {"subject": name, "cpu_ns": used, "throttled_ns": 0, "weight": 1024}

@@ -12,6 +12,7 @@ import pytest
 from tierlab.diagnosis.causes import quota
 from tierlab.diagnosis.cpu_share import stolen, throttled
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.neighbour import outside
 from tierlab.tables.schemas import INSIDE
 
 from . import made_stall
@@ -105,6 +106,21 @@ def test_a_neighbour_is_told_from_the_servers_own_process(tmp_path, monkeypatch)
     own = samples | {"process": [{"subject": "app.1", "run_ns": 95 * MS}]}
     (itself,) = diagnosed(made_stall.make(tmp_path / "own", "app.1", own)).findings
     assert (other.cause, itself.cause) == ("cpu", "unknown")
+
+
+def test_what_moves_from_cpu_to_cpu_is_usual_at_none_and_no_neighbour(tmp_path):
+    """The driver's thread kept one of 16 CPUs busy, another one each second."""
+    folder = made_stall.make(tmp_path, "db.1")
+    ends = sorted({row["t_ns"] for row in made_stall.read(folder, "cpu")})
+    roaming = [
+        {"t_ns": end, "dt_ns": made_stall.TICK, "subject": f"cpu{n}"}
+        | {"busy": float((end - made_stall.START) // (1_000 * MS) % 16 == n)}
+        for end in ends
+        for n in range(16)
+    ]
+    made_stall.write(folder, "cpu", roaming)
+    found = outside(context(folder, "db.1"))
+    assert found == pytest.approx(0.0, abs=0.05)
 
 
 def test_servers_on_other_cpus_are_no_neighbours(tmp_path):

@@ -41,6 +41,30 @@ def test_an_empty_table(stalled, tmp_path, table):
     assert found.words
 
 
+@pytest.mark.parametrize("stopped", [0, None], ids=["known", "unknown"])
+def test_pages_that_are_asked_for_now_and_then_are_no_stalls(tmp_path, stopped):
+    """One request a second of ten pages, which all wait 400 ms for somebody outside: of none it was
+    known how long it usually takes, and each was a server that had been stopped.
+    """
+    folder = made_stall.make(tmp_path, None)
+    visits, requests = [], []
+    for n in range(29):
+        start = START + n * 1_000 * MS
+        page = {"label": f"GET /{n % 10}", "protocol": "x", "connection": n}
+        page |= {"arrival_ns": start, "request_end_ns": start, "departure_ns": start + 400 * MS}
+        visits.append(page | {"visit": n, "server": "web.1", "parent": None})
+        asked = {"user": n, "interaction": f"{n % 10}", "intended_ns": start, "start_ns": start}
+        ended = {"first_byte_ns": start + 400 * MS, "end_ns": start + 400 * MS, "status": 200}
+        requests.append(asked | ended | {"connected_ns": start})
+    made_stall.write(folder, "visits", visits)
+    made_stall.write(folder, "requests", requests)
+    idle = [
+        row | {"cpu_ns": 0, "threads_stopped": stopped} for row in made_stall.read(folder, "domain")
+    ]
+    made_stall.write(folder, "domain", idle)
+    assert diagnosed(folder).verdict == "nothing abnormal"
+
+
 @pytest.mark.parametrize("table", ["visits", "requests", "domain"])
 def test_a_table_cut_short_before_the_stall(stalled, tmp_path, table):
     found = diagnosed(changed(stalled, tmp_path, table, lambda rows: rows.slice(0, len(rows) // 4)))

@@ -40,6 +40,13 @@ def test_an_overload_is_said_first_and_is_no_pool(diagnoses):
     assert "pool" in {each.cause for each in finding.ruled_out}
 
 
+@pytest.mark.parametrize("pus", [2, 16, 64])
+def test_an_overload_of_many_cpus_is_no_neighbour_s(tmp_path, pus):
+    """A percent of 64 CPUs is more than half of one, which nobody served: it was a neighbour's."""
+    found = diagnosed(made_overload.make(tmp_path, pus=pus))
+    assert [(each.cause, each.subject) for each in found.findings] == [("overload", "app.1")]
+
+
 def test_an_idle_disk_beside_full_cpus_hides_no_overload(tmp_path):
     """Where no place was read back, its busy share was averaged with the CPUs'."""
     folder = made_overload.make(tmp_path)

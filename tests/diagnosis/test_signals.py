@@ -64,5 +64,15 @@ def test_what_is_usual_is_that_of_quiet_time():
     assert seen.share_beyond(window(0, 500)) == 0.0
 
 
+def test_where_next_to_no_time_is_left_chance_does_not_use_it_up():
+    """A database that reads all the time: its disk was to blame for whatever else happened."""
+    start = FIRST + 50 * MS * np.arange(3 * FEWEST, dtype=np.int64)
+    value = np.where(np.arange(3 * FEWEST) < FEWEST, 1.0, 0.95)
+    here = window(0, 50 * FEWEST)
+    seen = Signal(start, start + 50 * MS, value, Stretches.of([here]))
+    assert seen.usual == 0.95
+    assert np.isclose(seen.share_beyond(here), 0.2)
+
+
 def test_of_too_little_time_nothing_is_known_to_be_usual():
     assert signal(1.0, 1.0, 1.0, 1.0).usual == 0.0

@@ -35,7 +35,9 @@ class Facts(Result):
 def facts(manifest: Manifest, span: Span | None) -> Facts:
     """Take the facts from the manifest; ``span`` is what the figures cover, if anything."""
     load = manifest.load
-    shape = load.get("shape")
+    loads = (load, *(part.load for part in manifest.systems.values()))
+    # Several systems have it in common, or some of them have one.
+    shape = next((each["shape"] for each in loads if each.get("shape") is not None), None)
     users, think_ns = _number(load.get("users")), _number(load.get("think_ns"))
     return Facts(
         experiment=manifest.experiment,

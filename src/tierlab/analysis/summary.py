@@ -114,7 +114,7 @@ def summarise(observed: Observed) -> Summary:
         layers=layers(db, span, found, emulated or cores(found)),
         profile=profile(db, span) if run.has("counters") else [],
         events=event_counts(db, span),
-        changes=changes(db, span),
+        changes=changes(db, observed.whole, span, run.manifest),
         checks=[
             *queue_checks(visits),
             *worker_checks(counts),

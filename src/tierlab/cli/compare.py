@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tierlab.analysis.comparing.asked import same_load
 from tierlab.analysis.comparing.beside import beside
 from tierlab.analysis.comparing.blocks import Blocks, blocks
 from tierlab.analysis.comparing.compare import FEWEST_BLOCKS, LEAST, compare
@@ -92,8 +93,8 @@ def _instability(trials: Sequence[Blocks]) -> Instability:
 def _cut(found: Sequence[Group]) -> list[list[Blocks]]:
     """Every trial in blocks. Under another load the driver's work is another, and no reference."""
     cut = [[_blocks(run) for run in group.runs] for group in found]
-    loads = {encoder.dumps(run.manifest.load, sort_keys=True) for g in found for run in g.runs}
-    if len(loads) == 1:
+    first, *others = (run.manifest for group in found for run in group.runs)
+    if all(same_load(first, each) for each in others):
         return cut
     return [[replace(trial, driver_s=None) for trial in trials] for trials in cut]
 

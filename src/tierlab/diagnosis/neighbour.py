@@ -26,6 +26,15 @@ def foreign(context: StallContext) -> float | None:
     return max(known) if len(known) == len(found) else None
 
 
+def taken(context: StallContext) -> float | None:
+    """Return how far that was enough to keep servers from the CPUs. The level is of two of them: of
+    more, as large a share counts.
+    """
+    found = foreign(context)
+    pairs = max(1.0, len(context.cores) / 2)
+    return None if found is None else support("foreign cores", found / pairs)
+
+
 def host(context: StallContext) -> StallContext:
     """Return the server in whose domain most of that was used, or the server itself where it was
     outside of all domains.
@@ -79,7 +88,7 @@ def held_back(context: StallContext) -> float | None:
 
     Where it did not wait for a CPU nobody kept it from one, whatever they used.
     """
-    waited, others = starved(context), support("foreign cores", foreign(context))
+    waited, others = starved(context), taken(context)
     if waited is None or waited == 0.0:
         return waited
     return None if others is None else waited * others
@@ -92,7 +101,7 @@ def outside(context: StallContext) -> float | None:
     if not context.cores:
         return None
     total = usual = 0.0
-    signs = [(1.0, context.signals.get("cpu", "busy", core)) for core in context.cores]
+    signs = [(1.0, context.signals.together("cpu", "busy", context.cores))]
     signs += [(-1.0, each.signal("domain", CORES)) for each in (context, *context.peers)]
     for sign, signal in signs:
         mean = None if signal is None else signal.mean(context.window)

@@ -17,6 +17,9 @@ LEAST_CORES = 0.0005
 FEWEST = 20
 """Of fewer ticks a median says little."""
 
+LEAST_LEFT = 0.25
+"""Of a share of time that is usually nearer to all of it."""
+
 
 @dataclass(frozen=True)
 class Stretches:
@@ -137,10 +140,10 @@ class Signal:
 
     def share_beyond(self, window: Window) -> float | None:
         """Return the same of a share of time, as a share of the time that is usually left: half of
-        it where 0.7 is seen and 0.4 is usual.
+        it where 0.7 is seen and 0.4 is usual. Where next to none is left, chance would use it up.
         """
         beyond = self.beyond(window)
-        return None if beyond is None else beyond / max(1e-9, 1.0 - min(1.0, self.usual))
+        return None if beyond is None else beyond / max(LEAST_LEFT, 1.0 - self.usual)
 
     def as_strong(self, window: Window, *, low: bool = False) -> float | None:
         """Return the share of equally long windows whose mean is as high (or as low) as this one's.
@@ -171,6 +174,7 @@ class Signals:
         self._run, self._db = run, db
         self._stalled = Stretches.of(stalled)
         self._known: dict[tuple[str, str, str], dict[str, Signal]] = {}
+        self._together: dict[tuple[str, str, tuple[str, ...]], Signal | None] = {}
 
     def get(self, table: str, value: str, subject: str, where: str = "true") -> Signal | None:
         """Return ``value`` (SQL over the table's columns) of a subject; None: not measured.
@@ -181,6 +185,18 @@ class Signals:
         if key not in self._known:
             self._known[key] = self._read(table, value, where) if self._run.has(table) else {}
         return self._known[key].get(subject)
+
+    def together(self, table: str, value: str, subjects: Sequence[str]) -> Signal | None:
+        """Return the sum of a figure over subjects that are sampled in the same ticks; None where
+        one of them was not. What it usually is, is known better than of each alone: what moves
+        from CPU to CPU is usual at none.
+        """
+        key = (table, value, tuple(subjects))
+        if key not in self._together:
+            signals = [self.get(table, value, each) for each in subjects]
+            known = [each for each in signals if each is not None]
+            self._together[key] = _summed(known) if len(known) == len(signals) else None
+        return self._together[key]
 
     def subjects(self, table: str, value: str, where: str = "true") -> list[str]:
         """Return who has that figure."""
@@ -252,3 +268,11 @@ class Signals:
             start = np.maximum(end - found["dt_ns"][mine], np.append(end[:1] - (1 << 62), end[:-1]))
             signals[str(name)] = Signal(start, end, found["value"][mine], self._stalled)
         return signals
+
+
+def _summed(signals: Sequence[Signal]) -> Signal | None:
+    """Return their sum, tick by tick; None where their ticks are not the same."""
+    if not signals or any(not np.array_equal(e.end_ns, signals[0].end_ns) for e in signals):
+        return None
+    whole: Floats = np.sum([each.value for each in signals], axis=0)
+    return Signal(signals[0].start_ns, signals[0].end_ns, whole, signals[0].stalled)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierlab.analysis.query import Ints
+from tierlab.analysis.query import Floats, Ints
 from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.diagnosis.finding import Window
 
@@ -74,7 +74,7 @@ def stalls(gaps: Gaps) -> list[Stall]:
         reach = np.maximum.accumulate(mine.end_ns)
         breaks = np.flatnonzero(mine.start_ns[1:] > reach[:-1] + JOIN_NS) + 1
         for places in np.split(np.arange(len(mine.start_ns)), breaks):
-            if len(places):
+            if len(places) and _is_known(str(server), mine.usual_ns[places]):
                 found.append(_stall(str(server), mine, places))
     lasting = [each for each in found if _counts(each)]
     return sorted(lasting, key=lambda each: (each.window.start_ns, each.server))
@@ -87,6 +87,14 @@ def stands_out(stall: Stall) -> bool:
 
 def _counts(stall: Stall) -> bool:
     return stall.longest_ns >= (LONG_NS if stall.waiting > 1 else ALONE_NS)
+
+
+def _is_known(server: str, usual_ns: Floats) -> bool:
+    """Say whether it is known of anyone who waited how long that usually takes; nobody knows of few
+    requests of a page, and of waits for a connection none is usual.
+    """
+    ways = asked_by(server) is not None
+    return ways or usual_ns.size >= MANY or bool(np.isfinite(usual_ns).any())
 
 
 def _stall(server: str, gaps: Gaps, places: Ints) -> Stall:

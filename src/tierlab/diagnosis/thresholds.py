@@ -64,7 +64,7 @@ THRESHOLDS: dict[str, Threshold] = {
         "CPUs are full at 1; a tick errs by 2 to 3 points, twice that is left",
     ),
     "foreign cores": Threshold(
-        "cores used where no visit was served",
+        "cores used where no visit was served, of each two that the server may run on",
         0.2,
         0.6,
         "visits",

@@ -14,6 +14,10 @@ from tierlab.diagnosis.stalls import USERS, users_of
 _ATTEMPT_NS = 5_000_000
 """A connection's first SYN leaves so soon after its request starts."""
 
+_KEPT = """first_byte_ns IS NOT NULL OR coalesce(error, '') IN
+            ('request_timeout', 'transmit_timeout', 'reset', 'no_reply')"""
+"""Of requests for which none was opened: that their connection stood already, as SQL."""
+
 _CONNECTING = f"""WITH again AS (
         SELECT min(t_ns - since_ns) AS first_ns, max(t_ns) AS last_ns FROM (
             SELECT subject, t_ns, TRY_CAST(said ->> 'connection' AS BIGINT) AS connection,
@@ -25,6 +29,7 @@ _CONNECTING = f"""WITH again AS (
         SELECT start_ns, coalesce(connected_ns, end_ns) AS end_ns FROM requests
         WHERE start_ns BETWEEN $start AND $end - 1 AND ({{of}})
         AND coalesce(connected_ns, end_ns) - start_ns >= $least
+        AND (connected_ns IS NOT NULL OR NOT ({_KEPT}))
     ), since AS (
         SELECT if(first_ns - start_ns < {_ATTEMPT_NS} AND last_ns <= end_ns, last_ns, start_ns)
             AS start_ns, waited.start_ns AS asked_ns, end_ns

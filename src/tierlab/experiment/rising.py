@@ -30,8 +30,28 @@ def check_searchable(asked: Experiment) -> None:
         elif plan.disturb or plan.change:
             what = "disturb" if plan.disturb else "change"
             wrong = f"[[{what}]]: the knee is that of a system left alone; remove it"
+        wrong = wrong or _fails_too_late(plan)
         if wrong is not None:
             raise UserError(f"{asked.source}: {wrong}.")
+
+
+def _fails_too_late(plan: TrialPlan) -> str | None:
+    """Who is not served fails once its timeout is over: steps later, where that is longer."""
+    bounds = plan.objective.model_dump(exclude_none=True, exclude={"throughput", "rules"})
+    timeouts = plan.load.timeouts
+    longest_ns = max(timeouts.connect_ns, timeouts.request_ns)
+    step_ns = _step_ns(plan)
+    if bounds.keys() != {"errors"} or longest_ns <= step_ns:
+        return None
+    return (
+        "objective.errors: requests fail after load.timeouts alone,"
+        f" {longest_ns / SECOND:g} s, and a step of the search is {step_ns / SECOND:g} s; add p99,"
+        ' or shorten the timeouts, such as to { connect = "1s", request = "1s" }'
+    )
+
+
+def _step_ns(plan: TrialPlan) -> int:
+    return max(SHORTEST_STEP_NS, plan.load.phases.runtime_ns // STEPS_A_RUNTIME)
 
 
 def rising(plan: TrialPlan, loads: Sequence[float], trial: str) -> TrialPlan:
@@ -43,7 +63,7 @@ def rising(plan: TrialPlan, loads: Sequence[float], trial: str) -> TrialPlan:
     # Few users have fewer different numbers than there are steps.
     asked = list(dict.fromkeys(_rounded(load, whole=key == "users") for load in loads))
     most = max(asked)
-    step_ns = max(SHORTEST_STEP_NS, plan.load.phases.runtime_ns // STEPS_A_RUNTIME)
+    step_ns = _step_ns(plan)
     points = tuple(
         ((step + edge) * step_ns, each / most) for step, each in enumerate(asked) for edge in (0, 1)
     )

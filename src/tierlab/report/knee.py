@@ -139,7 +139,7 @@ def _cells(step: Step) -> Iterator[str]:
     yield number(step.throughput)
     yield "-" if step.p50_s is None else seconds(step.p50_s)
     yield "-" if step.p99_s is None else seconds(step.p99_s)
-    yield share(step.failed)
+    yield "-" if step.failed is None else share(step.failed)
     yield step.trial
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tierlab.analysis.requests.very_long import VeryLong
 from tierlab.analysis.summary import Summary
 from tierlab.report.differences import change_words
 from tierlab.report.figures import amount, count, number, seconds, share
@@ -124,11 +125,21 @@ def slow(summary: Summary) -> str:
             said += f" although no core or disk averaged above {share(top.mean)}"
     else:
         said = f"None of {count(found.count)} requests took over {limit}"
+    said += _waiting(long)
     if not found.failed:
-        return f"{said}; none failed."
+        return f"{said}." if long.unfinished_failed else f"{said}; none failed."
     kinds = ", ".join(f"{count(each.count)} {each.kind}" for each in found.errors[:3])
     more = ", ..." if len(found.errors) > 3 else ""
     return f"{said}; {count(found.failed)} failed ({kinds}{more})."
+
+
+def _waiting(long: VeryLong) -> str:
+    """Say how many are in no figure, as they waited still."""
+    if not long.unfinished:
+        return ""
+    later = f" ({count(long.unfinished_failed)} of them failed later)"
+    said = f", and {count(long.unfinished)} more had waited longer when the runtime ended"
+    return said + (later if long.unfinished_failed else "")
 
 
 def time_went(summary: Summary) -> str:

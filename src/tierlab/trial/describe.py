@@ -96,6 +96,10 @@ def _load(asked: SystemPlan) -> dict[str, Any]:
         "think_ns": None if pace is None else pace.think_ns,
         "cycle_ns": None if pace is None else pace.cycle_ns,
         "connection": load.connection,
+        "images": load.images,
+        "arrivals": None if load.rate is None else load.arrivals,
+        "start": None if load.users is None else load.start,
+        "timeouts": load.timeouts.model_dump(),
         "fidelity": system.fidelity,
     }
 

@@ -60,7 +60,8 @@ impl Shard {
     /// ramp-up, and those who still wait for what they asked for before they had to leave. Who
     /// thinks before the first request loads the system as others who think do.
     pub(crate) fn users_there(&self, now_ns: i64) -> usize {
-        let (Some(curve), Pace::Closed { .. }) = (&self.common.curve, &self.common.plan.pace) else {
+        let (Some(curve), Pace::Closed { .. }) = (&self.common.curve, &self.common.plan.pace)
+        else {
             return self.started_users;
         };
         let asked = present(curve, now_ns - self.began_ns, self.common.plan.users);

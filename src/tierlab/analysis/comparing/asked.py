@@ -22,11 +22,22 @@ def settings(manifest: Manifest) -> dict[str, Any]:
     return dict(_settings(manifest))
 
 
-def _settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
+def same_load(one: Manifest, other: Manifest) -> bool:
+    """Say whether the users of both did the same, of each of several systems; what only one of them
+    has kept is not held against the other.
+    """
+    here, there = _load(one), _load(other)
+    return all(here[key] == there[key] for key in here.keys() & there.keys())
+
+
+def _load(manifest: Manifest) -> dict[str, Any]:
     loads = {"load": manifest.load}
     loads |= {f"{name}.load": part.load for name, part in manifest.systems.items()}
-    for name, load in loads.items():
-        yield from ((f"{name}.{key}", value) for key, value in load.items())
+    return {f"{name}.{key}": value for name, load in loads.items() for key, value in load.items()}
+
+
+def _settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
+    yield from _load(manifest).items()
     yield "servers", sorted(manifest.servers)
     for name, part in manifest.servers.items():
         yield from ((f"{name}.soft.{key}", value) for key, value in part.soft.items())

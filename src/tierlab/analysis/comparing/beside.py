@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tierlab.analysis.comparing.asked import settings
+from tierlab.analysis.comparing.asked import same_load, settings
 from tierlab.analysis.comparing.ground import unlike
 from tierlab.analysis.comparing.groups import Group
 from tierlab.errors import UserError
@@ -63,10 +63,13 @@ def _varies_as(run: Run, compared: Sequence[Run]) -> bool:
 
 
 def _alike(one: Manifest, other: Manifest) -> bool:
-    same = all(
-        getattr(one, what) == getattr(other, what) for what in ("environment", "workload", "load")
+    same = (one.environment, one.workload) == (other.environment, other.workload)
+    return (
+        same
+        and same_load(one, other)
+        and _as_long(one, other)
+        and not unlike([("one", [one]), ("other", [other])])
     )
-    return same and _as_long(one, other) and not unlike([("one", [one]), ("other", [other])])
 
 
 def _as_long(one: Manifest, other: Manifest) -> bool:

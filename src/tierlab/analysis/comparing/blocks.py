@@ -15,7 +15,7 @@ import numpy as np
 
 from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns, rows
 from tierlab.analysis.requests.driver import cpu_by_block
-from tierlab.analysis.requests.responses import FAILED, RESPONSE_NS
+from tierlab.analysis.requests.responses import FAILED, PAGE, RESPONSE_NS
 from tierlab.analysis.resources.event_rates import counts_of_all
 from tierlab.analysis.span import Span
 
@@ -49,7 +49,7 @@ class Blocks:
     time_s: Floats
     """Response times of those that ended well, added up."""
     times: Mapping[str, Floats]
-    """How many had which response time, by interaction: shape (blocks, BINS)."""
+    """How many had which response time, by interaction of each system: shape (blocks, BINS)."""
     cpu_s: dict[str, Floats]
     """CPU time by server; a server that was not measured is not there."""
     major_faults: dict[str, Floats]
@@ -112,8 +112,8 @@ def blocks(db: Connection, span: Span, most: int | None = MOST_BLOCKS) -> Blocks
     cut = Span(span.start_ns, span.start_ns + count * width_ns)
     found = columns(
         db,
-        f"""SELECT (end_ns - $start) // {width_ns} AS block, interaction,
-                {RESPONSE_NS} / 1e9 AS time_s, {FAILED} AS failed
+        f"""SELECT (end_ns - $start) // {width_ns} AS block,
+                {PAGE} AS interaction, {RESPONSE_NS} / 1e9 AS time_s, {FAILED} AS failed
             FROM requests WHERE end_ns {IN_SPAN}""",
         bounds(cut),
     )

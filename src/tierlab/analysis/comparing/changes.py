@@ -8,11 +8,18 @@ from itertools import pairwise
 from typing import Any
 
 from tierlab.analysis.comparing.blocks import Blocks, blocks
-from tierlab.analysis.comparing.compare import FEWEST_BLOCKS, Difference, compare_stretches
+from tierlab.analysis.comparing.compare import (
+    FEWEST_BLOCKS,
+    LEAST,
+    Difference,
+    compare_stretches,
+)
 from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, bounds, rows
+from tierlab.analysis.requests.load_course import LoadCourse, load_courses, mean_asked
 from tierlab.analysis.requests.migration import Migration, migration
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
+from tierlab.tables.manifest import Manifest
 
 SETTLED_NS = 1_000_000_000
 """After a change, before its effect is measured."""
@@ -21,7 +28,8 @@ SETTLED_NS = 1_000_000_000
 class Change(Result):
     """A change, ``at_s`` from the start of the span. ``asked`` and ``found`` are by what was
     changed. ``before_s`` and ``after_s`` are how long was compared; ``differences`` is None, and
-    ``why`` a sentence, where that is too short. ``migration`` is None where nobody moved.
+    ``why`` a sentence, where that is too short or the load was another. ``migration`` is None where
+    nobody moved.
     """
 
     at_s: float
@@ -35,8 +43,11 @@ class Change(Result):
     migration: Migration | None
 
 
-def changes(db: Connection, span: Span) -> list[Change]:
-    """Return the changes of the span, each compared between the one before it and the one after."""
+def changes(db: Connection, whole: Span, span: Span, manifest: Manifest) -> list[Change]:
+    """Return the changes of the span, each compared between the one before it and the one after,
+    where the load was the same; ``whole`` is the trial.
+    """
+    courses = load_courses(db, whole, manifest)
     made = rows(
         db,
         f"""SELECT t_ns, duration_ns, subject, detail FROM events
@@ -46,7 +57,7 @@ def changes(db: Connection, span: Span) -> list[Change]:
         bounds(span),
     )
     sides = list(pairwise(_stretches(made, span)))
-    cut = [_cut(db, before, after) for before, after in sides]
+    cut = [_other_load(courses, *each) or _cut(db, *each) for each in sides]
     found = iter(compare_stretches([each for each in cut if not isinstance(each, str)]))
     return [
         _change(db, span, event, stretches, each if isinstance(each, str) else next(found))
@@ -61,6 +72,22 @@ def _stretches(made: Sequence[dict[str, Any]], span: Span) -> Iterator[Span]:
         yield Span(start, max(start, event["t_ns"]))
         start = min(span.end_ns, event["t_ns"] + event["duration_ns"] + SETTLED_NS)
     yield Span(start, span.end_ns)
+
+
+def _other_load(courses: Sequence[LoadCourse], before: Span, after: Span) -> str | None:
+    """A sentence that says so where a shape had the load be another: what that did is no change's
+    doing.
+    """
+    for course in courses:
+        if not (before.duration_ns and after.duration_ns):
+            continue
+        asked = [mean_asked(course, side) for side in (before, after)]
+        if max(asked) - min(asked) > LEAST * max(asked):
+            unit = "users" if course.is_closed else "requests/s"
+            return (
+                f"its load.shape asked for {asked[0]:.4g} {unit} before it and {asked[1]:.4g} after"
+            )
+    return None
 
 
 def _cut(db: Connection, before: Span, after: Span) -> tuple[Blocks, Blocks] | str:

@@ -62,9 +62,15 @@ def _alike(folder: Path) -> Group:
 
 
 def _runs(folder: Path) -> list[Run]:
-    """The trials there that came to their end."""
+    """The trials there that came to their end. UserError where there is none."""
     if (folder / NAME).is_file():
-        return [Run(folder)]
+        run = Run(folder)
+        if run.manifest.exit.state != "done":
+            raise UserError(
+                f"{folder}: did not come to its end, so its figures are of another stretch than"
+                f" others'; `tierlab report {folder}` says what it saw."
+            )
+        return [run]
     found = [Run(each.parent) for each in sorted(folder.glob(f"*/{NAME}"))]
     done = [run for run in found if run.manifest.exit.state == "done"]
     if not done:

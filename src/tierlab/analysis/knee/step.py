@@ -32,7 +32,7 @@ WINDOW_NS = 250_000_000
 class Step(Result):
     """A load (users who were there, or the requests per second that were asked for) and what was
     seen at it: successful requests per second, requests that ended, the share that failed, and
-    response times of the successful ones, None where there were none.
+    response times of the successful ones; None where there were none.
     """
 
     trial: str
@@ -40,7 +40,7 @@ class Step(Result):
     seconds: float
     throughput: float
     count: int
-    failed: float
+    failed: float | None
     mean_s: float | None
     p50_s: float | None
     p99_s: float | None
@@ -78,7 +78,7 @@ class Windows:
             seconds=self.seconds,
             throughput=done / self.seconds,
             count=count,
-            failed=float(self.failed.sum()) / count if count else 0.0,
+            failed=float(self.failed.sum()) / count if count else None,
             mean_s=float(self.time_s.sum()) / done if done else None,
             p50_s=quantile_s(0.5),
             p99_s=quantile_s(0.99),

@@ -19,7 +19,8 @@ class LoadCourse:
 
     ``asked`` has straight lines between its times. ``reached`` is, at the end of each second of the
     driver's, the users who are there, with those who think before their first request and those who
-    should have left and wait for their reply still; of an open loop, the requests that began in each second, at its middle.
+    should have left and wait for their reply still; of an open loop, the requests that began in
+    each second, at its middle.
     ``system`` is empty where there is one.
     """
 
@@ -54,10 +55,15 @@ def _mean(course: LoadCourse, span: Span) -> float:
     inside = (course.reached_ns > span.start_ns) & (course.reached_ns <= span.end_ns)
     if inside.any():
         return float(course.reached[inside].mean())
+    return mean_asked(course, span)
+
+
+def mean_asked(course: LoadCourse, span: Span) -> float:
+    """Return the users, or requests per second, that were asked for in the span on average."""
     between = (course.asked_ns > span.start_ns) & (course.asked_ns < span.end_ns)
     at_ns = np.concatenate([[span.start_ns], course.asked_ns[between], [span.end_ns]])
-    users = np.interp(at_ns, course.asked_ns, course.asked)
-    return float(np.average((users[1:] + users[:-1]) / 2, weights=np.diff(at_ns)))
+    asked = np.interp(at_ns, course.asked_ns, course.asked)
+    return float(np.average((asked[1:] + asked[:-1]) / 2, weights=np.diff(at_ns)))
 
 
 def _loads(manifest: Manifest) -> Mapping[str, Mapping[str, Any]]:

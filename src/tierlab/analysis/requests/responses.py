@@ -15,6 +15,9 @@ FAILED = """(error IS NOT NULL OR (coalesce(protocol, 'http1') LIKE 'http%'
 """A failed request as SQL: the driver says why, or by HTTP no status came that is a success or a
 redirect. A database's answer has no status."""
 
+PAGE = "coalesce(system || ': ', '') || interaction"
+"""An interaction as SQL, of several systems with whose it is: their pages may be called alike."""
+
 _KIND = "coalesce(error, 'status ' || status, 'no status')"
 
 
@@ -42,7 +45,7 @@ class Responses(Result):
 
 
 class Interaction(Result):
-    """One kind of page: its share of all requests and its successful requests' times."""
+    """One kind of page, of one system: its share of all requests and its successful ones' times."""
 
     name: str
     count: int
@@ -89,7 +92,7 @@ def interactions(db: Connection, span: Span) -> list[Interaction]:
     """Summarise the same requests by interaction, the most frequent first."""
     found = rows(
         db,
-        f"""SELECT interaction AS name, count(*) AS count,
+        f"""SELECT {PAGE} AS name, count(*) AS count,
             count(*) FILTER (WHERE {FAILED}) AS failed,
             {distribution.aggregates(RESPONSE_NS, f"NOT {FAILED}")}
             FROM requests WHERE end_ns {IN_SPAN} GROUP BY name ORDER BY count DESC, name""",

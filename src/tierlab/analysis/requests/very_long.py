@@ -1,11 +1,14 @@
 """From when on did a request take very long, which did, and when did they begin?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from tierlab.analysis.query import IN_SPAN, Connection, Ints, bounds, columns, row
+from tierlab.analysis.requests import distribution
+from tierlab.analysis.requests.distribution import Distribution
 from tierlab.analysis.requests.modes import modes
 from tierlab.analysis.requests.responses import FAILED, RESPONSE_NS
 from tierlab.analysis.requests.slow_requests import threshold
@@ -15,6 +18,7 @@ from tierlab.tables.manifest import VeryLong as Setting
 
 Origin = Literal["setting", "valley", "default"]
 _SECOND_NS = 1_000_000_000
+_UNFINISHED = "end_ns >= $end AND $end - intended_ns > $threshold"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,9 @@ class VeryLong(Result):
     ``threshold_from`` says whether the threshold is the experiment's setting, the valley of the
     response times, or the default where they were to have a valley and have none.
     ``retried`` were sent by the driver more than once; a SYN that the kernel sent again is none.
+    ``unfinished`` are in none of these figures: they had taken longer when the span ended, and had
+    no reply; ``unfinished_failed`` of them never had one. ``at_least`` are the response times of
+    the successful requests with theirs, as long as they had taken by then; None without such.
     """
 
     threshold_s: float
@@ -57,6 +64,9 @@ class VeryLong(Result):
     failed: int
     retried: int
     clusters: list[Cluster]
+    unfinished: int = 0
+    unfinished_failed: int = 0
+    at_least: Distribution | None = None
 
 
 def very_long(db: Connection, span: Span, over: Threshold) -> VeryLong | None:
@@ -80,6 +90,7 @@ def very_long(db: Connection, span: Span, over: Threshold) -> VeryLong | None:
             GROUP BY second ORDER BY second""",
         parameters,
     )
+    waiting = _unfinished(db, parameters)
     return VeryLong(
         threshold_s=over.seconds,
         threshold_from=over.origin,
@@ -88,7 +99,31 @@ def very_long(db: Connection, span: Span, over: Threshold) -> VeryLong | None:
         failed=total["failed"],
         retried=total["retried"],
         clusters=_clusters(seconds["second"], seconds["count"], span),
+        at_least=_at_least(db, parameters) if waiting["unfinished"] else None,
+        **waiting,
     )
+
+
+def _unfinished(db: Connection, parameters: Mapping[str, object]) -> dict[str, int]:
+    which = {name: parameters[name] for name in ("end", "threshold")}
+    return row(
+        db,
+        f"""SELECT count(*) AS unfinished, count(*) FILTER (WHERE {FAILED}) AS unfinished_failed
+            FROM requests WHERE {_UNFINISHED}""",
+        which,
+    )
+
+
+def _at_least(db: Connection, parameters: Mapping[str, object]) -> Distribution | None:
+    took = row(
+        db,
+        f"""SELECT {distribution.aggregates("took_ns")} FROM (
+                SELECT {RESPONSE_NS} AS took_ns FROM requests
+                WHERE end_ns {IN_SPAN} AND NOT {FAILED}
+                UNION ALL SELECT $end - intended_ns FROM requests WHERE {_UNFINISHED})""",
+        parameters,
+    )
+    return distribution.from_row(took)
 
 
 def _clusters(second: Ints, count: Ints, span: Span) -> list[Cluster]:

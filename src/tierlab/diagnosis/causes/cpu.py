@@ -5,7 +5,7 @@ from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import no_limit, outweighed
 from tierlab.diagnosis.evidence import SOME, faulting, no_pause, pressure, starved
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.neighbour import foreign, host, outside, within
+from tierlab.diagnosis.neighbour import foreign, host, outside, taken, within
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
@@ -21,11 +21,7 @@ def judge(context: StallContext) -> Suspect:
     case.direct("pressure", starved(context), f"its threads were ready and got no CPU{figure}")
     others = foreign(context)
     cores = "" if others is None else f": {others:.1f} cores"
-    case.direct(
-        "domain",
-        support("foreign cores", others),
-        f"CPU time went where no request was served{cores}",
-    )
+    case.direct("domain", taken(context), f"CPU time went where no request was served{cores}")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     no_pause(case, context)
     case.beside("visits", against(support("surge", surge(context))), "no surge of users")

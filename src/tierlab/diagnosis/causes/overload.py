@@ -5,7 +5,7 @@ from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.cpu_share import busy_share, full, no_limit, outweighed, served_share
 from tierlab.diagnosis.evidence import CORES, faulting, no_pause, pressure, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.neighbour import foreign
+from tierlab.diagnosis.neighbour import taken
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
@@ -33,8 +33,7 @@ def judge(context: StallContext) -> Suspect:
     served = served_share(context)
     much = "" if served is None else f": {served:.0%}"
     case.direct("domain", support("served", served), f"most of that was the servers'{much}")
-    others = against(support("foreign cores", foreign(context)))
-    case.beside("domain", others, "no more than usual went to others")
+    case.beside("domain", against(taken(context)), "no more than usual went to others")
     surged = support("surge", surge(context, UP_TO_FULL_NS))
     case.beside("visits", against(surged), "no surge of users")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
