@@ -97,6 +97,19 @@ def test_trials_of_a_load_that_were_all_slower_are_held_against_its_control(tmp_
     assert found.slow == {"single-2", "single-3"}
 
 
+def test_trials_whose_cpus_were_busier_than_their_level_says_were_not_at_it(tmp_path: Path) -> None:
+    """At 80 % of what RUBiS could serve the day before, in the trials and their control alike."""
+    there = [(trial("single", n, "high"), made(tmp_path / f"single-{n}" / "001")) for n in range(2)]
+    for (_, folder), busy in zip(there, (0.8, 0.91), strict=True):
+        ticks = range(START + SECOND, START + LENGTH + 1, SECOND)
+        rows = [{"t_ns": t, "dt_ns": SECOND, "subject": "cpu0", "busy": busy} for t in ticks]
+        made_stall.write(folder, "cpu", rows)
+    found = machine.paces(there, {each.name: [] for each, _ in there})
+    assert found.busier == {"single-0": pytest.approx(0.0), "single-1": pytest.approx(0.11)}
+    assert found.slow == {"single-1"}
+    assert "left out: single-1: 1.00 times, CPUs +11% of the level" in str(found)
+
+
 def test_a_control_that_was_slower_makes_no_other_trial_fair(tmp_path: Path) -> None:
     singles = [(trial("single", n, "high"), 1.25 if n == 3 else 1.0) for n in range(4)]
     found = compared(tmp_path, *singles, (trial("control", 2, "high"), 1.25))
