@@ -4,101 +4,13 @@ use crate::encode::{Sink, as_is, carry, encode, json, line, percent};
 use crate::extract::unescape;
 use crate::links;
 use crate::page::{Link, Page};
+use crate::request::Request;
 use crate::script::Script;
 use crate::session::User;
 use crate::source::{Draw, DrawFrom, Source};
 use crate::state::{Encoding, Method, Pick, Target};
 use crate::upload;
 use crate::value::{self, Given};
-
-/// A request, kept while its user thinks.
-#[derive(Default)]
-pub struct Request {
-    /// Its state.
-    pub state: u8,
-    /// How the parameters travel.
-    pub method: Method,
-    /// Path and query, then the headers of its own, then the body; or a statement.
-    text: Box<[u8]>,
-    /// Where the headers begin.
-    headers_at: u32,
-    /// Where the body begins.
-    body_at: u32,
-}
-
-impl Request {
-    /// A page of `state`, without anything but its target.
-    pub fn to(state: u8, target: &[u8]) -> Self {
-        let end = target.len() as u32;
-        let text = target.into();
-        Self { state, method: Method::Get, text, headers_at: end, body_at: end }
-    }
-
-    /// What a reply of this status, which says that it is at `target`, makes of it (RFC 9110 section
-    /// 15.4): what was posted is asked for there, unless the status forbids that.
-    pub fn sent_on(&self, status: u16, target: &[u8]) -> Self {
-        let asks = match status {
-            303 => true,
-            301 | 302 => self.method == Method::Post,
-            _ => false,
-        };
-        if asks {
-            return Self::to(self.state, target);
-        }
-        let headers_at = target.len() as u32;
-        Self {
-            state: self.state,
-            method: self.method,
-            text: [target, self.headers(), self.body()].concat().into(),
-            headers_at,
-            body_at: headers_at + self.headers().len() as u32,
-        }
-    }
-
-    /// A statement. It may change something, as what is posted may.
-    fn statement(state: u8, text: &str) -> Self {
-        let end = text.len() as u32;
-        Self {
-            state,
-            method: Method::Post,
-            text: text.as_bytes().into(),
-            headers_at: end,
-            body_at: end,
-        }
-    }
-
-    /// Path and query, or a statement.
-    pub fn target(&self) -> &[u8] {
-        &self.text[..self.headers_at as usize]
-    }
-
-    /// Its own headers, each with its line end.
-    pub fn headers(&self) -> &[u8] {
-        &self.text[self.headers_at as usize..self.body_at as usize]
-    }
-
-    /// Whether its headers say what it accepts.
-    pub fn accepts(&self) -> bool {
-        self.headers()
-            .split(|byte| *byte == b'\n')
-            .any(|line| line.get(..7).is_some_and(|name| name.eq_ignore_ascii_case(b"accept:")))
-    }
-
-    /// Whether sending it twice does what sending it once does (RFC 9110 section 9.2.2).
-    pub fn is_idempotent(&self) -> bool {
-        matches!(self.method, Method::Get | Method::Put | Method::Delete)
-    }
-
-    /// Whether it says how long its body is.
-    pub fn has_body(&self) -> bool {
-        !matches!(self.method, Method::Get | Method::Delete) || !self.body().is_empty()
-    }
-
-    /// The body.
-    pub fn body(&self) -> &[u8] {
-        &self.text[self.body_at as usize..]
-    }
-}
 
 /// Renders the request of `state`; `None` when the page lacks something that it needs. `from` is the
 /// target of the page.
@@ -152,13 +64,7 @@ pub fn request(
     for part in form.body.iter().flat_map(|body| &body.parts) {
         told.part(part, json, as_is, &mut text)?;
     }
-    Some(Request {
-        state: of.unwrap_or(state),
-        method: form.method,
-        text: text.into(),
-        headers_at: headers_at as u32,
-        body_at: body_at as u32,
-    })
+    Some(Request::new(of.unwrap_or(state), form.method, text, headers_at, body_at))
 }
 
 /// How a value is written where it stands.

@@ -1,8 +1,8 @@
 //! A workload made ready to be played: names resolved to numbers, distributions summed up.
 
 use crate::operation::{Condition, Step};
-use crate::render::Request;
 use crate::replay::Recorded;
+use crate::request::Request;
 use crate::state::{Encoding, Method, State};
 use crate::upload;
 use crate::workload::Workload;

@@ -6,7 +6,7 @@ use crate::extract::extract;
 use crate::links;
 use crate::page::{Link, Page};
 use crate::random::Stream;
-use crate::render::Request;
+use crate::request::Request;
 use crate::rules::AfterFailure;
 use crate::script::{BACK, END, Script};
 use crate::state::Missing;

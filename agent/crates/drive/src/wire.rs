@@ -2,7 +2,7 @@
 
 use crate::cookies::Jar;
 use crate::plan::{Plan, Target};
-use crate::render::Request;
+use crate::request::Request;
 use std::io::Write;
 
 const ACCEPT: &[u8] = b"Accept: */*\r\n";

@@ -55,6 +55,9 @@ class Origins:
         if not token and not is_number(slot.value):
             return None
         alone = token or len(slot.value) >= TELLING
+        if slot.place == "header" and not alone and not slot.name.lower().endswith("id"):
+            # A switch, such as `RSC: 1`.
+            return None
         key = ("" if alone else _stem(slot.name), slot.value)
         if key in self._known:
             return self._known[key]

@@ -12,8 +12,21 @@ from urllib.parse import unquote, unquote_plus
 from tierlab.exchange.har import Exchange
 
 FORM = "application/x-www-form-urlencoded"
-CARRIED = re.compile(r"authorization|accept|content-language|x-(?!request-id|forwarded).*", re.I)
-"""Headers that a program may need as they were; the driver has its own for the others."""
+LEFT_OUT = re.compile(
+    # What the driver has its own of, or a connection has; what tells where a browser was.
+    r"host|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|expect|upgrade(?:-.*)?|"
+    r"http2-settings|content-(?:length|type|encoding|md5)|cookie|user-agent|accept-encoding|origin|"
+    r"referer|sec-.*|dnt|priority|alt-used|via|forwarded|x-forwarded-?.*|x-real-ip|"
+    # What asks a cache, which users begin without.
+    r"if-none-match|if-modified-since|cache-control|pragma|"
+    # What is of one request alone: said again it would link requests, or be answered from a store.
+    r"(?:x-)?request-id|traceparent|tracestate|baggage|sentry-trace|b3|x-b3-.*|"
+    r"(?:x-)?idempotency-key",
+    re.I,
+)
+"""Headers that users do not send as they were recorded; a program may need any other."""
+HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+"""What a header may be called (RFC 9110 section 5.6.2), HTTP/2's own (`:path`) being none."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
 """A string or a number of JSON's."""
 PART = re.compile(r'(name="([^"]*)"[^\r\n]*(?:\r\n[^\r\n]+)*\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
@@ -55,7 +68,7 @@ def target_slots(target: str) -> Iterator[Slot]:
 def header_slots(exchange: Exchange) -> Iterator[Slot]:
     """The headers that a program may need."""
     for name, value in exchange.headers:
-        if CARRIED.fullmatch(name) and not (name.lower() == "accept" and "text/html" in value):
+        if HEADER.fullmatch(name) and not LEFT_OUT.fullmatch(name):
             yield Slot("header", name, value, value)
 
 

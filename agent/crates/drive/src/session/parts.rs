@@ -3,7 +3,8 @@
 use super::User;
 use crate::operation::{Condition, Effect};
 use crate::page::Page;
-use crate::render::{self, Request};
+use crate::render;
+use crate::request::Request;
 use crate::script::Script;
 
 impl User {
