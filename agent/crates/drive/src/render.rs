@@ -8,7 +8,7 @@ use crate::request::Request;
 use crate::script::Script;
 use crate::session::User;
 use crate::source::{Draw, DrawFrom, Source};
-use crate::state::{Encoding, Method, Pick, Target};
+use crate::state::{Encoding, Method, Pick, Target, Values};
 use crate::upload;
 use crate::value::{self, Given};
 
@@ -61,8 +61,15 @@ pub fn request(
     if in_body {
         told.parameters(&mut text)?;
     }
-    for part in form.body.iter().flat_map(|body| &body.parts) {
-        told.part(part, json, as_is, &mut text)?;
+    if let Some(body) = &form.body {
+        let written: Encode = match body.values {
+            Values::Json => json,
+            Values::Form => encode,
+            Values::Plain => as_is,
+        };
+        for part in &body.parts {
+            told.part(part, written, as_is, &mut text)?;
+        }
     }
     Some(Request::new(of.unwrap_or(state), form.method, text, headers_at, body_at))
 }

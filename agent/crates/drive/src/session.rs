@@ -278,5 +278,7 @@ impl User {
 mod operation_tests;
 mod parts;
 #[cfg(test)]
+mod recorded_tests;
+#[cfg(test)]
 mod tests;
 mod waiting;

@@ -29,7 +29,7 @@ pub struct State {
     /// Headers of its own.
     #[serde(default)]
     pub headers: Vec<Parameter>,
-    /// A body that is no form's; parameters then are the query's.
+    /// A body of parts; parameters then are the query's.
     pub body: Option<Body>,
     /// Any link of the site on the last page, instead of `path`, is followed.
     pub follow: Option<Follow>,
@@ -101,14 +101,30 @@ pub enum Encoding {
     Multipart,
 }
 
-/// A body that is no form's, such as JSON.
+/// A body that is no form's of `parameters`, such as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// Its `Content-Type`.
     pub content_type: String,
-    /// What it consists of: texts as they stand, values as they stand within a string of JSON's.
+    /// How values are written within it.
+    #[serde(default)]
+    pub values: Values,
+    /// What it consists of: texts as they stand, and values.
     pub parts: Vec<Source>,
+}
+
+/// How values are written within a body.
+#[derive(Debug, Clone, Copy, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Values {
+    /// As they stand within a string of JSON's.
+    #[default]
+    Json,
+    /// As `application/x-www-form-urlencoded`.
+    Form,
+    /// As they are.
+    Plain,
 }
 
 /// A link of the site, drawn uniformly among those of the last page.

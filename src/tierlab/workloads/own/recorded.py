@@ -14,11 +14,12 @@ from tierlab.workloads.own.checks import check_matched, rules, with_expected
 from tierlab.workloads.own.origins import Origins, is_number, is_token
 from tierlab.workloads.own.secrets import is_sensitive
 from tierlab.workloads.own.slots import (
+    FORM,
+    Kind,
     Slot,
+    body_kind,
     body_slots,
-    form_slots,
     header_slots,
-    is_form,
     target_slots,
 )
 from tierlab.workloads.own.steps import Step, steps
@@ -29,6 +30,13 @@ MOST_STEPS = 240
 """The driver tells 250 states apart."""
 SEARCHED = re.compile(r"q|query|search|s|term|terms|keyword|keywords|text|name", re.I)
 """What a field is called in which users search; what was searched for is drawn again."""
+TYPES: dict[Kind, str] = {
+    "form": FORM,
+    "json": "application/json",
+    "multipart": "multipart/form-data",
+    "plain": "application/octet-stream",
+}
+"""What a body is called whose recording does not say."""
 
 Source = dict[str, Any]
 
@@ -128,17 +136,20 @@ class _Rendering:
         return state | self._body(number, exchange)
 
     def _body(self, number: int, exchange: Exchange) -> State:
-        if is_form(exchange):
-            return {
-                "parameters": [
-                    {"name": slot.name, "from": self._source(number, slot)}
-                    for slot in form_slots(exchange)
-                ]
-            }
         if not exchange.body:
             return {}
-        parts = _joined(self._source(number, slot) for slot in body_slots(exchange))
-        return {"body": {"content_type": _content_type(exchange), "parts": parts}}
+        if (kind := body_kind(exchange)) == "plain":
+            # Whatever is in a body that cannot be read may be secret.
+            parts: list[Source] = [{"secret": exchange.body}]
+        else:
+            parts = _joined(self._source(number, slot) for slot in body_slots(exchange))
+        return {
+            "body": {
+                "content_type": _content_type(exchange) or TYPES[kind],
+                "values": "plain" if kind == "multipart" else kind,
+                "parts": parts,
+            }
+        }
 
     def _source(self, number: int, slot: Slot) -> Source:
         if not slot.name:
@@ -154,7 +165,7 @@ class _Rendering:
             return {"choice": drawn}
         if is_sensitive(slot.name, slot.value):
             return {"secret": slot.value}
-        return {"constant": slot.value if slot.place == "form" else slot.raw}
+        return {"constant": slot.raw}
 
 
 def _values(visit: Sequence[Step]) -> dict[tuple[str, ...], list[str]]:
@@ -162,8 +173,7 @@ def _values(visit: Sequence[Step]) -> dict[tuple[str, ...], list[str]]:
     found: dict[tuple[str, ...], dict[str, None]] = {}
     for step in visit:
         exchange = step.exchange
-        more = form_slots(exchange) if is_form(exchange) else body_slots(exchange)
-        for slot in (*target_slots(exchange.target), *more):
+        for slot in (*target_slots(exchange.target), *body_slots(exchange)):
             if slot.name:
                 found.setdefault(_place(exchange, slot), {})[slot.value] = None
     return {place: list(values) for place, values in found.items()}

@@ -23,6 +23,8 @@ _IN_AN_ADDRESS = re.compile(
 """A password in an address, or in a list of settings; not one that is filled in for each trial."""
 _LEFT_OPEN = re.compile(r"\$[A-Za-z_]\w*|\{\w+\.\w+\}")
 """A variable of where Tierlab runs, or what a trial fills in: no secret itself."""
+_TOLD = re.compile(r"(?:pass(?:word|wd|phrase)|pwd|secret|token|api_?key)[\"'\\]*\s*[:=]", re.I)
+"""A secret within a text, as in JSON that a form's field has."""
 LONG = 16
 
 
@@ -31,7 +33,8 @@ def is_sensitive(name: str, value: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(name)]
     said = NAMES.fullmatch(name.lower()) or any(NAMES.fullmatch(word) for word in words)
     joined = "".join(words)
-    return bool(said) or "password" in joined or "token" in joined or is_token(value)
+    named = bool(said) or "password" in joined or "token" in joined
+    return named or is_token(value) or _TOLD.search(value) is not None
 
 
 def is_secret_variable(name: str, value: str) -> bool:

@@ -33,6 +33,7 @@ PART = re.compile(r'(name="([^"]*)"[^\r\n]*(?:\r\n[^\r\n]+)*\r\n\r\n)(.*?)(?=\r\
 """A field of multipart/form-data (RFC 7578)."""
 
 Place = Literal["path", "query", "header", "form", "body"]
+Kind = Literal["form", "json", "multipart", "plain"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Slot:
     value: str
     """As it is meant: not encoded."""
     raw: str
-    """As it stands; where values are encoded by the driver, without that."""
+    """As it stands."""
 
 
 def target_slots(target: str) -> Iterator[Slot]:
@@ -72,28 +73,44 @@ def header_slots(exchange: Exchange) -> Iterator[Slot]:
             yield Slot("header", name, value, value)
 
 
-def is_form(exchange: Exchange) -> bool:
-    """Whether its body is a form's, which the driver encodes."""
-    return exchange.method == "POST" and exchange.body_type in (FORM, "")
-
-
-def form_slots(exchange: Exchange) -> Iterator[Slot]:
-    """The fields of a form."""
-    for pair in (exchange.body or "").split("&"):
-        name, _, value = pair.partition("=")
-        if name:
-            yield Slot("form", unquote_plus(name), unquote_plus(value), value)
+def body_kind(exchange: Exchange) -> Kind:
+    """What a body is: by its type, or by its looks where programs leave that to their library."""
+    body, said = exchange.body or "", exchange.body_type
+    if said == "multipart/form-data":
+        return "multipart"
+    if "json" in said or _is_json(body):
+        return "json"
+    return "form" if said in (FORM, "") and "=" in body else "plain"
 
 
 def body_slots(exchange: Exchange) -> Iterator[Slot]:
-    """What another body consists of."""
-    body = exchange.body or ""
-    if exchange.body_type == "multipart/form-data":
+    """What a body consists of; nothing of one that is of no known kind."""
+    body, kind = exchange.body or "", body_kind(exchange)
+    if kind == "form":
+        yield from _form_slots(body)
+    elif kind == "multipart":
         yield from _cut(body, ((m.start(3), m.end(3), m[2], m[3]) for m in PART.finditer(body)))
-    elif "json" in exchange.body_type:
+    elif kind == "json":
         yield from _cut(body, _json_values(body))
-    elif body:
-        yield Slot("body", "", body, body)
+
+
+def _form_slots(body: str) -> Iterator[Slot]:
+    for number, pair in enumerate(body.split("&")):
+        name, equals, value = pair.partition("=")
+        lead = f"{'&' if number else ''}{name}{equals}"
+        yield Slot("form", "", lead, lead)
+        yield Slot("form", unquote_plus(name), unquote_plus(value), value)
+
+
+def _is_json(body: str) -> bool:
+    """Whether it is an object or a list of JSON's."""
+    if not body.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _json_values(body: str) -> Iterator[tuple[int, int, str, str]]:

@@ -1,0 +1,58 @@
+//! Requests as recordings have them: no socket, no clock.
+
+use super::*;
+use crate::workload::Workload;
+
+/// A first page, of which something is remembered as `v1`, and what is asked for after it.
+fn script(extract: &str, next: &str) -> Script {
+    let json = format!(
+        r#"{{
+        "name": "recorded", "home": "first",
+        "states": [
+            {{"name": "first", "path": "/", "extract": [{{"name": "v1", {extract}}}]}},
+            {{"name": "next", "path": "/next", {next}}}
+        ],
+        "sessions": [{{"name": "all", "share": 1, "identity": {{"numbers": [1, 1], "values": {{}}}},
+            "transitions": {{"first": [["next", 1]], "next": [["End", 1]]}}}}],
+        "rules": {{"browser": true}}
+    }}"#
+    );
+    let workload: Workload = serde_json::from_str(&json).expect("the test's JSON is well formed");
+    assert_eq!(crate::check::workload(&workload), Ok(()));
+    Script::new(workload, Vec::new())
+}
+
+/// A user who has seen this page and is to send the next request.
+fn after(script: &Script, page: &str) -> User {
+    let mut user = User::new(script, 1, 0);
+    user.count_sent();
+    user.see(script, Page(page.as_bytes()));
+    user.decide(script, Outcome::Page(Page(page.as_bytes())));
+    assert_eq!(user.operation(), 1, "{page}");
+    user
+}
+
+const BETWEEN: &str = r#""after": "[", "until": "]""#;
+
+#[test]
+fn a_body_has_its_values_as_its_kind_writes_them() {
+    for (values, body) in [
+        ("", r#"<a\"b\\c &=><a\"b\\c &=>"#),
+        (r#""values": "json","#, r#"<a\"b\\c &=><a\"b\\c &=>"#),
+        (r#""values": "form","#, "<a%22b%5Cc+%26%3D><a%22b%5Cc+%26%3D>"),
+        (r#""values": "plain","#, r#"<a"b\c &=><a"b\c &=>"#),
+    ] {
+        let script = script(
+            BETWEEN,
+            &format!(
+                r#""method": "PUT", "body": {{"content_type": "x", {values} "parts": [
+                {{"constant": "<"}}, {{"secret": "a\"b\\c &="}}, {{"constant": "><"}},
+                {{"remembered": "v1"}}, {{"constant": ">"}}]}}"#
+            ),
+        );
+        let user = after(&script, r"[a&quot;b\c &=]");
+        let sent = String::from_utf8_lossy(user.request().body()).into_owned();
+        assert_eq!(sent, body, "{values}");
+        assert_eq!(user.request().headers(), b"Content-Type: x\r\n");
+    }
+}
