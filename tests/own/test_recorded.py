@@ -85,8 +85,8 @@ def test_no_secret_is_in_what_is_kept(visit: Path) -> None:
 def test_headers_that_are_secrets_are_hidden(tmp_path: Path, name: str, value: str) -> None:
     file = tmp_path / "v.har"
     file.write_text(json.dumps(har({"headers": [{"name": name, "value": value}]})))
-    assert value in json.dumps(described(file))
-    assert value not in json.dumps(without_secrets(described(file)))
+    assert value.rpartition(" ")[2] in json.dumps(described(file))
+    assert value.rpartition(" ")[2] not in json.dumps(without_secrets(described(file)))
 
 
 @pytest.mark.parametrize(

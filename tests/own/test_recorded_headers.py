@@ -76,3 +76,31 @@ def test_a_small_number_in_a_header_is_an_id_where_its_name_says_so(tmp_path: Pa
     _, state = visit(tmp_path, before, asking("/x", {"X-Tenant-Id": "7", "X-Page": "7"}))
     tenant, page = (each["from"] for each in state["headers"])
     assert (list(tenant), page) == (["remembered"], {"constant": "7"})
+
+
+@pytest.mark.parametrize(
+    ("scheme", "token"),
+    [
+        ("Bearer ", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOjF9.c2lnbmVk"),
+        ("Token ", "9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b"),
+        ("Bearer ", "3|WqKd8sLmPz0aYtRb"),
+        ("", "9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b"),
+    ],
+)
+def test_a_token_of_the_login_s_reply_is_each_user_s_own(
+    tmp_path: Path, scheme: str, token: str
+) -> None:
+    reply = {"content": {"mimeType": "application/json", "text": f'{{"access_token":"{token}"}}'}}
+    login = entry({"url": "http://h/api/login", "method": "POST"}, reply)
+    first, second = visit(tmp_path, login, asking("/api/me", {"Authorization": scheme + token}))
+    (extract,) = first["extract"]
+    assert (extract["after"], extract["which"]) == ('"access_token":"', "first")
+    own = {"remembered": extract["name"]}
+    joined = {"joined": [{"constant": scheme}, own]}
+    assert second["headers"] == [{"name": "Authorization", "from": joined if scheme else own}]
+
+
+def test_a_password_in_a_header_stays_whole(tmp_path: Path) -> None:
+    (state,) = visit(tmp_path, asking("/", {"Authorization": "Basic YWxpY2U6c2VjcmV0"}))
+    (header,) = state["headers"]
+    assert header["from"] == {"secret": "Basic YWxpY2U6c2VjcmV0"}

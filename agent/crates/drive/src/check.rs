@@ -81,7 +81,21 @@ fn check_home(workload: &Workload, name: &str) -> Result<(), String> {
 
 fn needs_page(source: &Source) -> bool {
     use Source::*;
-    matches!(source, Link(_) | LinkOr(..) | Field(_) | AnyOption | Remembered(_) | Cookie(_))
+    match source {
+        Joined(parts) => parts.iter().any(needs_page),
+        Link(_) | LinkOr(..) | Field(_) | AnyOption | Remembered(_) | Cookie(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether it can stand in a target, a header or a body of parts.
+fn is_part(source: &Source) -> bool {
+    use Source::*;
+    match source {
+        Joined(parts) => parts.iter().all(is_part),
+        Constant(_) | Secret(_) | Remembered(_) | Cookie(_) | Choice(_) | Row(_) | Field(_) => true,
+        _ => false,
+    }
 }
 
 /// What a request consists of besides its parameters.
@@ -156,11 +170,7 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
         return wrong(format!("{:?} is no header's name", header.name));
     }
     for part in parts(state) {
-        use Source::*;
-        if !matches!(
-            part,
-            Constant(_) | Secret(_) | Remembered(_) | Cookie(_) | Choice(_) | Row(_) | Field(_)
-        ) {
+        if !is_part(part) {
             return wrong("`rest`, `headers` and `body` take no such source".into());
         }
         if let Err(what) = check_source(workload, state, part) {

@@ -156,6 +156,11 @@ impl Rendering<'_> {
             }
             Source::Row(column) => constant(self.given.column(column)?.as_bytes(), text),
             Source::Field(name) => encode(&unescape(self.given.page?.field(name)?), text),
+            Source::Joined(parts) => {
+                for part in parts {
+                    self.part(part, encode, constant, text)?;
+                }
+            }
             // Others are values of a query; `check` refuses them here.
             _ => return None,
         }

@@ -51,7 +51,8 @@ class Origins:
         """The name under which the value of a request is remembered, from a reply that came before
         the request number `before`; None where it is in none.
         """
-        token = is_token(slot.value)
+        # Laravel's have a bar between their number and the rest.
+        token = is_token(slot.value.replace("|", ""))
         if not token and not is_number(slot.value):
             return None
         alone = token or len(slot.value) >= TELLING

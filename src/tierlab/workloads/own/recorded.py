@@ -126,8 +126,8 @@ class _Rendering:
             "path": "/",
             "rest": _without_first_slash(rest),
             "headers": [
-                {"name": slot.name, "from": self._source(number, slot)}
-                for slot in header_slots(exchange)
+                {"name": name, "from": _one(_joined(self._source(number, each) for each in slots))}
+                for name, slots in header_slots(exchange)
             ],
             "resources": [each for each in step.resources if not _tells_secret(each)],
         }
@@ -209,6 +209,13 @@ def _joined(sources: Iterator[Source]) -> list[Source]:
         else:
             found.append(source)
     return found
+
+
+def _one(sources: list[Source]) -> Source:
+    """The sources as one, which a header takes."""
+    if len(sources) == 1:
+        return sources[0]
+    return {"joined": sources} if sources else {"constant": ""}
 
 
 def _without_first_slash(rest: list[Source]) -> list[Source]:

@@ -27,6 +27,8 @@ LEFT_OUT = re.compile(
 """Headers that users do not send as they were recorded; a program may need any other."""
 HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 """What a header may be called (RFC 9110 section 5.6.2), HTTP/2's own (`:path`) being none."""
+SCHEME = re.compile(r"(?:Bearer|Token|JWT|DPoP|OAuth|Api-?Key)\s+(?=\S+$)", re.I)
+"""What says how a header's token is meant, as in ``Authorization: Bearer ...`` (RFC 6750)."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
 """A string or a number of JSON's."""
 PART = re.compile(r'(name="([^"]*)"[^\r\n]*(?:\r\n[^\r\n]+)*\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
@@ -66,11 +68,14 @@ def target_slots(target: str) -> Iterator[Slot]:
             yield Slot("query", unquote_plus(name), unquote_plus(value), value)
 
 
-def header_slots(exchange: Exchange) -> Iterator[Slot]:
-    """The headers that a program may need."""
+def header_slots(exchange: Exchange) -> Iterator[tuple[str, list[Slot]]]:
+    """The headers that a program may need: what each is called, and what it consists of."""
     for name, value in exchange.headers:
         if HEADER.fullmatch(name) and not LEFT_OUT.fullmatch(name):
-            yield Slot("header", name, value, value)
+            scheme = SCHEME.match(value)
+            at = scheme.end() if scheme else 0
+            lead, rest = value[:at], value[at:]
+            yield name, [Slot("header", "", lead, lead), Slot("header", name, rest, rest)]
 
 
 def body_kind(exchange: Exchange) -> Kind:

@@ -4,7 +4,7 @@ use super::*;
 use crate::workload::Workload;
 
 /// A first page, of which something is remembered as `v1`, and what is asked for after it.
-fn script(extract: &str, next: &str) -> Script {
+fn workload(extract: &str, next: &str) -> Workload {
     let json = format!(
         r#"{{
         "name": "recorded", "home": "first",
@@ -17,7 +17,12 @@ fn script(extract: &str, next: &str) -> Script {
         "rules": {{"browser": true}}
     }}"#
     );
-    let workload: Workload = serde_json::from_str(&json).expect("the test's JSON is well formed");
+    serde_json::from_str(&json).expect("the test's JSON is well formed")
+}
+
+/// The same, checked and ready to be played.
+fn script(extract: &str, next: &str) -> Script {
+    let workload = workload(extract, next);
     assert_eq!(crate::check::workload(&workload), Ok(()));
     Script::new(workload, Vec::new())
 }
@@ -55,4 +60,26 @@ fn a_body_has_its_values_as_its_kind_writes_them() {
         assert_eq!(sent, body, "{values}");
         assert_eq!(user.request().headers(), b"Content-Type: x\r\n");
     }
+}
+
+const BEARER: &str = r#""headers": [{"name": "Authorization", "from":
+    {"joined": [{"constant": "Bearer "}, {"remembered": "v1"}]}}]"#;
+
+#[test]
+fn a_header_may_be_joined_of_a_text_and_what_is_remembered() {
+    let script = script(BETWEEN, BEARER);
+    let user = after(&script, "[abc\r\n1]");
+    assert_eq!(user.request().headers(), b"Authorization: Bearer abc1\r\n");
+}
+
+#[test]
+fn what_is_joined_is_checked_part_by_part() {
+    let mut home = workload(BETWEEN, BEARER);
+    home.home = "next".into();
+    let refused = crate::check::workload(&home).expect_err("home has no page before it");
+    assert!(refused.contains("must not need an earlier page"), "{refused}");
+
+    let drawn = workload(BETWEEN, &BEARER.replace(r#"{"remembered": "v1"}"#, r#"{"words": 9}"#));
+    let refused = crate::check::workload(&drawn).expect_err("words are a query's");
+    assert!(refused.contains("take no such source"), "{refused}");
 }
