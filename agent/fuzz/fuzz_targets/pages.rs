@@ -7,7 +7,7 @@ use tierlab_drive::links::{followed, target};
 use tierlab_drive::page::Page;
 use tierlab_drive::random::Stream;
 use tierlab_drive::reply::Reply;
-use tierlab_drive::state::{Extract, Follow, Which};
+use tierlab_drive::state::{Extract, Follow, Shape, Which};
 
 const AT: &[u8] = b"/shop/item?id=1";
 /// Cookies of a jar, each with its separator, and the header's name and end.
@@ -57,16 +57,20 @@ fn read(bytes: &[u8], size: usize) -> Reply {
 fn read_page(page: Page<'_>, random: &mut Stream) {
     let follow = Follow { except: vec!["logout".into()], states: vec![] };
     followed(&follow, page, AT, &["h".to_owned()], random).as_deref().map(check_target);
-    let between = |field: Option<&str>, which| Extract {
+    let between = |field: Option<&str>, which, shape| Extract {
         name: "x".into(),
         field: field.map(Into::into),
         after: "=".into(),
         until: "&\"".into(),
         which,
+        shape,
     };
-    for wanted in
-        [between(Some("t"), Which::First), between(None, Which::First), between(None, Which::Any)]
-    {
+    for wanted in [
+        between(Some("t"), Which::First, Shape::Any),
+        between(None, Which::First, Shape::Digits),
+        between(None, Which::Any, Shape::Any),
+        between(None, Which::Any, Shape::Token),
+    ] {
         if let Some(value) = extract(&wanted, page, random) {
             assert!(value.len() <= page.0.len());
         }

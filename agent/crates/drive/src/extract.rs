@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::random::Stream;
-use crate::state::{Extract, Which};
+use crate::state::{Extract, Shape, Which};
 use memchr::{memchr, memmem};
 
 /// A longer value is none.
@@ -11,6 +11,8 @@ const LONGEST: usize = 4096;
 const MOST: usize = 1024;
 /// A longer entity is none.
 const LONGEST_ENTITY: usize = 16;
+/// A longer one is no number of a machine's.
+const LONGEST_NUMBER: usize = 19;
 
 /// The value on a page, entities of HTML's decoded; `None` where there is none.
 pub fn extract(wanted: &Extract, page: Page<'_>, random: &mut Stream) -> Option<Box<[u8]>> {
@@ -19,11 +21,15 @@ pub fn extract(wanted: &Extract, page: Page<'_>, random: &mut Stream) -> Option<
     }
     let body = page.0;
     let mut found = memmem::find_iter(body, wanted.after.as_bytes())
-        .filter_map(|at| value(&body[at + wanted.after.len()..], wanted.until.as_bytes()));
+        .filter_map(|at| value(&body[at + wanted.after.len()..], wanted.until.as_bytes()))
+        .filter(|value| wanted.shape != Shape::Digits || is_number(value));
     let value = match wanted.which {
         Which::First => found.next()?,
         Which::Any => {
-            let all: Vec<&[u8]> = found.take(MOST).collect();
+            let mut all: Vec<&[u8]> = found.take(MOST).collect();
+            if wanted.shape == Shape::Token && all.iter().any(|value| is_token(value)) {
+                all.retain(|value| is_token(value));
+            }
             if all.is_empty() {
                 return None;
             }
@@ -31,6 +37,22 @@ pub fn extract(wanted: &Extract, page: Page<'_>, random: &mut Stream) -> Option<
         }
     };
     Some(unescape(value))
+}
+
+/// Whether it is a whole number, as ids are.
+fn is_number(value: &[u8]) -> bool {
+    (1..=LONGEST_NUMBER).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether it looks as if it was made by chance: long, and no word. As Tierlab has it where it makes
+/// users of a recording (`origins.py`).
+fn is_token(value: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+/=.~".contains(byte);
+    let mixed = value.len() >= 8
+        && value.iter().any(u8::is_ascii_digit)
+        && value.iter().any(u8::is_ascii_alphabetic)
+        && value.iter().all(|byte| plain(byte) || *byte == b':');
+    mixed || (value.len() >= 24 && value.iter().all(plain))
 }
 
 fn value<'a>(rest: &'a [u8], until: &[u8]) -> Option<&'a [u8]> {
@@ -99,7 +121,8 @@ mod tests {
     use super::*;
 
     fn wanted(after: &str, until: &str, which: Which) -> Extract {
-        Extract { name: "x".into(), field: None, after: after.into(), until: until.into(), which }
+        let (after, until) = (after.into(), until.into());
+        Extract { name: "x".into(), field: None, after, until, which, shape: Shape::Any }
     }
 
     fn found(body: &str, wanted: &Extract) -> Option<String> {
@@ -117,18 +140,41 @@ mod tests {
         assert_eq!(first("next\":", "\"").as_deref(), Some("7}"), "up to the end");
     }
 
-    #[test]
-    fn any_is_each_of_them_at_times() {
-        let wanted = wanted("/item/", "\"", Which::Any);
-        let body = br#"<a href="/item/1"><a href="/item/2"><a href="/item/3"><a href="/item/">"#;
+    /// What is drawn of a hundred times, each once.
+    fn drawn(body: &str, wanted: &Extract) -> Vec<String> {
         let mut random = Stream::new(7, 7);
-        let mut seen: Vec<Vec<u8>> = (0..100)
-            .filter_map(|_| extract(&wanted, Page(body), &mut random))
-            .map(|value| value.into_vec())
+        let mut seen: Vec<String> = (0..100)
+            .filter_map(|_| extract(wanted, Page(body.as_bytes()), &mut random))
+            .map(|value| String::from_utf8_lossy(&value).into_owned())
             .collect();
         seen.sort();
         seen.dedup();
-        assert_eq!(seen, [b"1", b"2", b"3"]);
+        seen
+    }
+
+    #[test]
+    fn any_is_each_of_them_at_times() {
+        let wanted = wanted("/item/", "\"", Which::Any);
+        let body = r#"<a href="/item/1"><a href="/item/2"><a href="/item/3"><a href="/item/">"#;
+        assert_eq!(drawn(body, &wanted), ["1", "2", "3"]);
+    }
+
+    #[test]
+    fn a_number_is_taken_for_a_number_alone() {
+        let links = |which| Extract { shape: Shape::Digits, ..wanted("/item/", "\"", which) };
+        let body = r#"<a href="/item/new"><a href="/item/7"><a href="/item/8a"><a href="/item/9">"#;
+        assert_eq!(drawn(body, &links(Which::Any)), ["7", "9"]);
+        assert_eq!(drawn(body, &links(Which::First)), ["7"]);
+        let none = format!(r#"<a href="/item/new"><a href="/item/{}">"#, "1".repeat(20));
+        assert!(drawn(&none, &links(Which::Any)).is_empty());
+    }
+
+    #[test]
+    fn a_token_is_taken_for_a_token_where_there_is_one() {
+        let links = Extract { shape: Shape::Token, ..wanted("/to/", "\"", Which::Any) };
+        let body = r#""/to/new" "/to/3f9a8b7c" "/to/a-title-without-any-digits" "/to/settings""#;
+        assert_eq!(drawn(body, &links), ["3f9a8b7c", "a-title-without-any-digits"]);
+        assert_eq!(drawn(r#""/to/abcdefgh""#, &links), ["abcdefgh"], "by chance without a digit");
     }
 
     #[test]

@@ -157,6 +157,9 @@ pub struct Extract {
     /// Which one, where there are several.
     #[serde(default)]
     pub which: Which,
+    /// What it has to look like.
+    #[serde(default)]
+    pub shape: Shape,
 }
 
 /// Which of several occurrences.
@@ -168,6 +171,20 @@ pub enum Which {
     First,
     /// Any, drawn uniformly.
     Any,
+}
+
+/// What a value looks like, so that no other thing is taken that stands between the same texts.
+#[derive(Debug, Clone, Copy, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// As it likes.
+    #[default]
+    Any,
+    /// A whole number, as ids are; nothing else is taken.
+    Digits,
+    /// As if made by chance; where several are to choose from, others only if none is. What is made
+    /// by chance may by chance look otherwise.
+    Token,
 }
 
 /// What a reply has to be; any with a status of success where nothing is said.

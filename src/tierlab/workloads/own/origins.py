@@ -11,16 +11,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tierlab.workloads.own.slots import Slot
+from tierlab.workloads.own.slots import FIRST, Slot, is_json
 
 ENDS = "\"'&?#/<> ,}])\n"
 """Characters at which a value in a page or in JSON ends."""
+QUOTED = r"[=:]\s*[\"']?/|[\"']/"
+"""What an address begins with in a page or in JSON; a slash alone ends elements, too."""
 LONGEST_LEAD = 60
 TELLING = 5
 """A number of so many digits is no other thing's by chance."""
-_NUMBER = re.compile(r"\d{1,19}")
+_NUMBER = re.compile(r"[0-9]{1,19}")
 _MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-+/=.~:]{8,}")
 _LONG = re.compile(r"[A-Za-z0-9_\-+/=.~]{24,}")
+_NESTING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[\[\]{}]")
 _INPUT = re.compile(r"<input\b[^>]*>", re.I)
 _ATTRIBUTE = re.compile(r"""\b(name|value)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
 
@@ -90,25 +93,58 @@ def _places(text: str, slot: Slot, *, token: bool) -> Iterator[Extract]:
         return
     if slot.place in ("form", "body") and slot.name in _fields(text, slot.value):
         yield {"field": slot.name}
-    value = re.escape(slot.value)
+    value, shape = re.escape(slot.value), _shape(slot.value)
     if slot.place == "path" and not is_number(slot.name) and not is_token(slot.name):
-        lead = "/" if slot.name == "path" else f"/{slot.name}/"
-        if re.search(rf"{re.escape(lead)}{value}(?![\w%-])", text):
-            yield {"after": lead, "until": ENDS, "which": "any"}
+        lead = QUOTED if slot.name == FIRST else rf"/{re.escape(slot.name)}/"
+        if (found := re.search(rf"({lead}){value}(?![\w%-])", text)) is not None:
+            yield {"after": found[1], "until": ENDS, "which": "any", "shape": shape}
     if slot.place in ("query", "form"):
         for found in re.finditer(
             rf"([^\"'\s<>]*[?&;]){re.escape(slot.name)}={value}(?![\w%-])", text
         ):
             lead = found[1][found[1].rfind("/") + 1 if found[1].endswith("?") else -1 :]
-            yield {"after": f"{lead}{slot.name}=", "until": ENDS, "which": "any"}
+            after = f"{lead}{slot.name}="
+            yield {"after": after, "until": ENDS, "which": "any", "shape": shape}
             break
-    keys = rf"\"(?:{re.escape(slot.name)}|id)\"" if not token else r"\"[\w.-]+\""
-    for found in re.finditer(rf"({keys}\s*:\s*\"?){value}(?![\w-])", text):
-        for which in ("first", "any"):
-            yield {"after": found[1], "until": '",}] \n', "which": which}
-        break
+    yield from _keyed(text, slot, token=token)
     if token:
         yield from _leads(text, slot.value)
+
+
+def _shape(value: str) -> str:
+    """What others look like that a user may take instead, in the driver's words."""
+    return "digits" if is_number(value) else "token"
+
+
+def _keyed(text: str, slot: Slot, *, token: bool) -> Iterator[Extract]:
+    """Under a key of JSON's: the first, or any; but the ids of objects within objects are of other
+    things than those of the objects of a list.
+    """
+    keys = r"\"[\w.-]+\"" if token else rf"\"(?:{re.escape(slot.name)}|id)\""
+    value, until = re.escape(slot.value), '",}] \n'
+    found = re.search(rf"((?:[,\[]\s*\{{\s*)?)({keys}\s*:\s*\"?){value}(?![\w-])", text)
+    if found is None:
+        return
+    first = {"after": found[2], "until": until, "which": "first"}
+    # A token may have no digit by chance: of one that is first, nothing is asked.
+    yield first if token else first | {"shape": "digits"}
+    nested = is_json(text)
+    for after in dict.fromkeys((found[2], found[1] + found[2])):
+        if not nested or len(_depths(text, after)) == 1:
+            yield {"after": after, "until": until, "which": "any", "shape": _shape(slot.value)}
+
+
+def _depths(text: str, lead: str) -> set[int]:
+    """How deep in JSON that stands which follows a lead."""
+    depth, found = 0, set[int]()
+    places = iter([match.end() for match in re.finditer(re.escape(lead), text)])
+    place = next(places, None)
+    for mark in _NESTING.finditer(text):
+        while place is not None and place <= mark.start():
+            found.add(depth)
+            place = next(places, None)
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(mark[0], 0)
+    return found
 
 
 def _leads(text: str, value: str) -> Iterator[Extract]:
@@ -143,4 +179,5 @@ def _gives(extract: Extract, text: str, value: str) -> bool:
 def _taken(extract: Extract, text: str) -> Iterator[str]:
     ends = re.escape(extract["until"])
     for match in re.finditer(rf"{re.escape(extract['after'])}([^{ends}]+)", text):
-        yield html.unescape(match[1])
+        if extract.get("shape") != "digits" or is_number(match[1]):
+            yield html.unescape(match[1])

@@ -113,12 +113,14 @@ class _Rendering:
         self._visit = visit
         self.origins = Origins([step.text for step in visit])
         self._values = _values(visit)
+        # What the first request knew, no reply had to tell.
+        self._base = visit[0].exchange.target.partition("?")[0].split("/")[1]
 
     def state(self, number: int) -> State:
         """The state of a step, without its name."""
         step = self._visit[number]
         exchange = step.exchange
-        target = list(target_slots(exchange.target))
+        target = list(target_slots(exchange.target, self._base))
         rest = _joined(self._source(number, slot) for slot in target)
         state: State = {
             "interaction": f"{exchange.method} {_kind(target)}",
@@ -158,11 +160,12 @@ class _Rendering:
             # Sent as a cookie and beside it: a token against forged requests.
             if value == slot.value and is_token(value):
                 return {"cookie": name}
-        if (known := self.origins.remembered(number, slot)) is not None:
-            return {"remembered": known}
-        drawn = self._values.get(_place(self._visit[number].exchange, slot), [])
-        if len(drawn) > 1 and (all(map(is_number, drawn)) or SEARCHED.fullmatch(slot.name)):
-            return {"choice": drawn}
+        if not slot.fixed:
+            if (known := self.origins.remembered(number, slot)) is not None:
+                return {"remembered": known}
+            drawn = self._values.get(_place(self._visit[number].exchange, slot), [])
+            if len(drawn) > 1 and (all(map(is_number, drawn)) or SEARCHED.fullmatch(slot.name)):
+                return {"choice": drawn}
         if is_sensitive(slot.name, slot.value):
             return {"secret": slot.value}
         return {"constant": slot.raw}

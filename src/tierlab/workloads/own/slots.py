@@ -12,6 +12,10 @@ from urllib.parse import unquote, unquote_plus
 from tierlab.exchange.har import Exchange
 
 FORM = "application/x-www-form-urlencoded"
+FIRST = "/"
+"""What the first segment of a path is called; another is called as the one before it."""
+DATE = re.compile(r"/(?:19|20)\d\d/(?:0?[1-9]|1[0-2])(?:/\d\d?)?(?=/|$)")
+"""A month or a day in a path, of whose numbers none means anything without the others."""
 LEFT_OUT = re.compile(
     # What the driver has its own of, or a connection has; what tells where a browser was.
     r"host|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|expect|upgrade(?:-.*)?|"
@@ -48,15 +52,20 @@ class Slot:
     """As it is meant: not encoded."""
     raw: str
     """As it stands."""
+    fixed: bool = False
+    """Whether nobody sends another, though it looks as an id or a token does."""
 
 
-def target_slots(target: str) -> Iterator[Slot]:
-    """What a target consists of: each segment of its path, each value of its query."""
+def target_slots(target: str, base: str = "") -> Iterator[Slot]:
+    """What a target consists of: each segment of its path, each value of its query. A path that
+    begins with `base` begins so for every user.
+    """
     path, mark, query = target.partition("?")
-    before = ""
-    for segment in path.split("/")[1:]:
+    dated, before = _dated(path), FIRST
+    for number, segment in enumerate(path.split("/")[1:]):
+        fixed = number in dated or (number == 0 and segment == base)
         yield Slot("path", "", "/", "/")
-        yield Slot("path", before or "path", unquote(segment), segment)
+        yield Slot("path", before, unquote(segment), segment, fixed)
         before = segment
     if not mark:
         return
@@ -66,6 +75,15 @@ def target_slots(target: str) -> Iterator[Slot]:
         yield Slot("query", "", lead, lead)
         if value:
             yield Slot("query", unquote_plus(name), unquote_plus(value), value)
+
+
+def _dated(path: str) -> range:
+    """Which segments of a path are a date."""
+    found = DATE.search(path)
+    if found is None:
+        return range(0)
+    first = path.count("/", 0, found.start())
+    return range(first, first + found[0].count("/"))
 
 
 def header_slots(exchange: Exchange) -> Iterator[tuple[str, list[Slot]]]:
@@ -83,7 +101,7 @@ def body_kind(exchange: Exchange) -> Kind:
     body, said = exchange.body or "", exchange.body_type
     if said == "multipart/form-data":
         return "multipart"
-    if "json" in said or _is_json(body):
+    if "json" in said or is_json(body):
         return "json"
     return "form" if said in (FORM, "") and "=" in body else "plain"
 
@@ -107,7 +125,7 @@ def _form_slots(body: str) -> Iterator[Slot]:
         yield Slot("form", unquote_plus(name), unquote_plus(value), value)
 
 
-def _is_json(body: str) -> bool:
+def is_json(body: str) -> bool:
     """Whether it is an object or a list of JSON's."""
     if not body.lstrip().startswith(("{", "[")):
         return False
