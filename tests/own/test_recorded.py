@@ -109,14 +109,23 @@ def test_what_was_searched_for_is_drawn_again(tmp_path: Path) -> None:
     assert "do=list" in sources[0][-1]["constant"]
 
 
-def test_a_token_sent_as_a_cookie_and_beside_it_is_the_cookie_s(tmp_path: Path) -> None:
-    token = "3f9a8b7c6d5e4f3a2b1c"
-    cookies = [{"name": "XSRF", "value": token}]
-    headers = [{"name": "X-XSRF-Token", "value": token}]
+@pytest.mark.parametrize(
+    ("cookie", "header", "source"),
+    [
+        ("3f9a8b7c6d5e4f3a2b1c", "3f9a8b7c6d5e4f3a2b1c", "cookie"),
+        ("eyJpdiI6abc12%3D", "eyJpdiI6abc12=", "cookie_decoded"),
+        ("eyJpdiI6abc12%3D", "eyJpdiI6abc12%3D", "cookie"),
+    ],
+)
+def test_a_token_sent_as_a_cookie_and_beside_it_is_the_cookie_s(
+    tmp_path: Path, cookie: str, header: str, source: str
+) -> None:
+    cookies = [{"name": "XSRF", "value": cookie}]
+    headers = [{"name": "X-XSRF-Token", "value": header}]
     file = tmp_path / "v.har"
     file.write_text(json.dumps(har({"cookies": cookies, "headers": headers})))
     (only,) = described(file)["states"]
-    assert only["headers"] == [{"name": "X-XSRF-Token", "from": {"cookie": "XSRF"}}]
+    assert only["headers"] == [{"name": "X-XSRF-Token", "from": {source: "XSRF"}}]
 
 
 def test_other_hosts_failures_and_what_is_no_page_are_left_out(tmp_path: Path) -> None:

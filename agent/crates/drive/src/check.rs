@@ -79,11 +79,13 @@ fn check_home(workload: &Workload, name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether it needs what a reply has said.
 fn needs_page(source: &Source) -> bool {
     use Source::*;
     match source {
         Joined(parts) => parts.iter().any(needs_page),
-        Link(_) | LinkOr(..) | Field(_) | AnyOption | Remembered(_) | Cookie(_) => true,
+        Link(_) | LinkOr(..) | Field(_) | AnyOption => true,
+        Remembered(_) | Cookie(_) | CookieDecoded(_) => true,
         _ => false,
     }
 }
@@ -93,7 +95,8 @@ fn is_part(source: &Source) -> bool {
     use Source::*;
     match source {
         Joined(parts) => parts.iter().all(is_part),
-        Constant(_) | Secret(_) | Remembered(_) | Cookie(_) | Choice(_) | Row(_) | Field(_) => true,
+        Constant(_) | Secret(_) | Choice(_) | Row(_) => true,
+        Remembered(_) | Cookie(_) | CookieDecoded(_) | Field(_) => true,
         _ => false,
     }
 }

@@ -1,6 +1,8 @@
 //! The cookies of one session (RFC 6265), as far as one site needs them: name, value, path, and
 //! whether a cookie is taken back. All go to the one site that a user visits.
 
+use crate::encode::decode_percent;
+
 /// Cookies that are kept for one user at most.
 const MOST: usize = 64;
 /// A longer one is not kept.
@@ -57,6 +59,13 @@ impl Jar {
     pub fn value(&self, name: &[u8]) -> Option<&[u8]> {
         let named = |cookie: &&Cookie| &cookie.pair[..cookie.value_at - 1] == name;
         self.0.iter().find(named).map(|cookie| &cookie.pair[cookie.value_at..])
+    }
+
+    /// The same, without its percent-encoding.
+    pub fn decoded(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let mut plain = Vec::new();
+        decode_percent(self.value(name)?, &mut plain);
+        Some(plain)
     }
 
     /// Appends the `Cookie` header of a request for `target`, if any cookie is for it.

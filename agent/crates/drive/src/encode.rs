@@ -59,7 +59,16 @@ pub fn encode(value: &[u8], text: &mut Vec<u8>) {
 }
 
 /// Appends what is percent-encoded as it was before; what is no code stands for itself.
+pub fn decode_percent(value: &[u8], text: &mut Vec<u8>) {
+    decoded(value, b'+', text);
+}
+
+/// The same of `application/x-www-form-urlencoded`, where a plus sign is a blank.
 pub fn decode(value: &[u8], text: &mut Vec<u8>) {
+    decoded(value, b' ', text);
+}
+
+fn decoded(value: &[u8], plus: u8, text: &mut Vec<u8>) {
     let digit = |at: usize| value.get(at).and_then(|byte| (*byte as char).to_digit(16));
     let mut at = 0;
     while let Some(byte) = value.get(at) {
@@ -68,7 +77,7 @@ pub fn decode(value: &[u8], text: &mut Vec<u8>) {
                 text.push((high * 16 + low) as u8);
                 at += 2;
             }
-            (b'+', ..) => text.push(b' '),
+            (b'+', ..) => text.push(plus),
             _ => text.push(*byte),
         }
         at += 1;
@@ -116,5 +125,13 @@ mod tests {
             decode(text.as_bytes(), &mut decoded);
             assert_eq!(decoded, text.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_plus_sign_is_a_blank_in_a_form_alone() {
+        let (mut form, mut other) = (Vec::new(), Vec::new());
+        decode(b"a+b%2B%3d", &mut form);
+        decode_percent(b"a+b%2B%3d", &mut other);
+        assert_eq!((&*form, &*other), (&b"a b+="[..], &b"a+b+="[..]));
     }
 }

@@ -150,6 +150,7 @@ impl Rendering<'_> {
                 encode(self.user.remembered(self.given.script, name)?, text)
             }
             Source::Cookie(name) => encode(self.user.jar.value(name.as_bytes())?, text),
+            Source::CookieDecoded(name) => encode(&self.user.jar.decoded(name.as_bytes())?, text),
             Source::Choice(values) => {
                 let drawn = self.user.random.below(values.len() as u32) as usize;
                 encode(values[drawn].as_bytes(), text);

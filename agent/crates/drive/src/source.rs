@@ -71,6 +71,8 @@ pub enum Source {
     Remembered(String),
     /// The value of the cookie of this name.
     Cookie(String),
+    /// The same, percent-encoded as it stands, decoded: what programs of a page make of it.
+    CookieDecoded(String),
     /// This parameter of the picked link.
     Link(String),
     /// This parameter of the picked link, or the given value when the link lacks it.

@@ -42,6 +42,7 @@ pub fn append(given: Given<'_>, user: &mut User, source: &Source, to: &mut Sink<
         Source::Constant(value) | Source::Secret(value) => to.put(value.as_bytes()),
         Source::Remembered(name) => to.put(user.remembered(script, name)?),
         Source::Cookie(name) => to.put(user.jar.value(name.as_bytes())?),
+        Source::CookieDecoded(name) => to.put(&user.jar.decoded(name.as_bytes())?),
         Source::Link(name) => to.carry(parameter(given.link?, name)?),
         Source::LinkOr(name, absent) => match parameter(given.link?, name) {
             Some(value) => to.carry(value),

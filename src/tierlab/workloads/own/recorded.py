@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from tierlab.errors import UserError
 from tierlab.exchange.har import Exchange, read_har
@@ -158,8 +159,8 @@ class _Rendering:
             return {"constant": slot.raw}
         for name, value in self._visit[number].exchange.cookies:
             # Sent as a cookie and beside it: a token against forged requests.
-            if value == slot.value and is_token(value):
-                return {"cookie": name}
+            if slot.value in (value, unquote(value)) and is_token(unquote(slot.value)):
+                return {"cookie" if slot.value == value else "cookie_decoded": name}
         if not slot.fixed:
             if (known := self.origins.remembered(number, slot)) is not None:
                 return {"remembered": known}

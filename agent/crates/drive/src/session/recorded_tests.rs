@@ -83,3 +83,17 @@ fn what_is_joined_is_checked_part_by_part() {
     let refused = crate::check::workload(&drawn).expect_err("words are a query's");
     assert!(refused.contains("take no such source"), "{refused}");
 }
+
+#[test]
+fn a_cookie_s_value_goes_in_a_header_as_it_is_or_as_programs_of_a_page_read_it() {
+    for (source, value) in [("cookie", "eyJ+a%3D%3d"), ("cookie_decoded", "eyJ+a==")] {
+        let header = format!(r#"{{"name": "X-XSRF-TOKEN", "from": {{"{source}": "XSRF-TOKEN"}}}}"#);
+        let script = script(BETWEEN, &format!(r#""headers": [{header}]"#));
+        let mut user = User::new(&script, 1, 0);
+        user.jar.take(b"XSRF-TOKEN=eyJ+a%3D%3d; path=/");
+        user.count_sent();
+        user.decide(&script, Outcome::Page(Page(b"")));
+        let sent = String::from_utf8_lossy(user.request().headers()).into_owned();
+        assert_eq!(sent, format!("X-XSRF-TOKEN: {value}\r\n"));
+    }
+}
