@@ -65,6 +65,8 @@ CASES: list[tuple[Change, str]] = [
     ({"system.web.command": "./none"}, "system.web.command names /none, which is no program"),
     ({"system.web.folder": "/no/such"}, "system.web.folder must be a folder that there is, not"),
     ({"system.web.ready": "health"}, 'system.web.ready must be a path that begins with "/", not'),
+    ({"system.web.host": "http://shop"}, "system.web.host must be a host's name, such as shop"),
+    ({"system.web.host": "shop\r\nX: y"}, "system.web.host must be a host's name, such as shop"),
     ({"system.web.protocol": "grpc"}, 'system.web.protocol must be "http", '),
     ({"system.web.protocol": "mysql"}, "system.web must speak http, as users do, not mysql"),
     ({"system.web.address": "localhost"}, "system.web.address must be an IPv4 address, such as"),

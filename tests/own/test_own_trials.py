@@ -12,8 +12,9 @@ import pytest
 import tierlab as api
 from tests.command import Start
 from tests.conftest import host
-from tests.own.conftest import FOLDER, SHOP
+from tests.own.conftest import FOLDER, PYTHON, SHOP
 from tests.own.made_har import PORT, made_visit, running_shop
+from tests.own.named import NAME
 from tests.own.test_logged import line
 from tests.trial.left import check_nothing_left
 
@@ -125,3 +126,30 @@ def test_a_log_is_sent_again_in_time(tierlab: Start, tmp_path: Path) -> None:
     assert list(requests.user) == [n % 2 for n in range(24)]
     spaced = (requests.intended_ns - requests.intended_ns.iloc[0]) / 1e9
     assert spaced.to_numpy() == pytest.approx([n / 16 for n in range(24)], abs=1e-3)
+
+
+NAMED = f"""
+[experiment]
+name = "t"
+[system]
+workload = "own"
+sessions = {{ start = "/", pages = ["/x"] }}
+[system.web]
+command = "{PYTHON} named.py {{port}} {{address}}"
+folder = "{FOLDER}"
+port = 8000
+ready = "/"
+host = "{NAME}"
+[load]
+users = 1
+"""
+
+
+def test_a_site_is_called_by_its_name_and_its_links_by_that_name_are_followed(
+    tierlab: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "e.toml").write_text(NAMED)
+    ended = tierlab("check", "e.toml", "--seconds", "1").end()
+    assert ended.status == 0, ended.stdout + ended.stderr
+    for page in ("/", "/x"):
+        assert f"works  {page}: " in ended.stdout

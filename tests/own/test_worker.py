@@ -70,6 +70,10 @@ def test_users_do_not_call_it_and_its_calls_are_known() -> None:
             "system.jobs.ready goes with a port; say which, or remove it.",
         ),
         (
+            {"jobs": WORKER | {"host": "shop.example"}},
+            "system.jobs.host goes with a port; say which, or remove it.",
+        ),
+        (
             {"front": FRONT | {"calls": ["queue", "jobs"]}},
             "system.jobs.port is missing: system.front calls it.",
         ),

@@ -5,10 +5,14 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tierlab.servers.base import NotReadyError
+from tierlab.servers.address import Address
+from tierlab.servers.base import Endpoint, NotReadyError, Server, Settings
+from tierlab.servers.command import Command
 from tierlab.servers.greetings import (
     AJP_CPING,
     AJP_CPONG,
@@ -17,6 +21,7 @@ from tierlab.servers.greetings import (
     http_get,
     mysql_select,
 )
+from tierlab.servers.image import Image
 
 
 def peer(answer: bytes, heard: list[bytes] | None = None) -> Callable[[], socket.socket]:
@@ -86,3 +91,17 @@ def test_mysql_is_not_ready_when_it_refuses() -> None:
 
     with pytest.raises(NotReadyError, match="Too many connections"):
         mysql_select(connect, "user", "password", "database")
+
+
+@pytest.mark.parametrize("software", [Command, Address, Image])
+def test_a_server_of_the_user_s_own_is_asked_by_its_name(software: type[Server]) -> None:
+    heard: list[bytes] = []
+    site: Any = SimpleNamespace(
+        endpoint=Endpoint("127.0.0.1", 8080, "http"),
+        connect=peer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", heard),
+    )
+    for host, called in (("shop.example", b"shop.example"), (None, b"127.0.0.1:8080")):
+        options = software.own_options.model_construct(host=host, ready="/")
+        content: Any = None
+        software(site, Settings({}, options), content).greet()
+        assert b"\r\nHost: " + called + b"\r\n" in heard.pop()

@@ -36,7 +36,10 @@ def trial(tmp_path: Path, *tables: dict[str, Any]) -> TrialPlan:
 
 
 def planned(tmp_path: Path, **table: Any) -> dict[str, Any]:
-    plan = trial(tmp_path, table | {"at": "7s"})
+    return of_agent(trial(tmp_path, table | {"at": "7s"}), tmp_path)
+
+
+def of_agent(plan: TrialPlan, tmp_path: Path) -> dict[str, Any]:
     subjects = [
         Subject(place, {}, (1,), tmp_path / place.name, Placement(), Placement(), LOGIN)
         for place in layout(plan.system, LOOPBACK).values()
@@ -86,6 +89,23 @@ def test_each_class_is_told_what_it_needs(
     table: dict[str, Any], keys: dict[str, Any], tmp_path: Path
 ) -> None:
     assert keys.items() <= planned(tmp_path, **table).items()
+
+
+@pytest.mark.parametrize("kind", ["burst", "slow_clients"])
+def test_users_who_come_besides_call_the_site_by_its_name(kind: str, tmp_path: Path) -> None:
+    told = []
+    for keys in ({}, {"host": "shop.example"}):
+        web = {"command": "/bin/sleep 1", "port": 8080, **keys}
+        (plan,) = Experiment.from_tables(
+            {
+                "experiment": {"name": "e"},
+                "system": {"workload": "own", "web": web, "sessions": {"start": "/"}},
+                "load": {"users": 1},
+                "disturb": [{"class": kind, "on": "web.1", "at": "1s"}],
+            }
+        ).trials()
+        told.append(of_agent(plan, tmp_path).get("host"))
+    assert told == [None, "shop.example"]
 
 
 @pytest.mark.parametrize("kind", CLASSES)

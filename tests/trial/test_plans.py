@@ -47,6 +47,21 @@ def test_who_sends_statements_logs_in_and_keeps_its_connection() -> None:
     }
 
 
+def test_users_call_a_site_by_the_name_that_the_file_of_a_user_s_own_says() -> None:
+    web = {"command": "/bin/sleep 1", "port": 8080}
+    told = []
+    for keys in ({}, {"host": "shop.example"}):
+        system = {"workload": "own", "web": web | keys, "sessions": {"start": "/"}}
+        (trial,) = Experiment.from_tables(
+            {"experiment": {"name": "e"}, "system": system, "load": {"users": 1}}
+        ).trials()
+        targets = [Endpoint("127.0.1.1", 8080, "http")]
+        plan = plans.drive(trial, trial.systems[0], targets, Path("w.json"), LOOPBACK, login=LOGIN)
+        told.append(plan["targets"])
+    place = {"address": "127.0.1.1", "port": 8080}
+    assert told == [[place], [place | {"host": "shop.example"}]]
+
+
 def test_a_load_that_follows_a_curve_does_so_from_the_runtime_on() -> None:
     load = {"rate": 10.0, "phases": {"ramp_up": "3s", "runtime": "4s"}}
     targets = [Endpoint("127.0.1.1", 8080, "http")]

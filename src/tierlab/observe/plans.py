@@ -17,6 +17,7 @@ from tierlab.observe.profile_needs import counted_of
 from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
+from tierlab.servers.own_options import host_of
 from tierlab.topology import Topology
 
 WIRE = {
@@ -64,7 +65,7 @@ def drive(
     return {
         "system": asked.name or None,
         "first_user": sum(each.load.users or MOST_SESSIONS for each in before),
-        "targets": [_target(target, login) for target in targets],
+        "targets": [_target(target, login, _host(asked)) for target in targets],
         "workload": str(workload.resolve()),
         "users": load.users or 1,
         "seed": plan.seed,
@@ -91,9 +92,15 @@ def _reached(targets: Sequence[Endpoint], addresses: Addresses) -> bool:
     return all(ip_address(target.address) in addresses.servers for target in targets)
 
 
-def _target(target: Endpoint, login: Credentials) -> dict[str, Any]:
-    place = {"address": target.address, "port": target.port}
+def _target(target: Endpoint, login: Credentials, host: str | None) -> dict[str, Any]:
+    place: dict[str, Any] = {"address": target.address, "port": target.port}
+    place |= {} if host is None else {"host": host}
     return place | ({"login": asdict(login)} if target.protocol in STATEMENTS else {})
+
+
+def _host(asked: SystemPlan) -> str | None:
+    """By what name users call the site, where the file says; they call the first tier."""
+    return host_of(next(iter(asked.system.tiers.values())).settings.options)
 
 
 def phases(load: Load) -> dict[str, int]:

@@ -65,6 +65,7 @@ class Address(Server):
     def greet(self) -> None:
         """A page if the file names one; else a connection."""
         if self.options.ready is not None:
-            http_answers(self.site.connect, str(self.site.endpoint), self.options.ready)
+            host = self.options.called(self.site.endpoint)
+            http_answers(self.site.connect, host, self.options.ready)
         else:
             self.site.connect().close()

@@ -166,7 +166,7 @@ class Command(Server):
             return
         if self.options.ready is not None:
             get = http2_get if self.site.endpoint.protocol == "http2" else http_answers
-            get(self.site.connect, str(self.site.endpoint), self.options.ready)
+            get(self.site.connect, self.options.called(self.site.endpoint), self.options.ready)
         else:
             self.site.connect().close()
 

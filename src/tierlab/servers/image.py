@@ -102,7 +102,7 @@ class Image(Server):
         """A page if the file names one; else a connection, and then the health check."""
         if self.options.ready is not None:
             get = http2_get if self.site.endpoint.protocol == "http2" else http_answers
-            get(self.site.connect, str(self.site.endpoint), self.options.ready)
+            get(self.site.connect, self.options.called(self.site.endpoint), self.options.ready)
             return
         self.site.connect().close()
         if (health := health_of(self.options, self.options.found)) is not None:

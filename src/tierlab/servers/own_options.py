@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tierlab.servers.base import Options
+from tierlab.servers.base import Endpoint, Options
 from tierlab.values.kinds import Duration, Text, Whole
 from tierlab.values.quantities import SECOND
 from tierlab.values.word import Word
@@ -30,6 +30,10 @@ ADDRESS = Text(
 )
 PORT = Whole(1, 65_535)
 PATH = Text('a path that begins with "/"', r"/[\x21-\x7e]{0,1000}")
+HOST = Text(
+    "a host's name, such as shop.example, with its port if it has one",
+    r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?(?::\d{1,5})?",
+)
 
 
 class OwnOptions(Options):
@@ -50,6 +54,11 @@ class OwnOptions(Options):
     """A page with which it answers, with a status of success, once it can work; without it, it is
     ready when it takes connections."""
 
+    host: Annotated[str | None, HOST] = Field(default=None, examples=["shop.example"])
+    """The name that requests to it have as their Host, users' and that of `ready`: for a server
+    that has several sites, or takes no other name. Without it, its address and port. Links to that
+    name stay on the site."""
+
     within_ns: Annotated[int, Duration("1s", "1h")] = Field(default=60 * SECOND, alias="within")
     """How long it may take until it is ready."""
 
@@ -57,3 +66,12 @@ class OwnOptions(Options):
         """The protocol, said or usual."""
         said = None if self.protocol == FOUND else self.protocol
         return said or USUAL_PORTS.get(self.port or 0, "http")
+
+    def called(self, endpoint: Endpoint) -> str:
+        """What requests to it, there, have as their Host."""
+        return self.host or str(endpoint)
+
+
+def host_of(options: Options) -> str | None:
+    """By what name a server is asked, where a file says."""
+    return options.host if isinstance(options, OwnOptions) else None

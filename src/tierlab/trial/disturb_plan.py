@@ -15,6 +15,7 @@ from tierlab.experiment.disturb_servers import Checkpoint, ColdCache, Lock, Pool
 from tierlab.experiment.disturbance import Disturbance
 from tierlab.experiment.draw import Drawn
 from tierlab.servers.kinds import KINDS
+from tierlab.servers.own_options import host_of
 
 ALTERED: Mapping[type[Disturbance], str] = {Memory: "memory", Weight: "weight"}
 """Classes that alter a part of their server's `Placement`. A quota is no part of one."""
@@ -76,21 +77,24 @@ def _intensity(
     if isinstance(what, Lock | Checkpoint | ColdCache):
         return keys | asdict(subject.login)
     if isinstance(what, Burst):
-        return keys | {
-            "paths": shape.application.entry_paths,
-            "sources": str(addresses.crowd.network_address),
-        }
+        paths = {"paths": shape.application.entry_paths}
+        return keys | paths | _from_outside(what, shape, addresses)
     if isinstance(what, SlowClients):
-        return keys | {
-            "path": shape.application.entry_paths[-1],
-            "sources": str(addresses.crowd.network_address),
-        }
+        path = {"path": shape.application.entry_paths[-1]}
+        return keys | path | _from_outside(what, shape, addresses)
     if isinstance(what, Restart):
         tier = shape.tiers[what.on.partition(".")[0]]
         return keys | {"signal": int(tier.software.restart_signal or 0)}
     if isinstance(what, Pool):
         return _pool(what, subject, shape)
     return keys
+
+
+def _from_outside(what: Disturbance, shape: System, addresses: Addresses) -> dict[str, str]:
+    """Where users come from, and by what name they call the server, if the file says one."""
+    host = host_of(shape.tiers[what.on.partition(".")[0]].settings.options)
+    named = {} if host is None else {"host": host}
+    return {"sources": str(addresses.crowd.network_address)} | named
 
 
 def _pool(what: Pool, subject: Subject, shape: System) -> dict[str, Any]:

@@ -4,7 +4,7 @@ use crate::class::Class;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 pub use tierlab_record::Cgroups;
 
@@ -75,6 +75,8 @@ pub struct Target {
     pub address: Option<Ipv4Addr>,
     /// Its TCP port.
     pub port: Option<u16>,
+    /// The `Host` header of requests to it; address and port when null.
+    pub host: Option<String>,
     /// What it speaks there: `http`, `ajp`, `fcgi`, `mysql`, `postgresql` ...
     pub protocol: Option<String>,
     /// Its UNIX socket, where it has one.
@@ -84,8 +86,18 @@ pub struct Target {
 }
 
 const OCCASION: [&str; 4] = ["id", "subject", "start_ns", "duration_ns"];
-const TARGET: [&str; 8] =
-    ["cgroups", "pids", "pus", "address", "port", "protocol", "socket", "folder"];
+const TARGET: [&str; 9] =
+    ["cgroups", "pids", "pus", "address", "port", "host", "protocol", "socket", "folder"];
+
+impl Target {
+    /// Where the server listens, and what requests have as their `Host` header.
+    pub fn site(&self) -> Result<(SocketAddrV4, String)> {
+        let address = self.address.context("it needs the subject's `address`")?;
+        let port = self.port.context("it needs the subject's `port`")?;
+        let place = SocketAddrV4::new(address, port);
+        Ok((place, self.host.clone().unwrap_or_else(|| place.to_string())))
+    }
+}
 
 impl<'de> Deserialize<'de> for Planned {
     /// Flattening would let unknown keys pass: the keys of each part are taken out, and what is
@@ -134,6 +146,18 @@ mod tests {
             place[key] = json!(1);
             let error = serde_json::from_value::<Planned>(plan).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("disturbance 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn requests_call_a_server_by_its_name_or_by_its_place() {
+        let mut plan = freeze();
+        plan["address"] = json!("127.0.0.1");
+        plan["port"] = json!(80);
+        for (host, called) in [(json!(null), "127.0.0.1:80"), (json!("a.example"), "a.example")] {
+            plan["host"] = host;
+            let planned: Planned = serde_json::from_value(plan.clone()).unwrap();
+            assert_eq!(planned.target.site().unwrap().1, called);
         }
     }
 

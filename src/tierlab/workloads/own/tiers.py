@@ -111,7 +111,7 @@ def _command_problems(
     if (why := command_fault(options)) is not None:
         yield problem(why, "command")
     if options.port is None:
-        for key in ("ready", "protocol", "address"):
+        for key in ("ready", "host", "protocol", "address"):
             if getattr(options, key) is not None:
                 yield problem("goes with a port; say which, or remove it", key)
     texts = {"command": options.command}

@@ -3,10 +3,10 @@
 use crate::crowd::{Crowd, Talk};
 use crate::disturbance::{Disturbance, End};
 use crate::plan::Planned;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use tierlab_record::Stop;
 use tierlab_record::clock::{realtime_ns, steady_ns};
 
@@ -43,11 +43,9 @@ impl Burst {
     /// Makes the requests.
     pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
         ensure!(!self.paths.is_empty(), "`paths` is empty; give the pages that users fetch");
-        let address = planned.target.address.context("it needs the subject's `address`")?;
-        let port = planned.target.port.context("it needs the subject's `port`")?;
-        let target = SocketAddrV4::new(address, port);
+        let (target, host) = planned.target.site()?;
         let paths = self.paths.clone();
-        let talk = Talk::Fetch { host: target.to_string(), paths };
+        let talk = Talk::Fetch { host, paths };
         let crowd = Crowd::new(target, Some(self.sources), talk, self.users)?;
         Ok(Box::new(Surge { crowd, users: self.users, end_ns: 0 }))
     }

@@ -7,10 +7,10 @@
 use crate::crowd::{Crowd, END_OF_HEAD, Talk};
 use crate::disturbance::{Disturbance, End};
 use crate::plan::Planned;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use tierlab_record::Stop;
 use tierlab_record::clock::{realtime_ns, steady_ns};
 
@@ -45,10 +45,8 @@ impl SlowClients {
     /// Makes the clients, who have not come yet.
     pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
         ensure!(self.clients > 0, "`clients` is 0; give how many there are");
-        let address = planned.target.address.context("it needs the subject's `address`")?;
-        let port = planned.target.port.context("it needs the subject's `port`")?;
-        let target = SocketAddrV4::new(address, port);
-        let talk = Talk::Begin { host: target.to_string(), path: self.path.clone() };
+        let (target, host) = planned.target.site()?;
+        let talk = Talk::Begin { host, path: self.path.clone() };
         let crowd = Crowd::new(target, Some(self.sources), talk, self.clients)?;
         Ok(Box::new(Slow { crowd, clients: self.clients, finished: 0, end_ns: 0 }))
     }
