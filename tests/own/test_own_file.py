@@ -62,6 +62,10 @@ CASES: list[tuple[Change, str]] = [
         {"system.web.command": "no-such-program"},
         'system.web.command names "no-such-program", a program that is not on this machine',
     ),
+    (
+        {"system.web.command": "RAILS_ENV=production exec no-such-program"},
+        'system.web.command names "no-such-program", a program that is not on this machine',
+    ),
     ({"system.web.command": "./none"}, "system.web.command names /none, which is no program"),
     ({"system.web.folder": "/no/such"}, "system.web.folder must be a folder that there is, not"),
     ({"system.web.ready": "health"}, 'system.web.ready must be a path that begins with "/", not'),
@@ -164,6 +168,59 @@ def test_a_program_that_servers_may_not_run_is_told(tmp_path: Path) -> None:
     program.chmod(0o755)
     with pytest.raises(UserError, match="is closed to the user that servers run as"):
         Experiment.from_tables(changed({"system.web.command": str(program)}), "my.toml")
+
+
+@pytest.mark.parametrize("command", ["A=1 sh run.sh", "exec sh run.sh", "A=1 exec sh run.sh"])
+def test_what_stands_before_a_program_is_no_mistake(command: str) -> None:
+    Experiment.from_tables(changed({"system.web.command": command}), "my.toml")
+
+
+def test_what_another_path_leads_to_is_not_looked_for() -> None:
+    Experiment.from_tables(changed({"system.web.command": "PATH=/mine serve"}), "my.toml")
+    other = {"system.web.command": "serve", "system.web.environment.PATH": "{folder}/bin"}
+    Experiment.from_tables(changed(other), "my.toml")
+
+
+def of_a_folder(folder: Path, first_line: str, command: str) -> Experiment:
+    """A server by what is in its folder, where there is a script."""
+    script = folder / ".venv" / "bin" / "serve"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(f"{first_line}\n")
+    script.chmod(0o755)
+    web = {"system.web.command": command, "system.web.folder": str(folder)}
+    return Experiment.from_tables(changed(web), "my.toml")
+
+
+@pytest.mark.parametrize("named", [".venv/bin/serve", "{folder}/.venv/bin/serve --port {port}"])
+def test_a_program_of_its_folder_is_looked_for_there(named: str, tmp_path: Path) -> None:
+    of_a_folder(tmp_path, "#!/bin/sh", named)
+    with pytest.raises(UserError, match=f"names {tmp_path}/.venv/bin/none, which is no program"):
+        of_a_folder(tmp_path, "#!/bin/sh", named.replace("serve", "none"))
+    with pytest.raises(UserError, match="whose first line names /no/such, which is no program"):
+        of_a_folder(tmp_path, "#! /no/such -x", named)
+
+
+def test_a_copied_script_of_a_program_that_servers_may_not_run_is_told(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("servers run as whoever starts them")
+    shop, other = tmp_path / "shop", tmp_path / "other"
+    for each in (shop, other):
+        (each / ".venv" / "bin").mkdir(parents=True)
+        each.chmod(0o700)
+        (each / ".venv" / "bin" / "python").symlink_to("/bin/sh")
+    first_line, command = f"#!{shop}/.venv/bin/python -E", ".venv/bin/serve shop:app"
+    with pytest.raises(UserError, match="is closed to the user that servers run as") as raised:
+        of_a_folder(shop, first_line, command)
+    advised = ".venv/bin/python .venv/bin/serve"
+    assert f'say "{advised}", which are the copies' in str(raised.value)
+    of_a_folder(shop, first_line, f"{advised} shop:app")
+    with pytest.raises(UserError, match="have its first line name one that every user may run"):
+        of_a_folder(other, first_line, command)
+    with pytest.raises(UserError, match=r'say "./.venv/bin/serve", which is its copy'):
+        of_a_folder(shop, "#!/bin/sh", f"{shop}/.venv/bin/serve")
+    (shop / ".venv" / "bin" / "far").symlink_to(other / ".venv" / "bin" / "serve")
+    with pytest.raises(UserError, match=f"far, a link to {other}/.venv/bin/serve, but"):
+        of_a_folder(shop, "#!/bin/sh", ".venv/bin/far")
 
 
 def test_a_good_file_has_the_graph_that_it_speaks_of_and_runs_again() -> None:

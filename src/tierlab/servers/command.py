@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import stat
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tierlab.machine.programs import locate
 from tierlab.servers.base import CONSOLE, NotReadyError, Options, Server, Settings
 from tierlab.servers.greetings import http2_get, http_answers
 from tierlab.servers.own_options import ADDRESS, OwnOptions
@@ -22,7 +20,10 @@ from tierlab.values.texts import Existing, Line, Lines, LineTable
 
 SHELL = re.compile(r"[|&;<>()$`*?~#]")
 """What a command has that only a shell understands."""
-BUILT_IN = ("exec", "cd")
+ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+"""How a variable begins that a command has before its program."""
+NO_EXEC = re.compile(rf"[|&;]|^\s*(?:exec\s|{ASSIGNED.pattern})")
+"""Before what a shell takes no `exec`: lists, and what begins with one or with a variable."""
 FILES = "files"
 """In a server's folder: the copy of the user's own."""
 HOME = "home"
@@ -131,9 +132,11 @@ class Command(Server):
         """In its folder, by a shell only where it has words of a shell's."""
         folder, command = str(self._files), self._filled(self.options.command)
         if SHELL.search(command):
-            words = f"exec {command}" if not re.search(r"[|&;]", command) else command
-            return ["sh", "-c", f'cd "$1" && {words}', "sh", folder]
-        return ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", folder, *shlex.split(command)]
+            text = command if NO_EXEC.search(command) else f"exec {command}"
+            return ["sh", "-c", f'cd "$1" && {text}', "sh", folder]
+        given, words = split_command(command)
+        program = ["env", *given, *words] if given else words
+        return ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", folder, *program]
 
     def variables(self) -> dict[str, str]:
         """Its own, and what many look for."""
@@ -171,40 +174,11 @@ class Command(Server):
             self.site.connect().close()
 
 
-def command_fault(options: CommandOptions) -> str | None:
-    """Why a command cannot be run on this machine, as far as that is known before; None if it can.
-
-    What a shell is asked for besides is the shell's.
+def split_command(command: str) -> tuple[list[str], list[str]]:
+    """The variables that are set for it alone, and its words without an `exec` before them, as a
+    shell reads them; ValueError where it could not.
     """
-    try:
-        words = shlex.split(options.command)
-    except ValueError as error:
-        return f"cannot be read ({error})"
-    program = words[0] if words else ""
-    if SHELL.search(options.command) or "=" in program or program in BUILT_IN:
-        return None
-    if "/" in program:
-        path: Path | None = Path(options.folder or "/", program)
-    else:
-        found = locate(program)
-        path = None if found is None else Path(found)
-    if path is None:
-        return f'names "{program}", a program that is not on this machine; install it'
-    if not os.access(path, os.X_OK):
-        return f"names {path}, which is no program"
-    is_copied = options.folder is not None and path.is_relative_to(options.folder)
-    if os.geteuid() == 0 and not is_copied and (closed := _closed(path)) is not None:
-        return (
-            f"names {path}, but {closed} is closed to the user that servers run as; name one that"
-            " every user may run, as those in /usr/bin are, or bring it in the folder"
-        )
-    return None
-
-
-def _closed(program: Path) -> Path | None:
-    """What of the way to a program others may not pass; None where they may run it."""
-    whole = program.resolve()
-    for folder in reversed(whole.parents):
-        if not folder.stat().st_mode & stat.S_IXOTH:
-            return folder
-    return None if whole.stat().st_mode & stat.S_IXOTH else whole
+    words = shlex.split(command)
+    given = list(takewhile(ASSIGNED.match, words))
+    left = words[len(given) :]
+    return given, left[1:] if left[:1] == ["exec"] else left

@@ -11,7 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from tierlab.servers.address import Address, AddressOptions
 from tierlab.servers.base import Server
-from tierlab.servers.command import Command, CommandOptions, command_fault
+from tierlab.servers.command import Command, CommandOptions
+from tierlab.servers.command_fault import command_fault
 from tierlab.servers.image import Image
 from tierlab.servers.image_options import ImageOptions
 from tierlab.servers.mariadb import MariaDB
