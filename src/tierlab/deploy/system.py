@@ -46,7 +46,7 @@ class Subject:
     asked: Placement
     found: Placement
     login: Credentials
-    """What the databases of its system let in."""
+    """Whom its database lets in, or the databases of its system."""
     guest: bool = False
     """Whether its domain has a kernel of its own, into which this host's does not see."""
 
@@ -279,14 +279,14 @@ class System:
         )
 
     def _subject(self, instance: Instance | Standing) -> Subject:
-        domain = instance.server.site.domain
+        domain, place = instance.server.site.domain, self._places[instance.subject]
         return Subject(
-            place=self._places[instance.subject],
+            place=place,
             cgroups=domain.cgroups(),
             pids=tuple(domain.pids()),
             folder=domain.folder,
             asked=domain.spec.placement,
             found=domain.read_back(),
-            login=self.credentials,
+            login=self._content.login(place.own_tier),
             guest=domain.inside() is not None,
         )

@@ -114,7 +114,7 @@ class Command(Server):
             "folder": str(self._files),
             **{name: str(limit) for name, limit in self.soft.items()},
         }
-        return filled(text, own, self.site.tiers, self.content.credentials)
+        return filled(text, own, self.site.tiers, self.content.login)
 
     def render(self) -> dict[str, str]:
         """It has its own configuration."""

@@ -14,8 +14,18 @@ Fidelity = Literal["corrected", "published"]
 
 
 @dataclass(frozen=True)
+class Filling:
+    """What one database has in it, and whom it lets in."""
+
+    loader: Loader
+    credentials: Credentials
+
+
+@dataclass(frozen=True)
 class Content:
-    """The same for all servers of a trial; without a loader there is no database."""
+    """The same for all servers of a trial but for what is apart; without a loader there is no
+    database.
+    """
 
     pages: Pages
     loader: Loader | None
@@ -23,10 +33,19 @@ class Content:
     fidelity: Fidelity = "corrected"
     apart: Mapping[str, Pages] = field(default_factory=dict)
     """By tier, what it serves where that is something else."""
+    fillings: Mapping[str, Filling] = field(default_factory=dict)
+    """By tier, what its database has in it where there are several."""
 
     def of(self, tier: str) -> Content:
-        """What a tier's servers serve."""
-        return replace(self, pages=self.apart.get(tier, self.pages))
+        """What a tier's servers serve, and what is in its database."""
+        served = replace(self, pages=self.apart.get(tier, self.pages))
+        if (filling := self.fillings.get(tier)) is None:
+            return served
+        return replace(served, loader=filling.loader, credentials=filling.credentials)
+
+    def login(self, tier: str) -> Credentials:
+        """Whom a tier's database lets in."""
+        return self.of(tier).credentials
 
     @property
     def dynamic(self) -> DynamicPages:

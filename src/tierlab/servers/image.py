@@ -77,7 +77,7 @@ class Image(Server):
     def _filled(self, text: str) -> str:
         endpoint = self.site.endpoint
         own = {"address": endpoint.address, "port": str(endpoint.port)}
-        return filled(text, own, self.site.tiers, self.content.credentials)
+        return filled(text, own, self.site.tiers, self.content.login)
 
     def render(self) -> dict[str, str]:
         """It has its own configuration."""

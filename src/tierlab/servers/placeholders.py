@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from tierlab.errors import UserError
 from tierlab.servers.base import Endpoint
@@ -31,10 +31,12 @@ def filled(
     text: str,
     own: Mapping[str, str],
     tiers: Mapping[str, Endpoint],
-    login: Credentials,
+    login: Callable[[str], Credentials],
 ) -> str:
     """The text with what is known by now: `own` by name, and of each tier's first server
     ``{TIER}`` (address and port), ``{TIER.address}`` and so on. Other braces stay as they are.
+
+    `login`: whom the database of a tier of this name lets in.
     """
 
     def value(place: re.Match[str]) -> str:
@@ -43,14 +45,14 @@ def filled(
             return own[name]
         if name not in tiers:
             return place[0]
-        endpoint = tiers[name]
+        endpoint, known = tiers[name], login(name)
         of = {
             None: str(endpoint),
             "address": endpoint.address,
             "port": str(endpoint.port),
-            "user": login.user,
-            "password": login.password,
-            "database": login.database,
+            "user": known.user,
+            "password": known.password,
+            "database": known.database,
         }
         return of.get(what, place[0])
 

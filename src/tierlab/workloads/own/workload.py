@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tierlab.environments.environment import Environment
 from tierlab.servers.application import Pages
-from tierlab.servers.content import Content, Fidelity
+from tierlab.servers.content import Content, Fidelity, Filling
 from tierlab.servers.database import Credentials
 from tierlab.servers.placeholders import from_environment
 from tierlab.values.section import Section
@@ -67,15 +67,17 @@ class Own(Workload):
         """Nothing is built; what the file names was looked for as it was read."""
 
     def content(self, environment: Environment, data: DataKey, fidelity: Fidelity) -> Content:  # noqa: ARG002
-        """What is in its database, if Tierlab fills one."""
-        pages = Pages(environment.work, "/")
-        kinds = {each.kind for each in DATABASES}
-        for name, table in self._tables.items():
-            if name != SESSIONS and table.get("server") in kinds:
-                keys = {key: table[key] for key in Filled.model_fields if key in table}
-                filled = Filled.model_validate(keys)
-                return Content(pages, _loader(filled), _login(filled, name), fidelity)
-        return Content(pages, None, Credentials.drawn(self.name), fidelity)
+        """What is in its databases, those that Tierlab fills."""
+        pages, kinds = Pages(environment.work, "/"), {each.kind for each in DATABASES}
+        fillings = {
+            name: _filling(name, table)
+            for name, table in self._tables.items()
+            if name != SESSIONS and table.get("server") in kinds
+        }
+        if not fillings:
+            return Content(pages, None, Credentials.drawn(self.name), fidelity)
+        first = next(iter(fillings.values()))
+        return Content(pages, first.loader, first.credentials, fidelity, fillings=fillings)
 
     def users(self, mix: str, fidelity: Fidelity, data: DataKey) -> dict[str, Any]:  # noqa: ARG002
         """As the table of sessions says."""
@@ -105,8 +107,13 @@ def _entry_paths(servers: Mapping[str, Any], sessions: object) -> tuple[str, ...
     return tuple(each for each in given if isinstance(each, str)) or (str(ready or "/"),)
 
 
-def _loader(filled: Filled) -> StatementLoader:
-    return StatementLoader([Path(file) for file in filled.sql or ()], filled.user, filled.database)
+def _filling(name: str, table: Mapping[str, Any]) -> Filling:
+    """What a table says of a database."""
+    keys = {key: table[key] for key in Filled.model_fields if key in table}
+    filled = Filled.model_validate(keys)
+    files = [Path(file) for file in filled.sql or ()]
+    loader = StatementLoader(files, filled.user, filled.database)
+    return Filling(loader, _login(filled, name))
 
 
 def _login(filled: Filled, name: str) -> Credentials:

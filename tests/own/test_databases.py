@@ -1,0 +1,71 @@
+"""Several databases that Tierlab fills: each has its own statements, user, password and name."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tierlab.servers.base import Endpoint, Settings
+from tierlab.servers.command import Command, CommandOptions
+from tierlab.servers.content import Content
+from tierlab.workloads.own.load import StatementLoader
+from tierlab.workloads.own.workload import Own
+from tierlab.workloads.workload import DataKey
+
+DATA = DataKey(1.0, 1, date(2026, 1, 1))
+TOLD = (
+    "{odb.user}:{odb.password}@{odb}/{odb.database} {udb.user}:{udb.password}@{udb}/{udb.database}"
+)
+
+
+@pytest.fixture
+def content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Content:
+    """Of one of each kind, whose statements the other would not read."""
+    (tmp_path / "orders.sql").write_text("CREATE TABLE orders (id SERIAL);")
+    (tmp_path / "users.sql").write_text("CREATE TABLE `users` (id INT AUTO_INCREMENT KEY);")
+    monkeypatch.setenv("USERS_PASSWORD", "known")
+    orders = {"server": "postgresql", "sql": str(tmp_path / "orders.sql"), "database": "orders"}
+    users = {"server": "mariadb", "sql": str(tmp_path / "users.sql"), "database": "people"}
+    users |= {"user": "clerk", "password": "$USERS_PASSWORD"}
+    web = {"command": "sh run.sh", "port": 8000}
+    environment: Any = SimpleNamespace(work=tmp_path)
+    own = Own({"web": web, "odb": orders, "udb": users, "sessions": {"start": "/"}})
+    return own.content(environment, DATA, "corrected")
+
+
+def test_each_is_filled_from_its_own_files(content: Content) -> None:
+    loaders = [content.of(name).loader for name in ("odb", "udb")]
+    assert all(isinstance(each, StatementLoader) for each in loaders)
+    orders, users = (each for each in loaders if isinstance(each, StatementLoader))
+    assert [file.name for file in orders.files] == ["orders.sql"]
+    assert [file.name for file in users.files] == ["users.sql"]
+    assert (users.user, users.database) == ("clerk", "people")
+    assert orders.key != users.key
+
+
+def test_each_lets_in_whom_it_is_said_to(content: Content) -> None:
+    orders, users = content.of("odb").credentials, content.of("udb").credentials
+    assert (orders.user, orders.database) == ("own", "orders")
+    assert (users.user, users.password, users.database) == ("clerk", "known", "people")
+    assert orders.password not in ("known", "")
+
+
+def test_who_calls_both_is_told_of_each(content: Content, tmp_path: Path) -> None:
+    tiers = {
+        "odb": Endpoint("127.0.2.1", 5432, "postgresql"),
+        "udb": Endpoint("127.0.3.1", 3306, "mysql"),
+    }
+    site: Any = SimpleNamespace(
+        folder=tmp_path,
+        endpoint=Endpoint("127.0.1.1", 8000, "http"),
+        tiers=tiers,
+        subject="web.1",
+    )
+    options = CommandOptions.model_construct(command="sh run.sh", environment={"DSN": TOLD})
+    told = Command(site, Settings({}, options), content.of("web")).variables()["DSN"]
+    drawn = content.of("odb").credentials.password
+    assert told == f"own:{drawn}@127.0.2.1:5432/orders clerk:known@127.0.3.1:3306/people"
