@@ -88,24 +88,35 @@ def _joined(full: Bools) -> Bools:
 
 
 def _late(observed: Observed, window: Window) -> list[Window]:
-    """Return the parts of the window, two seconds and more, in which requests ended late."""
+    """Return the parts of the window, two seconds and more, in which requests ended late.
+
+    Where none ends in a second, those tell that end in the next in which some do: they were under
+    way; after the last of these, those that end after the window.
+    """
+    count = -(-(window.end_ns - window.start_ns) // BREAK_NS)
     found = columns(
         observed.db,
         """WITH quick AS (
             SELECT interaction, quantile_cont(end_ns - intended_ns, 0.05) AS quick_ns
             FROM requests WHERE error IS NULL GROUP BY interaction
-        ) SELECT (end_ns - $start) // $width AS second,
+        ) SELECT if(end_ns > $end, $count, least((end_ns - $start) // $width, $count - 1))
+                AS second,
             median((end_ns - intended_ns) / greatest(quick_ns, 1)) AS times
         FROM requests JOIN quick USING (interaction)
-        WHERE end_ns > $start AND end_ns <= $end GROUP BY second""",
-        {"start": window.start_ns, "end": window.end_ns, "width": BREAK_NS},
+        WHERE end_ns > $start AND intended_ns < $end GROUP BY second""",
+        {"start": window.start_ns, "end": window.end_ns, "width": BREAK_NS, "count": count},
     )
-    count = -(-(window.end_ns - window.start_ns) // BREAK_NS)
-    times = np.full(count, np.inf)  # where none ends, all are late
-    times[np.minimum(found["second"].astype(np.int64), count - 1)] = found["times"]
-    parts = window.start_ns + BREAK_NS * stretches(times >= LATE)
+    times = np.full(count + 1, np.inf)  # what never ends is late
+    times[found["second"].astype(np.int64)] = found["times"]
+    parts = window.start_ns + BREAK_NS * stretches(_filled(times)[:count] >= LATE)
     windows = [Window(start_ns=a, end_ns=min(b, window.end_ns)) for a, b in parts.tolist()]
     return [each for each in windows if each.end_ns - each.start_ns >= LEAST_NS]
+
+
+def _filled(times: Floats) -> Floats:
+    """Give each second in which none ended what the next has in which one did."""
+    known = np.where(np.isfinite(times), np.arange(times.size), times.size - 1)
+    return times[np.minimum.accumulate(known[::-1])[::-1]]
 
 
 def _stall(observed: Observed, window: Window) -> Stall:
