@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tierlab.diagnosis.causes import quota
-from tierlab.diagnosis.cpu_share import stolen, throttled
+from tierlab.diagnosis.cpu_share import served_share, stolen, throttled
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.neighbour import outside
 from tierlab.tables.schemas import INSIDE
@@ -131,6 +131,32 @@ def test_servers_on_other_cpus_are_no_neighbours(tmp_path):
     folder = made_stall.make(tmp_path, stalled, samples | {"cpu": FULL[1:]})
     made_stall.manifest().model_copy(update={"mapping": mapping}).write(folder)
     assert [each.cause for each in diagnosed(folder).findings] == ["unknown"]
+
+
+def test_who_may_run_elsewhere_too_does_not_have_all_its_time_here(tmp_path, monkeypatch):
+    """A job outside of all domains is on the web server's only CPU; app.1 has that and three more.
+    All that app.1 used was charged to that one: an overload of app.1, which had room.
+    """
+    usual = USUAL()
+    busy = {"cpu0": 0.7, "cpu1": 0.5, "cpu2": 0.4, "cpu3": 0.4}
+    cpus = [(name, {"busy": share, "iowait": 0.0, "steal": 0.0}) for name, share in busy.items()]
+    used = {"web.1": 15 * MS, "app.1": 80 * MS}
+    domain = [(name, row | {"cpu_ns": used.get(name, 5 * MS)}) for name, row in usual["domain"]]
+    monkeypatch.setattr(made_stall, "usual", lambda: usual | {"cpu": cpus, "domain": domain})
+    samples = {
+        "cpu": FULL[:1],
+        "domain": [{"subject": "web.1", "cpu_ns": 7_500_000}],
+        "pressure": pressed("web.1", "cpu", 0.95),
+    }
+    folder = made_stall.make(tmp_path, "web.1", samples)
+    places = {"web.1": [0], "app.1": [0, 1, 2, 3], "lb.1": [1], "db.1": [1]}
+    mapping = {name: {"found": {"pus": pus}} for name, pus in places.items()}
+    made_stall.manifest().model_copy(update={"mapping": mapping}).write(folder)
+    found = diagnosed(folder)
+    assert [(each.cause, each.subject) for each in found.findings] == [("cpu", "web.1")]
+    here = context(folder, "web.1")
+    assert outside(here) == pytest.approx(0.45)
+    assert served_share(here) == pytest.approx(0.55)
 
 
 def test_a_weight_that_was_not_sampled_is_the_one_read_back(tmp_path):

@@ -34,7 +34,7 @@ def served_share(context: StallContext) -> float | None:
         used = each.mean("domain", CORES)
         if used is None:
             return None
-        total += used - max(0.0, within(each) or 0.0)
+        total += context.shared(each) * (used - max(0.0, within(each) or 0.0))
     if not busy:
         return None
     laboratory = min(context.laboratory * len(context.cores), total)

@@ -102,7 +102,8 @@ def outside(context: StallContext) -> float | None:
         return None
     total = usual = 0.0
     signs = [(1.0, context.signals.together("cpu", "busy", context.cores))]
-    signs += [(-1.0, each.signal("domain", CORES)) for each in (context, *context.peers)]
+    everyone = (context, *context.peers)
+    signs += [(-context.shared(each), each.signal("domain", CORES)) for each in everyone]
     for sign, signal in signs:
         mean = None if signal is None else signal.mean(context.window)
         if signal is None or mean is None:

@@ -91,6 +91,13 @@ class StallContext:
         signal = self.signal(table, value, where)
         return None if signal is None else signal.beyond(self.window)
 
+    def shared(self, other: StallContext) -> float:
+        """Return which share of the other's CPUs this server may run on, too: what the other used
+        is taken to have been used on all of its CPUs alike.
+        """
+        there = len({*self.cores} & {*other.cores})
+        return there / len(other.cores) if there else 0.0
+
     def around(self, before_ns: int, after_ns: int = 0) -> Window:
         """Return the window, widened: for sources that tick slowly or tell late."""
         return Window(

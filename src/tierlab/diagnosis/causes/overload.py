@@ -45,8 +45,11 @@ def judge(context: StallContext) -> Suspect:
 
 
 def busiest(context: StallContext) -> StallContext:
-    """Return who used most CPU time of all that may run on the same CPUs."""
-    return max((context, *context.peers), key=lambda each: each.mean("domain", CORES) or 0.0)
+    """Return who used most of the CPU time of the CPUs that the server may run on."""
+    return max(
+        (context, *context.peers),
+        key=lambda each: context.shared(each) * (each.mean("domain", CORES) or 0.0),
+    )
 
 
 def happened(context: StallContext) -> str:
