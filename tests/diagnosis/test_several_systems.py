@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from tierlab.analysis.observed import observe
+from tierlab.diagnosis.chain import delayed
+from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import incidents
+from tierlab.diagnosis.run_stalls import run_stalls
 from tierlab.diagnosis.stalls import users_of
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import SystemPart
+from tierlab.tables.run import Run
 from tierlab.tables.schemas import SCHEMAS
 from tierlab.topology import Topology
 
-from . import made_stall
-from .made_stall import STALL
+from . import made_overload, made_stall
+from .made_stall import LENGTH, MS, STALL, START
 from .signatures import SIGNATURES, diagnosed
 from .test_incidents import stall
 
@@ -20,36 +25,42 @@ SYSTEMS = ("shop", "market")
 APART = 1_000_000
 """Added to the second system's numbers of visits, connections and users."""
 NUMBERS = ("visit", "parent", "connection", "user")
+CPUS = ("cpu0", "cpu1")
 
 
 def of_system(row, index):
-    """A row of a run with one system, as that system's."""
+    """A row of a run with one system, as that system's: each has two CPUs."""
     name = SYSTEMS[index]
     renamed = {key: f"{name}.{row[key]}" for key in ("server", "subject") if row.get(key)}
-    if str(row.get("subject", "")) in {"cpu0", "cpu1", "lo", ""}:
+    if str(row.get("subject", "")) in {*CPUS, "lo", ""}:
         renamed.pop("subject", None)
+    if row.get("subject") in CPUS:
+        renamed["subject"] = f"cpu{CPUS.index(row['subject']) + 2 * index}"
     numbered = {key: row[key] + index * APART for key in NUMBERS if row.get(key) is not None}
     return row | renamed | numbered | ({"system": name} if "intended_ns" in row else {})
 
 
 def make(folder, stalled, samples, extra):
-    """A run of two systems: the second is well."""
-    parts = [
-        made_stall.make(folder / "first", stalled, samples, extra),
-        made_stall.make(folder / "second", None),
-    ]
+    """A run of two systems on the same CPUs: the second is well."""
+    first = made_stall.make(folder / "first", stalled, samples, extra)
+    return together(folder, first, made_stall.make(folder / "second", None))
+
+
+def together(folder, *parts, apart=False):
+    """Join two runs of one system each: ``apart``, if each has CPUs of its own."""
+    of_first = {"net"} if apart else {"cpu", "net"}
     for table in SCHEMAS:
         rows = [
             of_system(row, index)
             for index, part in enumerate(parts)
             for row in made_stall.read(part, table)
-            if not (index and table in {"cpu", "net"})
+            if not (index and table in of_first)
         ]
         made_stall.write(folder, table, rows)
-    one = made_stall.manifest()
+    known = dict(zip(SYSTEMS, map(manifests.read, parts), strict=True))
     servers = {
         f"{name}.{server}": part.model_copy(update={"system": name, "tier": f"{name}.{part.tier}"})
-        for name in SYSTEMS
+        for name, one in known.items()
         for server, part in one.servers.items()
     }
     graphs = [
@@ -57,14 +68,17 @@ def make(folder, stalled, samples, extra):
             {f"{name}.{server}": f"{name}.{part.tier}" for server, part in one.servers.items()},
             {f"{name}.{server}": part.protocol for server, part in one.servers.items()},
         )
-        for name in SYSTEMS
+        for name, one in known.items()
     ]
     calls = [call for graph in graphs for call in graph.calls]
-    known = {name: SystemPart(workload="made", load={}) for name in SYSTEMS}
+    one = known[SYSTEMS[0]]
+    places = {name: {"found": {"pus": [0, 1]}} for name in servers if name.startswith(SYSTEMS[0])}
+    places |= {name: {"found": {"pus": [2, 3]}} for name in servers.keys() - places.keys()}
     made = one.model_dump() | {
         "servers": servers,
-        "systems": known,
+        "systems": {n: SystemPart(workload="made", load=each.load) for n, each in known.items()},
         "calls": [vars(call) for call in calls],
+        "mapping": places if apart else {},
     }
     type(one).model_validate(made).write(folder)
     return folder
@@ -114,3 +128,36 @@ def test_users_who_take_turns_among_web_servers_wait_for_theirs(tmp_path):
     assert manifests.read(folder).topology.entries == ["web.1", "web.2"]
     assert len(waits) > 3
     assert {each.subject for each in diagnosed(folder).findings} == {"web.2"}
+
+
+def test_an_overload_is_that_of_the_system_whose_requests_are_late(tmp_path, monkeypatch):
+    """Most requests of the machine are the other's, and quick: nothing was abnormal. Found, it was
+    told with the throughput and the users of both.
+    """
+    monkeypatch.setattr(made_overload, "FULL", (START + 2_000 * MS, START + LENGTH))
+    shop = made_stall.make(tmp_path / "first", None)
+    rows = made_stall.read(shop, "requests")
+    made_stall.write(shop, "requests", [row for row in rows for _ in range(4)])
+    folder = together(tmp_path, shop, made_overload.make(tmp_path / "second"), apart=True)
+    known = manifests.read(folder)
+    known.model_copy(update={"load": {"users": 1_900}}).write(folder)
+    (finding,) = diagnosed(folder).findings
+    assert (finding.cause, finding.subject) == ("overload", "market.app.1")
+    can = finding.demand.capacity
+    assert can.throughput == pytest.approx(made_overload.MOST, rel=0.03)
+    assert (can.offered_users, can.think_s) == (700, made_overload.THINK_S)
+
+
+def test_pages_of_one_name_are_each_systems_own(tmp_path):
+    """Where messages were not captured: each took thrice as long as most pages of its name."""
+    folder = make(tmp_path, None, None, None)
+    rows = made_stall.read(folder, "requests")
+    slow = [row for row in rows if row["system"] == "market"][::2]
+    for row in slow:
+        row["first_byte_ns"] = row["end_ns"] = row["start_ns"] + 200 * MS
+    rows = [row for row in rows if row["system"] == "shop"] + slow
+    made_stall.write(folder, "requests", rows)
+    (folder / "visits.parquet").unlink()
+    observed = observe(Run(folder))
+    assert run_stalls(observed, observed.measured) == []
+    assert delayed(observed, [Window(start_ns=START, end_ns=START + LENGTH)]).count == 0

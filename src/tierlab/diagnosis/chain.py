@@ -8,6 +8,7 @@ from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import row
 from tierlab.analysis.queues.queue_episodes import QueueEpisode, queue_episodes
 from tierlab.diagnosis.finding import Delayed, Link, Window
+from tierlab.diagnosis.systems import requests_of
 
 UNUSUAL = 3.0
 LEAST_NS = 30_000_000
@@ -77,14 +78,15 @@ def delayed(observed: Observed, windows: list[Window]) -> Delayed | None:
     over = observed.very_long
     if over is None or not observed.run.has("requests"):
         return None
+    asked = requests_of(observed.run.manifest)
     found = row(
         observed.db,
-        """WITH usual AS (
-            SELECT interaction, median(end_ns - intended_ns) AS usual FROM requests GROUP BY ALL
+        f"""WITH usual AS (
+            SELECT interaction, median(end_ns - intended_ns) AS usual FROM {asked} GROUP BY ALL
         ), windows AS (
             SELECT unnest($starts::BIGINT[]) AS s, unnest($ends::BIGINT[]) AS e
         ), slow AS (
-            SELECT end_ns - intended_ns AS took FROM requests JOIN usual USING (interaction)
+            SELECT end_ns - intended_ns AS took FROM {asked} JOIN usual USING (interaction)
             WHERE end_ns - intended_ns >= greatest($least, $unusual * usual) AND EXISTS (
                 SELECT 1 FROM windows WHERE intended_ns < e AND end_ns > s)
         ) SELECT count(*) AS count, count(*) FILTER (WHERE took > $very_long) AS very_long,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierlab.analysis.facts import facts
+from tierlab.analysis.facts import Facts, facts
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Floats, Ints, bounds, columns, row, rows
 from tierlab.analysis.requests.responses import FAILED
@@ -21,6 +21,7 @@ from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
 from tierlab.diagnosis.signals import Signals
+from tierlab.diagnosis.systems import load_of, requests_of, systems_on
 
 COLD = 1.5
 """A visit costs so many times what it costs later: the server was cold."""
@@ -113,7 +114,8 @@ class Demands:
         edge_ns = np.arange(counted.start_ns, counted.end_ns + 1, SECOND_NS, dtype=np.int64)
         if edge_ns.size <= FEWEST:
             return None
-        rate = self._finished(edge_ns)
+        asked, about = self._whose(cores)
+        rate = self._finished(edge_ns, asked)
         if counted is after:
             rate = rate / np.clip(self._busy(cores, edge_ns), 0.05, 1.0)
         rate = rate[np.isfinite(rate)]
@@ -124,9 +126,8 @@ class Demands:
         mean = float(rate.mean())
         error = float(rate.std(ddof=1) / np.sqrt(rate.size) * stdtrit(rate.size - 1, 0.975))
         low, high = max(0.0, mean - error), mean + error
-        about = facts(self.observed.run.manifest, None)
-        quiet = self._quiet_s()
-        held = self._held_s(about.think_s, quiet) if about.users is not None else None
+        quiet = self._quiet_s(asked)
+        held = self._held_s(about.think_s, quiet, asked) if about.users is not None else None
         return Capacity(
             throughput=mean,
             throughput_low=low,
@@ -139,6 +140,13 @@ class Demands:
             users_high=None if held is None else high * held,
         )
 
+    def _whose(self, cores: tuple[str, ...]) -> tuple[str, Facts]:
+        """Return the requests of the systems on these CPUs, as a table in SQL, and their load."""
+        manifest = self.observed.run.manifest
+        systems = systems_on(manifest, cores, self.signals.subjects("cpu", "busy"))
+        theirs = manifest.model_copy(update={"load": load_of(manifest, systems)})
+        return requests_of(manifest, systems), facts(theirs, None)
+
     def _from_its_start(self, window: Window, cores: tuple[str, ...]) -> Window:
         """Return the window with the full seconds right before it: what began in the ramp-up is
         found from the runtime on only.
@@ -150,10 +158,10 @@ class Demands:
         seconds = int(np.argmin(np.append(full, False)))
         return Window(start_ns=window.start_ns - seconds * SECOND_NS, end_ns=window.end_ns)
 
-    def _finished(self, edge_ns: Ints) -> Floats:
+    def _finished(self, edge_ns: Ints, asked: str) -> Floats:
         found = columns(
             self.observed.db,
-            f"SELECT end_ns FROM requests WHERE NOT {FAILED} ORDER BY end_ns",
+            f"SELECT end_ns FROM {asked} WHERE NOT {FAILED} ORDER BY end_ns",
             {},
         )
         return np.diff(np.searchsorted(found["end_ns"], edge_ns)) * 1e9 / SECOND_NS
@@ -163,14 +171,14 @@ class Demands:
         means = [each.means(edge_ns) for each in signals if each is not None]
         return np.mean(means, axis=0) if means else np.full(edge_ns.size - 1, np.nan)
 
-    def _held_s(self, think_s: float | None, quiet_s: float | None) -> float | None:
+    def _held_s(self, think_s: float | None, quiet_s: float | None, asked: str) -> float | None:
         """Return for how long a request and what its user thinks before it take together."""
-        thought = thought_share(self.observed.db, self.whole)
+        thought = thought_share(self.observed.db, self.whole, asked)
         if think_s is None or quiet_s is None:
             return None
         return think_s * (1.0 if thought is None else thought) + quiet_s
 
-    def _quiet_s(self) -> float | None:
+    def _quiet_s(self, asked: str) -> float | None:
         """Return the response time without queueing: what one in twenty of each page's requests did
         not exceed, weighted by how often it was asked for.
         """
@@ -178,7 +186,7 @@ class Demands:
             self.observed.db,
             f"""SELECT sum(quiet * count) / sum(count) / 1e9 AS quiet_s FROM (
                 SELECT quantile_cont(end_ns - intended_ns, 0.05) AS quiet, count(*) AS count
-                FROM requests WHERE NOT {FAILED} AND end_ns BETWEEN $start AND $end
+                FROM {asked} WHERE NOT {FAILED} AND end_ns BETWEEN $start AND $end
                 GROUP BY interaction)""",
             bounds(self.whole),
         )["quiet_s"]

@@ -4,6 +4,7 @@ from tierlab.analysis.observed import Observed
 from tierlab.analysis.queues.own_gaps import own_gaps
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
+from tierlab.diagnosis.systems import requests_of
 from tierlab.diagnosis.waits import connecting, responding, ways
 
 
@@ -11,7 +12,7 @@ def run_stalls(observed: Observed, span: Span) -> list[Stall]:
     """Return the stalls that began in the span."""
     run, db = observed.run, observed.db
     if not run.has("visits"):
-        return stalls(responding(db, span, LEAST_GAP_NS))
+        return stalls(responding(db, span, LEAST_GAP_NS, requests_of(run.manifest)))
     found = stalls(own_gaps(db, span, LEAST_GAP_NS))
     if run.has("requests"):
         entries = run.manifest.topology.entries

@@ -19,6 +19,7 @@ from tierlab.analysis.statistics.stretches import stretches
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stalls import USERS, Stall
+from tierlab.diagnosis.systems import requests_of, systems_on
 
 LEAST_NS = 2_000_000_000
 """What is shorter shows as stalls, as most of the run is not like it."""
@@ -49,14 +50,16 @@ def saturated(observed: Observed, span: Span) -> list[Saturated]:
     manifest = observed.run.manifest
     shares = utilisations(observed.db, manifest, span)
     sampled = [name for name in _cpus(observed) if name + BUSY in shares]
-    sets = dict.fromkeys(cores(manifest, name, sampled) for name in manifest.servers)
-    return [
-        Saturated(names, _stall(observed, part))
-        for names in sets
-        if names
-        for window in _stretches(np.mean([shares[name + BUSY] for name in names], axis=0), span)
-        for part in _late(observed, window)
-    ]
+    found: list[Saturated] = []
+    for names in filter(None, dict.fromkeys(cores(manifest, n, sampled) for n in manifest.servers)):
+        asked = requests_of(manifest, systems_on(manifest, names, sampled))
+        busy = np.mean([shares[name + BUSY] for name in names], axis=0)
+        found += [
+            Saturated(names, _stall(observed, part, asked))
+            for window in _stretches(busy, span)
+            for part in _late(observed, window, asked)
+        ]
+    return found
 
 
 BUSY = " busy"
@@ -87,8 +90,8 @@ def _joined(full: Bools) -> Bools:
     return joined
 
 
-def _late(observed: Observed, window: Window) -> list[Window]:
-    """Return the parts of the window, two seconds and more, in which requests ended late.
+def _late(observed: Observed, window: Window, asked: str) -> list[Window]:
+    """Return the parts of the window, two seconds and more, in which these requests ended late.
 
     Where none ends in a second, those tell that end in the next in which some do: they were under
     way; after the last of these, those that end after the window.
@@ -96,13 +99,13 @@ def _late(observed: Observed, window: Window) -> list[Window]:
     count = -(-(window.end_ns - window.start_ns) // BREAK_NS)
     found = columns(
         observed.db,
-        """WITH quick AS (
+        f"""WITH quick AS (
             SELECT interaction, quantile_cont(end_ns - intended_ns, 0.05) AS quick_ns
-            FROM requests WHERE error IS NULL GROUP BY interaction
+            FROM {asked} WHERE error IS NULL GROUP BY interaction
         ) SELECT if(end_ns > $end, $count, least((end_ns - $start) // $width, $count - 1))
                 AS second,
             median((end_ns - intended_ns) / greatest(quick_ns, 1)) AS times
-        FROM requests JOIN quick USING (interaction)
+        FROM {asked} JOIN quick USING (interaction)
         WHERE end_ns > $start AND intended_ns < $end GROUP BY second""",
         {"start": window.start_ns, "end": window.end_ns, "width": BREAK_NS, "count": count},
     )
@@ -119,12 +122,12 @@ def _filled(times: Floats) -> Floats:
     return times[np.minimum.accumulate(known[::-1])[::-1]]
 
 
-def _stall(observed: Observed, window: Window) -> Stall:
+def _stall(observed: Observed, window: Window, asked: str) -> Stall:
     found = row(
         observed.db,
-        """SELECT count(*) AS count, max(end_ns - intended_ns) AS longest_ns,
+        f"""SELECT count(*) AS count, max(end_ns - intended_ns) AS longest_ns,
             sum(least(end_ns, $end) - greatest(intended_ns, $start))::BIGINT AS total_ns
-        FROM requests WHERE end_ns > $start AND intended_ns < $end""",
+        FROM {asked} WHERE end_ns > $start AND intended_ns < $end""",
         {"start": window.start_ns, "end": window.end_ns},
     )
     return Stall(

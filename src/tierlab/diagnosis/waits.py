@@ -37,8 +37,8 @@ _CONNECTING = f"""WITH again AS (
     ) SELECT coalesce(start_ns, asked_ns) AS start_ns, end_ns, NULL::DOUBLE AS usual FROM since
     WHERE end_ns - coalesce(start_ns, asked_ns) >= $least ORDER BY 1"""
 
-_RESPONDING = """SELECT intended_ns AS start_ns, end_ns, usual FROM requests JOIN (
-        SELECT interaction, median(end_ns - intended_ns) AS usual FROM requests
+_RESPONDING = """SELECT intended_ns AS start_ns, end_ns, usual FROM {asked} JOIN (
+        SELECT interaction, median(end_ns - intended_ns) AS usual FROM {asked}
         GROUP BY interaction HAVING count(*) >= 20) USING (interaction)
     WHERE intended_ns BETWEEN $start AND $end - 1 AND end_ns - intended_ns >= $least
     ORDER BY intended_ns"""
@@ -82,9 +82,11 @@ def connecting(db: Connection, span: Span, least_ns: int, way: Way) -> Gaps:
     return _gaps(columns(db, _CONNECTING.format(of=of), asked), users_of(way.entry), way.entry)
 
 
-def responding(db: Connection, span: Span, least_ns: int) -> Gaps:
-    """Return the users' long waits for a reply: all there is where messages were not captured."""
-    found = columns(db, _RESPONDING, {**bounds(span), "least": least_ns})
+def responding(db: Connection, span: Span, least_ns: int, asked: str) -> Gaps:
+    """Return the users' long waits for a reply: all there is where messages were not captured.
+    ``asked`` are their requests, as a table in SQL.
+    """
+    found = columns(db, _RESPONDING.format(asked=asked), {**bounds(span), "least": least_ns})
     return _gaps(found, USERS, "")
 
 
