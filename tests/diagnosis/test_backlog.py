@@ -24,10 +24,11 @@ def occurrence(cause, start_ms, end_ms):
     return Occurrence(stall("db.1", start_ms, end_ms, 100), found)
 
 
-def machine(busy):
-    """A run on one CPU that is usually so busy."""
+def machine(busy, thread=None):
+    """A run on one CPU that is usually so busy, and so is the thread that all requests need."""
     figure = SimpleNamespace(usual=busy)
-    signals = SimpleNamespace(get=lambda *_key: figure)
+    ran = None if thread is None else SimpleNamespace(usual=thread)
+    signals = SimpleNamespace(get=lambda *_key: figure, busiest_thread=lambda _server: ran)
     return SimpleNamespace(cores=lambda _server: ("cpu0",), signals=signals)
 
 
@@ -40,6 +41,11 @@ def test_a_backlog_being_served_is_no_overload_and_no_surge(stalled, follows):
     """
     held, after = occurrence(stalled, 0, 1800), occurrence(follows, 1700, 5000)
     assert without_backlogs([held, after], [held], machine(0.8)) == [held]
+
+
+def test_a_thread_that_all_requests_need_catches_up_as_slowly_as_full_cpus():
+    held, after = occurrence(lock, 0, 1800), occurrence(overload, 1700, 5000)
+    assert without_backlogs([held, after], [held], machine(0.1, thread=0.8)) == [held]
 
 
 def test_a_lock_in_the_middle_of_an_overload_does_not_excuse_it():

@@ -64,4 +64,6 @@ def _catching_up(following: Occurrence, run: RunContext) -> float:
     cores = run.cores(following.subject)
     usual = [run.signals.get("cpu", "busy", name) for name in cores]
     share = float(np.mean([each.usual for each in usual if each is not None] or [0.0]))
+    if (thread := run.signals.busiest_thread(following.subject)) is not None:
+        share = max(share, thread.usual)
     return CROWDED * min(LONGEST, share / max(1.0 - share, 1e-9))

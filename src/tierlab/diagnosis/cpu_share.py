@@ -56,6 +56,20 @@ def full(context: StallContext) -> float | None:
     return support("cpus busy", busy_share(context))
 
 
+def thread_share(context: StallContext) -> float | None:
+    """Return the share of time that the server's busiest thread ran; None where each request has a
+    thread to itself, or that was not measured.
+    """
+    thread = context.signals.busiest_thread(context.subject)
+    return None if thread is None else thread.mean(context.window)
+
+
+def thread_full(context: StallContext) -> float:
+    """Return how far its busiest thread was full, 0 where its CPUs were just as full."""
+    thread = support("cpus busy", thread_share(context)) or 0.0
+    return thread if thread > (full(context) or 0.0) else 0.0
+
+
 def exceeded(context: StallContext) -> float | None:
     """Return how far demand was beyond them, whoever's: they were full, and the server wanted more.
 

@@ -60,7 +60,7 @@ class Demands:
             label_gained=gained if kind == "expensive" else None,
             cost_s=cost,
             later_cost_s=later,
-            capacity=self._capacity(window, cores, warm=kind == "cold start"),
+            capacity=self._capacity(window, server, cores, warm=kind == "cold start"),
         )
 
     def _costs(self, window: Window, server: str) -> tuple[float | None, float | None]:
@@ -105,19 +105,22 @@ class Demands:
         label = max(gains, key=lambda each: gains[each])
         return label, gains[label]
 
-    def _capacity(self, window: Window, cores: tuple[str, ...], *, warm: bool) -> Capacity | None:
+    def _capacity(
+        self, window: Window, server: str, cores: tuple[str, ...], *, warm: bool
+    ) -> Capacity | None:
         """Return the load that could be carried: by the throughput of the saturated seconds; of a
         cold start by what was carried afterwards, over how busy the CPUs were.
         """
         after = Window(start_ns=window.end_ns, end_ns=self.whole.end_ns)
-        counted = after if warm and after.duration_s >= 5 else self._from_its_start(window, cores)
+        start = self._from_its_start(window, server, cores)
+        counted = after if warm and after.duration_s >= 5 else start
         edge_ns = np.arange(counted.start_ns, counted.end_ns + 1, SECOND_NS, dtype=np.int64)
         if edge_ns.size <= FEWEST:
             return None
         asked, about = self._whose(cores)
         rate = self._finished(edge_ns, asked)
         if counted is after:
-            rate = rate / np.clip(self._busy(cores, edge_ns), 0.05, 1.0)
+            rate = rate / np.clip(self._busy(server, cores, edge_ns), 0.05, 1.0)
         rate = rate[np.isfinite(rate)]
         if rate.size < FEWEST or not rate.any():
             return None
@@ -147,14 +150,14 @@ class Demands:
         theirs = manifest.model_copy(update={"load": load_of(manifest, systems)})
         return requests_of(manifest, systems), facts(theirs, None)
 
-    def _from_its_start(self, window: Window, cores: tuple[str, ...]) -> Window:
+    def _from_its_start(self, window: Window, server: str, cores: tuple[str, ...]) -> Window:
         """Return the window with the full seconds right before it: what began in the ramp-up is
         found from the runtime on only.
         """
         edge_ns = np.arange(window.start_ns, self.whole.start_ns - 1, -SECOND_NS, dtype=np.int64)
         if edge_ns.size < 2:
             return window
-        full = self._busy(cores, edge_ns[::-1])[::-1] >= SATURATED
+        full = self._busy(server, cores, edge_ns[::-1])[::-1] >= SATURATED
         seconds = int(np.argmin(np.append(full, False)))
         return Window(start_ns=window.start_ns - seconds * SECOND_NS, end_ns=window.end_ns)
 
@@ -166,10 +169,12 @@ class Demands:
         )
         return np.diff(np.searchsorted(found["end_ns"], edge_ns)) * 1e9 / SECOND_NS
 
-    def _busy(self, cores: tuple[str, ...], edge_ns: Ints) -> Floats:
+    def _busy(self, server: str, cores: tuple[str, ...], edge_ns: Ints) -> Floats:
         signals = [self.signals.get("cpu", "busy", core) for core in cores]
         means = [each.means(edge_ns) for each in signals if each is not None]
-        return np.mean(means, axis=0) if means else np.full(edge_ns.size - 1, np.nan)
+        busy = np.mean(means, axis=0) if means else np.full(edge_ns.size - 1, np.nan)
+        thread = self.signals.busiest_thread(server)
+        return busy if thread is None else np.asarray(np.fmax(busy, thread.means(edge_ns)))
 
     def _held_s(self, think_s: float | None, quiet_s: float | None, asked: str) -> float | None:
         """Return for how long a request and what its user thinks before it take together."""

@@ -23,11 +23,12 @@ told better by the whole of it than by any moment in it.
 def lasting(
     found: Sequence[Saturated], run: RunContext, attribution: Attribution
 ) -> list[Occurrence]:
-    """Judge lasting saturations, each at the server that used most CPU time in it of those that may
+    """Judge lasting saturations, of CPUs at the server that used most time of those that may
     run there; return those whose cause is known.
     """
     judged = [
-        attribution.attribute(replace(each.stall, server=_busiest(each, run))) for each in found
+        attribution.attribute(replace(each.stall, server=each.server or _busiest(each, run)))
+        for each in found
     ]
     return [each for each in judged if each.verdict.winner is not None]
 

@@ -18,6 +18,7 @@ from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.analysis.statistics.stretches import stretches
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.signals import Signals
 from tierlab.diagnosis.stalls import USERS, Stall
 from tierlab.diagnosis.systems import requests_of, systems_on
 
@@ -37,26 +38,38 @@ exceed in the run."""
 
 @dataclass(frozen=True)
 class Saturated:
-    """A stretch in which all of these CPUs were busy and requests late: a stall of the users."""
+    """A stretch in which all of these CPUs were busy and requests late: a stall of the users. Of a
+    ``server`` whose busiest thread was, they are those that it may run on.
+    """
 
     cores: tuple[str, ...]
     stall: Stall
+    server: str | None = None
 
 
 def saturated(observed: Observed, span: Span) -> list[Saturated]:
-    """Return the stretches of two seconds and more for each set of CPUs that servers may run on."""
+    """Return the stretches of two seconds and more for each set of CPUs that servers may run on,
+    and for each server's busiest thread where not each request has one to itself.
+    """
     if not observed.run.has("requests"):
         return []
     manifest = observed.run.manifest
     shares = utilisations(observed.db, manifest, span)
     sampled = [name for name in _cpus(observed) if name + BUSY in shares]
+    sets = dict.fromkeys(cores(manifest, name, sampled) for name in manifest.servers)
+    busy: list[tuple[tuple[str, ...], str | None, Floats]] = [
+        (names, None, np.mean([shares[name + BUSY] for name in names], axis=0))
+        for names in sets
+        if names
+    ]
+    threads = _threads(observed, span)
+    busy += [(cores(manifest, name, sampled), name, share) for name, share in threads.items()]
     found: list[Saturated] = []
-    for names in filter(None, dict.fromkeys(cores(manifest, n, sampled) for n in manifest.servers)):
+    for names, server, share in busy:
         asked = requests_of(manifest, systems_on(manifest, names, sampled))
-        busy = np.mean([shares[name + BUSY] for name in names], axis=0)
         found += [
-            Saturated(names, _stall(observed, part, asked))
-            for window in _stretches(busy, span)
+            Saturated(names, _stall(observed, part, asked), server)
+            for window in _stretches(share, span)
             for part in _late(observed, window, asked)
         ]
     return found
@@ -69,6 +82,15 @@ def _cpus(observed: Observed) -> list[str]:
     """Return the CPUs that were sampled: a disk has a busy share as well."""
     found = columns(observed.db, "SELECT DISTINCT subject FROM cpu ORDER BY subject", {})
     return [str(name) for name in found["subject"]]
+
+
+def _threads(observed: Observed, span: Span) -> dict[str, Floats]:
+    """Return for what share of each window the servers' busiest threads ran."""
+    signals = Signals(observed.run, observed.db)
+    count = span.duration_ns // WINDOW_NS
+    edge_ns = span.start_ns + WINDOW_NS * np.arange(count + 1, dtype=np.int64)
+    threads = {name: signals.busiest_thread(name) for name in observed.run.manifest.servers}
+    return {name: each.means(edge_ns) for name, each in threads.items() if each is not None}
 
 
 def _stretches(busy: Floats, span: Span) -> list[Window]:

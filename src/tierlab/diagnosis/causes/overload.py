@@ -2,7 +2,15 @@
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause
-from tierlab.diagnosis.cpu_share import busy_share, full, no_limit, outweighed, served_share
+from tierlab.diagnosis.cpu_share import (
+    busy_share,
+    full,
+    no_limit,
+    outweighed,
+    served_share,
+    thread_full,
+    thread_share,
+)
 from tierlab.diagnosis.evidence import CORES, faulting, no_pause, pressure, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.neighbour import taken
@@ -11,6 +19,7 @@ from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
 
 NAME = "overload"
+EXPECTED = "demand stays below capacity, and queues stay short"
 UP_TO_FULL_NS = 1_000_000_000
 """Who came all at once may have come so long before it: what they ask for fills the CPUs bit by
 bit, and where requests are late is told by the second."""
@@ -20,6 +29,8 @@ def judge(context: StallContext) -> Suspect:
     """Weigh full CPUs, a server that wants more of them, and nobody else who used them. To blame is
     the server that used most: who waits for its answers may want no CPU meanwhile.
     """
+    if thread_full(context):
+        return _of_thread(context)
     most = busiest(context)
     case = Case(NAME, most.subject)
     share = busy_share(context)
@@ -44,6 +55,19 @@ def judge(context: StallContext) -> Suspect:
     return case.suspect()
 
 
+def _of_thread(context: StallContext) -> Suspect:
+    """Weigh a thread that all requests need: who waits for it waits for no CPU, and it does not
+    run while it waits for anything itself.
+    """
+    case = Case(NAME, context.subject)
+    words = f"its busiest thread ran all the time: {thread_share(context) or 0.0:.0%}"
+    case.direct("process", thread_full(context), words)
+    surged = support("surge", surge(context, UP_TO_FULL_NS))
+    case.beside("visits", against(surged), "no surge of users")
+    no_pause(case, context)
+    return case.suspect()
+
+
 def busiest(context: StallContext) -> StallContext:
     """Return who used most of the CPU time of the CPUs that the server may run on."""
     return max(
@@ -54,6 +78,9 @@ def busiest(context: StallContext) -> StallContext:
 
 def happened(context: StallContext) -> str:
     """Say what happened."""
+    if thread_full(context):
+        ran = thread_share(context) or 0.0
+        return f"had more work than one thread can do: its busiest ran for {ran:.0%} of the time"
     share = busy_share(context)
     busy = f" {share:.0%}" if share is not None else ""
     count = len(context.cores)
@@ -63,11 +90,15 @@ def happened(context: StallContext) -> str:
 
 def remedies(context: StallContext) -> list[Remedy]:
     """Say what to change."""
+    where = f"admit fewer requests at once (a limit before {context.entry}), or"
+    if thread_full(context):
+        more = f"share {context.subject}'s work out to several, or have it do less for a request"
+        return [Remedy(change=f"{where} {more}", expected=EXPECTED)]
     return [
         Remedy(
-            change=f"admit fewer requests at once (a limit before {context.entry}), or give "
+            change=f"{where} give "
             f"{busiest(context).subject}, which uses most, more CPUs or cheaper requests",
-            expected="demand stays below capacity, and queues stay short",
+            expected=EXPECTED,
         )
     ]
 

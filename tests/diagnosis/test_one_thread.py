@@ -1,0 +1,62 @@
+"""A server whose requests have no thread to themselves: where its one is full, idle CPUs are of no
+use.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from . import made_overload, made_stall
+from .made_overload import FULL
+from .made_stall import LENGTH, MS, START
+from .signatures import diagnosed
+
+SECOND = 1_000 * MS
+
+
+def make(folder, *, shared=True, **made):
+    """An overload of eight CPUs of which one is busy; ``shared``, if app.1 has threads for nobody
+    in particular. They are looked at once a second.
+    """
+    made_overload.make(folder, **made)
+    first = [row for row in made_stall.read(folder, "cpu") if row["subject"] == "cpu0"]
+    rest = [row | {"subject": f"cpu{n}", "busy": 0.05} for row in first for n in range(1, 8)]
+    made_stall.write(folder, "cpu", [*first, *rest])
+    rows = made_stall.read(folder, "pressure")
+    made_stall.write(folder, "pressure", [row | {"some": 0.02} for row in rows])
+    threads = [
+        {"t_ns": t, "dt_ns": SECOND, "subject": "app.1", "process": 1, "name": "own"}
+        | {"thread": thread, "run_ns": int(share * SECOND)}
+        for t in range(START + SECOND, START + LENGTH + 1, SECOND)
+        for thread, share in enumerate((ran(t), 0.1), start=1)
+    ]
+    made_stall.write(folder, "process", [*made_stall.read(folder, "process"), *threads])
+    known = made_overload.manifest()
+    app = known.servers["app.1"].model_copy(update={"worker_threads": not shared})
+    known.model_copy(update={"servers": known.servers | {"app.1": app}}).write(folder)
+    return folder
+
+
+def ran(end):
+    return 1.0 if made_overload.is_full(end - SECOND // 2) else 0.62
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_one_full_thread_is_an_overload_where_all_requests_need_it(tmp_path, monkeypatch, shared):
+    """Responses took two seconds, a thread was busy for all of the time, and it was "Nothing
+    abnormal": of all CPUs a fifth was busy.
+    """
+    monkeypatch.setattr(made_overload, "FULL", (START + 2 * SECOND, START + LENGTH))
+    found = diagnosed(make(tmp_path, shared=shared))
+    told = [(each.cause, each.subject) for each in found.findings]
+    assert told == ([("overload", "app.1")] if shared else [])
+    if shared:
+        assert "app.1 had more work than one thread can do: its busiest ran for 100%" in found.words
+
+
+def test_what_it_can_carry_once_warm_is_what_fits_its_thread(tmp_path):
+    """50 requests a second kept that busy for 0.62 of the time, and the CPUs for 0.12."""
+    (finding,) = diagnosed(make(tmp_path, cold=3.0)).findings
+    assert finding.demand.kind == "cold start"
+    assert finding.demand.capacity.throughput == pytest.approx(50 / 0.62, rel=0.05)
+    assert abs(finding.windows[0].end_ns - FULL[1]) <= SECOND
