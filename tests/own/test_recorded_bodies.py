@@ -99,3 +99,43 @@ def test_fields_of_parts_and_bodies_of_no_known_kind_are_written_as_they_are(
     assert multipart["body"]["values"] == plain["body"]["values"] == "plain"
     assert multipart["body"]["parts"][1] == {"secret": PASSWORD}
     assert plain["body"]["parts"] == [{"secret": 'a"b\\c'}]
+
+
+QUERIES = ("query item($id: Int) { item(id: $id) { name } }", "{ user(id: $id) { email } }")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [{"query": text, "variables": {"id": n}} for n, text in enumerate(QUERIES, 11)],
+        [
+            {"jsonrpc": "2.0", "method": name, "params": {"id": n}}
+            for n, name in ((11, "a"), (12, "b"))
+        ],
+    ],
+    ids=["GraphQL", "JSON-RPC"],
+)
+def test_operations_of_one_address_keep_what_is_theirs(
+    tmp_path: Path, asked: list[dict[str, Any]]
+) -> None:
+    """Users sent any query of the visit, with the other's variables."""
+    posted = [sending("POST", "application/json", json.dumps(each)) for each in asked]
+    states = visit(tmp_path, *posted)
+    assert len(states) == 2
+    for state, each in zip(states, asked, strict=True):
+        parts = state["body"]["parts"]
+        assert all("choice" not in part for part in parts), parts
+        assert "".join(part["constant"] for part in parts) == json.dumps(each)
+
+
+def test_numbers_of_one_operation_are_chosen_from(tmp_path: Path) -> None:
+    asked = [{"query": QUERIES[0], "variables": {"id": n}} for n in (11, 12)]
+    states = visit(tmp_path, *(sending("POST", "application/json", json.dumps(a)) for a in asked))
+    assert any(part.get("choice") == ["11", "12"] for part in states[0]["body"]["parts"])
+
+
+def test_one_time_codes_are_secrets_and_no_numbers_to_choose_from(tmp_path: Path) -> None:
+    states = visit(tmp_path, *(sending("POST", FORM, f"pin={pin}") for pin in (4711, 8123)))
+    told = json.dumps(without_secrets({"states": states}))
+    assert "4711" not in told
+    assert "8123" not in told

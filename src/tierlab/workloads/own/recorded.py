@@ -165,6 +165,8 @@ class _Rendering:
             if (known := self.origins.remembered(number, slot)) is not None:
                 return {"remembered": known}
             drawn = self._values.get(_place(self._visit[number].exchange, slot), [])
+            if is_sensitive(slot.name, ""):
+                drawn = []  # two one-time codes are no numbers to choose from
             if len(drawn) > 1 and (all(map(is_number, drawn)) or SEARCHED.fullmatch(slot.name)):
                 return {"choice": drawn}
         if is_sensitive(slot.name, slot.value):
@@ -184,7 +186,19 @@ def _values(visit: Sequence[Step]) -> dict[tuple[str, ...], list[str]]:
 
 
 def _place(exchange: Exchange, slot: Slot) -> tuple[str, ...]:
-    return (exchange.method, _kind(list(target_slots(exchange.target))), slot.place, slot.name)
+    kind = _kind(list(target_slots(exchange.target)))
+    return (exchange.method, kind, _operation(exchange), slot.place, slot.name)
+
+
+def _operation(exchange: Exchange) -> str:
+    """Which of the operations of one address is asked for: GraphQL's by its name or its text, and
+    JSON-RPC's by its method. What stands in one's place is not the other's.
+    """
+    values = {slot.name: slot.value for slot in body_slots(exchange) if slot.place == "body"}
+    if "jsonrpc" in values:
+        return values.get("method", "")
+    text = values.get("query", "")
+    return values.get("operationName", "") or (text if "{" in text else "")
 
 
 def _kind(slots: Sequence[Slot]) -> str:
