@@ -15,7 +15,7 @@ MS = 1_000_000
 
 def request(end_ms, response_ms, **more):
     row = {"interaction": "Home", "status": 200, "attempts": 1, "start_ns": 0}
-    begin = (end_ms - response_ms) * MS
+    begin = round((end_ms - response_ms) * MS)
     return {**row, "intended_ns": begin, "end_ns": end_ms * MS, **more}
 
 
@@ -153,13 +153,30 @@ def test_who_still_waits_when_the_runtime_ends_is_counted_and_judged(tiny):
 
     missed = shortfalls(Objective(p99="500ms", errors=0.01), summary)
     assert missed == [
-        "9.09% of the requests failed, the objective is 1.00%.",
+        "9.09 % of the requests failed, the objective is 1 %.",
         "p99 is 4900 ms, the objective is 500 ms.",
     ]
     assert slow(summary) == (
         "None of 50 requests took over 2 s, and 5 more had waited longer when the runtime ended "
         "(5 of them failed later)."
     )
+
+
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        (Objective(p50="300us"), "p50 is 0.4 ms, the objective is 0.3 ms."),
+        (Objective(mean="399us"), "mean is 0.4 ms, the objective is 0.399 ms."),
+        (Objective(throughput=10.01), "throughput is 10 requests/s, the objective is 10.01."),
+        (Objective(errors=0.0909), "9.091 % of the requests failed, the objective is 9.09 %."),
+    ],
+)
+def test_what_was_missed_by_little_is_told_from_its_bound(tiny, objective, said):
+    """A p50 of 0 ms missed an objective of 0.3 ms."""
+    rows = [request(90 * n, 0.4) for n in range(1, 11)]
+    rows.append(request(950, 0.4, status=500))
+    (missed,) = shortfalls(objective, summarise(tiny({"requests": rows})))
+    assert missed == said
 
 
 def test_a_cluster_may_begin_before_the_span(tiny):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
 
 BASE: dict[str, Any] = {
@@ -56,6 +57,17 @@ def test_a_whole_table_may_be_a_level() -> None:
 
 def test_unquoted_dotted_keys_mean_the_same() -> None:
     assert trials(**{"load.users": [1, 2]}) == trials(load={"users": [1, 2]})
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_table_whose_levels_would_replace_another_factor_s_is_refused(first: int) -> None:
+    """Four trials ran for a minute each, and were labelled and compared as of 10 and of 20 s."""
+    both = [
+        ("load.phases.runtime", ["10s", "20s"]),
+        ("load.phases", [{"ramp_up": "1s"}, {"ramp_up": "2s"}]),
+    ]
+    with pytest.raises(UserError, match=r"would replace the levels of load\.phases\.runtime"):
+        trials(**dict([both[first], both[1 - first]]))
 
 
 def test_a_level_does_not_leak_into_the_next_trial() -> None:

@@ -157,3 +157,6 @@ def test_a_folder_or_a_missing_folder_is_said(tmp_path: Path) -> None:
         init(tmp_path)
     with pytest.raises(UserError, match=r"cannot be written: No such file or directory\.$"):
         init(tmp_path / "none" / "mine.toml")
+    (tmp_path / "f").write_text("")
+    with pytest.raises(UserError, match=r"cannot be written: Not a directory\.$"):
+        init(tmp_path / "f" / "mine.toml")

@@ -126,3 +126,16 @@ def test_the_page_and_the_json_have_all_of_it(tmp_path: Path) -> None:
     assert "How &lt;many&gt;?" in html
     stored = Knees.model_validate(json.loads((tmp_path / "knee.json").read_text()))
     assert stored.found == two
+
+
+def test_a_step_in_which_nothing_ended_has_no_share_that_failed(tmp_path: Path) -> None:
+    """One user who thinks for seven seconds: the page could not be made, nor the curve be told."""
+    none = Step(
+        trial="001", load=1.0, seconds=4.0, throughput=0.0, count=0, failed=None,
+        mean_s=None, p50_s=None, p99_s=None,
+    )  # fmt: skip
+    answer = found(steps=[none, *STEPS])
+    write_knees(Knees.of("e", "", [answer]), tmp_path)
+    assert "none ended" in (tmp_path / "knee.html").read_text()
+    console = Console(file=StringIO(), width=120)
+    show_knee(answer, console)

@@ -9,6 +9,7 @@ import pytest
 from tierlab.errors import UserError
 from tierlab.report import build, terminal
 from tierlab.report.diagnosis import why
+from tierlab.report.replace import replace
 from tierlab.report.words import answer
 from tierlab.tables.schemas import SCHEMAS
 
@@ -166,3 +167,10 @@ def test_a_folder_that_takes_no_page(tmp_path):
     with pytest.raises(UserError, match=r"report\.html cannot be written"):
         build(tmp_path)
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_place_that_can_hold_no_file_is_one_sentence(tmp_path):
+    """A read-only mount refuses to remove what is not there; so does what is below a file."""
+    (tmp_path / "f").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        replace(tmp_path / "f" / "report.html", "page")

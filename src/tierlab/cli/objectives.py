@@ -17,29 +17,40 @@ def shortfalls(objective: Objective, summary: Summary) -> list[str]:
         return [*missed, "The objective cannot be judged: no request ended in the runtime."]
     least = asked.pop("throughput", None)
     if least is not None and responses.throughput < least:
-        missed.append(
-            f"throughput is {responses.throughput:.1f} requests/s, the objective is {least:g}."
-        )
+        found, asked_for = _apart(responses.throughput, least)
+        missed.append(f"throughput is {found} requests/s, the objective is {asked_for}.")
     most = asked.pop("errors", None)
     long = summary.very_long
     # Who still waits when the runtime ends is in no figure: a system that hangs would be quick.
     failed = responses.failed + (0 if long is None else long.unfinished_failed)
     share = failed / (responses.count + failed - responses.failed)
     if most is not None and share > most:
-        missed.append(f"{share:.2%} of the requests failed, the objective is {most:.2%}.")
+        found, allowed = _apart(100 * share, 100 * most)
+        missed.append(f"{found} % of the requests failed, the objective is {allowed} %.")
     waited = None if long is None else long.at_least
     time = responses.time if waited is None else waited
     times = time.model_dump() if time is not None else {}
     for key, bound_ns in asked.items():
         name = key.removesuffix("_ns")
-        found = times.get(f"{name}_s")
-        if found is None:
+        took_s = times.get(f"{name}_s")
+        if took_s is None:
             missed.append(f"{name} cannot be judged: every request failed.")
-        elif found * 1e9 > bound_ns:
-            missed.append(
-                f"{name} is {found * 1e3:.0f} ms, the objective is {bound_ns / 1e6:g} ms."
-            )
+        elif took_s * 1e9 > bound_ns:
+            found, allowed = _apart(took_s * 1e3, bound_ns / 1e6)
+            missed.append(f"{name} is {found} ms, the objective is {allowed} ms.")
     return missed
+
+
+def _apart(found: float, bound: float) -> tuple[str, str]:
+    """Write what was found with as many digits as tell it from its bound, three at least."""
+    allowed = f"{bound:.15g}"
+    for digits in range(3, 16):
+        text = f"{found:.{digits}g}"
+        # Not by its exponent, as 4900 with three digits would be.
+        told = f"{float(text):.15g}"
+        if told != allowed:
+            return told, allowed
+    return f"{found:.15g}", allowed
 
 
 def _broken(summary: Summary) -> list[str]:

@@ -90,6 +90,10 @@ def stated_levels(
             levels[dotted] = value
             if any(value[i] in value[:i] for i in range(len(value))):
                 problems.append(problem(f"lists a level twice: {shown(value)}", dotted))
+    for above, below in itertools.permutations(levels, 2):
+        if below.startswith(f"{above}."):
+            words = f"would replace the levels of {below}; put that key into its tables"
+            problems.append(problem(words, above))
     return levels, problems
 
 

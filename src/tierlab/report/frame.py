@@ -57,7 +57,8 @@ def _soft(value: int, name: str) -> str:
     """Write a soft resource: a count, or a time or a size when its name says so."""
     if name.endswith("timeout"):
         return figures.seconds(value / 1e9)
-    return figures.amount(value, "B") if name == "buffer_pool" else figures.count(value)
+    is_size = name == "buffer_pool" or name.endswith("memory")
+    return figures.amount(value, "B") if is_size else figures.count(value)
 
 
 def _seen(support: float | None) -> str:

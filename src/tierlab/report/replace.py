@@ -1,5 +1,6 @@
 """Writing a file in one step: whoever reads it sees the old one or the new one, never a part."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from tierlab.errors import UserError
@@ -14,4 +15,5 @@ def replace(file: Path, text: str) -> None:
     except OSError as error:
         raise UserError(f"{file} cannot be written ({error.strerror or error}).") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # on a mount that is read-only it is not missing, it is refused
+            part.unlink()
