@@ -18,7 +18,8 @@ from tests.command import Start
 from tierlab.analysis.knee.search import first_loads
 from tierlab.analysis.knee.step import Windows
 from tierlab.cli import knee
-from tierlab.errors import UserError
+from tierlab.cli.sweep import GO_ON
+from tierlab.errors import Interrupted, UserError
 from tierlab.experiment import Experiment, Objective, TrialPlan
 from tierlab.experiment.rising import check_searchable, rising
 
@@ -102,18 +103,18 @@ OLIO: dict[str, Any] = {
 
 
 @pytest.fixture
-def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int | None], Path]:
+def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
     """A search whose trials are made up: each user has ten requests a second, and the trial of a
-    number may fail; where none does, the driver did not keep pace in any.
+    number may fail, or end by another error; where none does, the driver did not keep pace in any.
     """
 
-    def search(fails: int | None) -> Path:
+    def search(fails: int | None, error: Exception | None = None) -> Path:
         trials: list[TrialPlan] = []
 
         def run(asked: Experiment, runs: Path, *_: Any, **__: Any) -> list[Path]:
             trials.extend(asked.trials())
             if len(trials) == fails:
-                raise UserError("the trial failed.")
+                raise error or UserError("the trial failed.")
             return [runs / f"{len(trials):03}"]
 
         def steps(*_: Any) -> list[Windows]:
@@ -139,7 +140,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int |
 
 
 def test_a_search_that_the_data_end_says_so_and_that_there_is_no_knee(
-    searched: Callable[[int | None], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    searched: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "e").mkdir()
     with pytest.raises(typer.Exit) as ended:
@@ -155,12 +156,20 @@ def test_a_search_that_the_data_end_says_so_and_that_there_is_no_knee(
 
 
 def test_what_a_search_found_is_said_though_it_fails(
-    searched: Callable[[int | None], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    searched: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "e").mkdir()
     with pytest.raises(UserError, match=r"the trial failed\. The same command with --resume"):
         searched(2)
     assert "Up to 25 users, throughput follows the load" in capsys.readouterr().out
+
+
+def test_how_to_go_on_is_said_once(searched: Callable[..., Path], tmp_path: Path) -> None:
+    """What breaks a trial off may say it itself; it was said twice."""
+    (tmp_path / "e").mkdir()
+    with pytest.raises(Interrupted) as ended:
+        searched(2, Interrupted(f"interrupted; {GO_ON}."))
+    assert str(ended.value) == "interrupted; the same command with --resume goes on."
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from tests.studies.made_cases import SECOND
 from tests.studies.made_studies import calm
 from tierlab.cli.main import app
 from tierlab.errors import UserError
+from tierlab.experiment import load as load_experiment
 from tierlab.studies.gather import gather
 from tierlab.studies.published import load
 from tierlab.tables.manifest import Degree, read
@@ -165,3 +166,39 @@ def test_cases_on_emulated_processors_are_said_to_be_beside_the_claims(
     assert page.index(sentence) < page.index("What was published, and what is measured here")
     assert [each["trait"] for each in found["ground"]] == ["processors"]
     assert "same ground" not in invoke(study.parent / "x.toml", "--of", study)
+
+
+EXPERIMENT = """
+[experiment]
+name = "x"
+[system]
+workload = "static"
+[load]
+users = 1
+[factors]
+"load.users" = [1, 2]
+"""
+
+
+def test_with_resume_cases_that_are_there_are_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was promised to who broke a study off, and was no option of its verb."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    file, folder = table(tmp_path), tmp_path / "runs" / "x"
+    claims = tmp_path / "x.published.toml"
+    claims.write_text(claims.read_text().replace("{ k =", '{ "load.users" ='), encoding="utf-8")
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    for plan in load_experiment(file).trials():
+        trial = calm(folder / plan.trial)
+        manifest = read(trial)
+        manifest.trial, manifest.factors, manifest.plan = plan.trial, plan.levels, plan.as_file()
+        manifest.write(trial)
+
+    found = json.loads(invoke(file, "--runs", tmp_path / "runs", "--resume", "--json"))
+
+    assert [(case["name"], case["trials"]) for case in found["cases"]] == [
+        ("even", 1),
+        ("uneven", 1),
+    ]
+    assert sorted(each.name for each in folder.iterdir()) == ["001", "002", "study.html"]

@@ -19,6 +19,7 @@ from tierlab.cli.study import find, shortened
 from tierlab.errors import UserError
 from tierlab.installation import STUDIES
 from tierlab.studies.published import beside, load
+from tierlab.tables.manifest import read
 
 TABLE = """
 [paper]
@@ -34,6 +35,14 @@ seen = "S"
 value = "V"
 measure = "{measure}"
 agrees = {{ {agrees} }}
+"""
+EXPERIMENT = """
+[experiment]
+name = "x"
+[system]
+workload = "static"
+[load]
+users = 1
 """
 
 
@@ -177,3 +186,42 @@ def test_an_experiment_that_does_not_exist_starts_nothing(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=r"x\.toml: no such file"):
         invoke(published(tmp_path), "--runs", tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (["--short"], "--short"),
+        (["--set", "load.users=5"], "--set"),
+        (["--resume"], "--resume"),
+        (["--runs", "elsewhere"], "--runs"),
+    ],
+)
+def test_what_says_what_to_run_is_refused_beside_of(
+    run: Path, option: list[str], says: str
+) -> None:
+    """It did nothing, without a word."""
+    with pytest.raises(UserError, match=rf"^study: {says} does not go with --of") as caught:
+        invoke("transient-events", "--of", run, *option)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_trial_that_is_there_is_compared_and_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--resume was promised to who broke a study off, and was no option of its verb."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    file = published(tmp_path)
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    (plan,) = experiment.load(file).trials()
+    folder = transient(tmp_path / "runs" / "x" / "001")
+    manifest = read(folder)
+    manifest.plan = plan.as_file()
+    manifest.write(folder)
+
+    shown = invoke(file, "--runs", tmp_path / "runs", "--resume")
+
+    assert [each.name for each in folder.parent.iterdir()] == ["001"]
+    assert "1 agree, 0 differ, 0 not measured" in shown
+    assert (folder / "study.html").is_file()
+    assert invoke(file, "--runs", tmp_path / "runs", "--resume") == ""

@@ -47,12 +47,17 @@ def find_knees(asked: Experiment, runs: Path, json: bool, *, resume: bool = Fals
             if search.has_shown_something:
                 answer.add(search.found())
             answer.conclude()
-            raise type(ended)(f"{ended} {GO_ON.capitalize()}.") from ended
+            raise type(ended)(_going_on(str(ended))) from ended
         answer.add(search.found())
     answer.conclude()
     if any(each.knee.load is None for each in answer.found):
         raise typer.Exit(MISSED)
     return answer.told
+
+
+def _going_on(said: str) -> str:
+    """What is said with how to go on, which what ended a trial may say itself."""
+    return said if GO_ON in said else f"{said} {GO_ON.capitalize()}."
 
 
 class _Answer:

@@ -22,6 +22,9 @@ Runs = Annotated[Path, typer.Option(help="Where run folders are made.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print figures and findings as JSON, a line a trial.")
 ]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Run only the trials that are not finished yet.")
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(
@@ -46,9 +49,7 @@ def run(
         int | None,
         typer.Option(metavar="N", help="Run each combination so often, instead of the file's."),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Run only the trials that are not finished yet.")
-    ] = False,
+    resume: Resume = False,
     find_knee: Annotated[
         bool, typer.Option("--find-knee", help="Search the load at which the objective breaks.")
     ] = False,

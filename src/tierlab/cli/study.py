@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tierlab import experiment
-from tierlab.cli.run import Assignments, Json, Runs, print_answer
+from tierlab.cli.run import Assignments, Json, Resume, Runs, print_answer
 from tierlab.cli.sweep import run_trials
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
@@ -23,6 +23,8 @@ from tierlab.studies.published import SUFFIX, Published, beside, load
 from tierlab.studies.records import kept, minutes
 from tierlab.trial.complete import complete
 
+RUNS = Path("runs")
+
 
 def study(
     name: Annotated[
@@ -30,7 +32,7 @@ def study(
         typer.Argument(help="A study, such as transient-events, or an experiment file."),
     ] = None,
     *,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     json: Json = False,
     of: Annotated[
         Path | None,
@@ -44,30 +46,45 @@ def study(
         bool,
         typer.Option("--short", help="Run its short form, of minutes, in a folder of its own."),
     ] = False,
+    resume: Resume = False,
 ) -> None:
     """Run a study: what a paper published and what is measured here, side by side.
 
     Without a name, the studies are listed.
     Each trial ends in study.html in its run folder; a study of several cases ends in one for all of
     its trials there, earlier ones too. That a claim differs is an answer, status 0. With --set
-    a study is run in another form.
+    a study is run in another form. --resume goes on after a failure, Ctrl-C or a kill.
     """
     if name is None:
         _list(json)
         return
     file = find(name)
     published = load(beside(file))
+    if of is not None:
+        _refuse_beside_of(set=bool(assignments), short=short, resume=resume, runs=runs != RUNS)
     asked = None if of else _asked(file, published, short, assignments or ())
     if published.cases:
-        _study_cases(asked, published, runs, of, json)
+        _study_cases(asked, published, runs, of, json, resume=resume)
         return
     shown = _printing(published, json)
     if asked is not None:
-        run_trials(asked, runs, shown)
+        for folder in run_trials(asked, runs, shown, resume=resume):
+            # Of a trial that was broken off as soon as it was there.
+            if not (folder / NAME).exists():
+                shown(build(folder))
         return
     assert of is not None
     complete(of)
     shown(build(of))
+
+
+def _refuse_beside_of(**given: bool) -> None:
+    """Raise `UserError` if any option is given that says what to run, by its name."""
+    if said := [name for name, is_given in given.items() if is_given]:
+        raise UserError(
+            f"study: --{said[0]} does not go with --of, which compares what was run before and runs"
+            " nothing; leave one of them out."
+        )
 
 
 def _asked(file: Path, published: Published, short: bool, assignments: Sequence[str]) -> Experiment:
@@ -96,10 +113,16 @@ def _printing(published: Published, json: bool) -> Callable[[Report], None]:
 
 
 def _study_cases(
-    asked: Experiment | None, published: Published, runs: Path, of: Path | None, json: bool
+    asked: Experiment | None,
+    published: Published,
+    runs: Path,
+    of: Path | None,
+    json: bool,
+    *,
+    resume: bool,
 ) -> None:
     if asked is not None:
-        run_trials(asked, runs, _say_nothing if json else print_answer)
+        run_trials(asked, runs, _say_nothing if json else print_answer, resume=resume)
         of = runs / asked.about.name
     assert of is not None
     for folder in sorted(of.glob("*/")):
