@@ -125,3 +125,10 @@ def test_what_runs_already_is_left_alone() -> None:
         UserError, match=r'must be "shop\.1", "shop\.2", "store\.1" or "session\.1"'
     ):
         Experiment.from_tables(document | {"disturb": [{"class": "freeze", "on": "front.1"}]})
+
+
+def test_mixes_are_no_levels_of_what_has_none() -> None:
+    """Trials alike were compared as different."""
+    factors = {"load.mix": ["browse-only", "author"]}
+    with pytest.raises(UserError, match=r'load\.mix goes with a workload .*"own" has none'):
+        Experiment.from_tables(OWN | {"factors": factors}, "my.toml")

@@ -39,3 +39,14 @@ def test_its_server_is_disturbed_like_any_other_and_only_it() -> None:
     assert {each.what.on for each in plan.disturb} == {"web.1"}
     with pytest.raises(UserError, match=r'disturb\[1\]\.class cannot be "lock": no server here'):
         experiment({}, disturb=[{"class": "lock"}])
+
+
+def test_a_mix_is_another_workloads_and_its_plan_has_none() -> None:
+    """It was taken and did nothing: two trials alike were compared as different."""
+    with pytest.raises(UserError) as raised:
+        experiment({}, load={"users": 1, "mix": "browse-only"})
+    assert str(raised.value) == (
+        'f.toml: load.mix goes with a workload that has mixes, and "static" has none; remove it.'
+    )
+    (plan,) = experiment({}).trials()
+    assert "mix" not in plan.as_file()["load"]

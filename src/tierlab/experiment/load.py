@@ -102,7 +102,7 @@ class Load(Section):
 
     mix: Annotated[str | None, Word(MIXES)] = Field(default=None, examples=["browse-only"])
     """The workload's mix of interactions; without it, its usual one. RUBBoS' is read-write, which
-    is 90 % user and 10 % author sessions."""
+    is 90 % user and 10 % author sessions. Workloads static and own have no mix, and take none."""
 
     think_ns: Annotated[int | None, Duration("0s", "1h")] = Field(
         default=None, alias="think", examples=["7s"]
@@ -182,10 +182,15 @@ def two_loops(keys: Collection[str]) -> Iterator[PydanticCustomError]:
 
 
 def mix_problems(load: Load, workload: Workload) -> Iterator[PydanticCustomError]:
-    """The problem of a mix that is another workload's."""
-    if load.mix is not None and workload.mixes and load.mix not in workload.mixes:
+    """The problem of a mix that is another workload's, or of any where there is none."""
+    if load.mix is None or load.mix in workload.mixes:
+        return
+    if workload.mixes:
         words = Word(workload.mixes).words()
-        yield problem(f'must be {words} with workload "{workload.name}"', "load", "mix")
+        wrong = f'must be {words} with workload "{workload.name}"'
+    else:
+        wrong = f'goes with a workload that has mixes, and "{workload.name}" has none; remove it'
+    yield problem(wrong, "load", "mix")
 
 
 def users_problems(load: Load, workload: Workload, scale: float) -> Iterator[PydanticCustomError]:
