@@ -1,9 +1,14 @@
 import numpy as np
 import pytest
 
+from tierlab.analysis.observed import observe
 from tierlab.analysis.requests.very_long import Cluster, VeryLong
 from tierlab.analysis.span import Span
-from tierlab.report.lines import DETAIL_S, Axis, moments
+from tierlab.diagnosis.finding import Finding, Window
+from tierlab.report import lines
+from tierlab.report.lines import DETAIL_S, Axis, fine, moments
+from tierlab.report.panels import panels
+from tierlab.tables.run import Run
 
 SECOND = 1_000_000_000
 HOUR = Span(0, 3_600 * SECOND)
@@ -49,3 +54,25 @@ def test_every_point_of_a_moment_is_drawn_and_the_rest_decimated():
     assert line.t.size < t.size / 5
     assert line.value.max() == pytest.approx(value.max())
     assert (np.diff(line.t) > 0).all()
+
+
+def test_stretches_are_drawn_finely_as_long_as_their_allowance_lasts():
+    short, next_one = Span(5 * SECOND, 6 * SECOND), Span(9 * SECOND, 100 * SECOND)
+    assert fine([short, HOUR, next_one, next_one]) == [short, next_one]
+
+
+def test_a_finding_as_long_as_the_runtime_is_decimated_and_zoomed_to(made, monkeypatch):
+    """An overload kept every point of every panel: tens of MB an hour."""
+    monkeypatch.setattr(lines, "BUCKETS", 20)
+    monkeypatch.setattr(lines, "DETAIL_S", 1.0)
+    observed = observe(Run(made.folder))
+    span, whole = observed.measured, observed.whole
+    window = Window(start_ns=span.start_ns, end_ns=span.end_ns)
+    overload = Finding.model_construct(cause="overload", subject="db.1", windows=[window])
+    try:
+        drawn = panels(observed, made.summary, [overload])
+    finally:
+        observed.db.close()
+    assert max(line.t.size for panel in drawn.panels for line in panel.lines) <= 4 * 20
+    assert [each.kind for each in drawn.shades].count("finding") == 1
+    assert drawn.found == [(0, whole.seconds, "overload at db.1")]

@@ -16,7 +16,9 @@ BUCKETS = 2_000
 MOST_LINES = 8
 """In one panel."""
 DETAIL_S = 150.0
-"""So many seconds in all keep every point, the moments that the page offers to zoom to."""
+"""So many seconds of the moments that the page offers to zoom to keep every point: of very long
+requests in all, and as many of findings.
+"""
 _MARGIN_NS = 1_000_000_000
 
 
@@ -95,4 +97,16 @@ def moments(found: VeryLong | None, whole: Span) -> list[tuple[Span, int]]:
             break
         left -= span.seconds
         chosen.append((span, cluster.count))
+    return chosen
+
+
+def fine(spans: Iterable[Span]) -> list[Span]:
+    """Return those of the spans that are drawn with every point: as many, from the first, as
+    :data:`DETAIL_S` allows. One that is too long keeps its peaks, as all else does.
+    """
+    left, chosen = DETAIL_S, list[Span]()
+    for span in spans:
+        if span.seconds <= left:
+            left -= span.seconds
+            chosen.append(span)
     return chosen

@@ -10,7 +10,7 @@ from tierlab.diagnosis.finding import Finding, Window
 from tierlab.report import request_panels
 from tierlab.report.diagnosis import cause_name
 from tierlab.report.event_panels import events
-from tierlab.report.lines import Axis, moments
+from tierlab.report.lines import Axis, fine, moments
 from tierlab.report.panel import Panel
 from tierlab.report.resource_panels import resources
 
@@ -48,14 +48,15 @@ class Panels:
 def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Panels | None:
     """Return all panels of a run, downstream below upstream; None when nothing was recorded.
 
-    The windows of ``findings`` are shaded, drawn finely, and may be zoomed to.
+    The windows of ``findings`` are shaded and may be zoomed to; those that are not too long for it
+    are drawn finely.
     """
     if observed.whole is None or observed.measured is None:
         return None
     whole, measured = observed.whole, observed.measured
     slow = moments(summary.very_long, whole)
-    found = [_around(finding.windows[0]) for finding in findings[:ZOOMS]]
-    axis = Axis(whole, [span for span, _ in slow] + found)
+    found = [_around(finding.windows[0], whole) for finding in findings[:ZOOMS]]
+    axis = Axis(whole, [span for span, _ in slow] + fine(found))
     shown, quiet = resources(observed, axis, summary)
     return Panels(
         start_ns=whole.start_ns,
@@ -99,7 +100,10 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
     )
 
 
-def _around(window: Window) -> Span:
-    """Return the stretch to zoom to: the window with as much before and after, 0.3 s at least."""
+def _around(window: Window, whole: Span) -> Span:
+    """Return the stretch to zoom to: the window with as much before and after, 0.3 s at least, as
+    far as the trial goes.
+    """
     margin = max(window.end_ns - window.start_ns, 300_000_000)
-    return Span(window.start_ns - margin, window.end_ns + margin)
+    start, end = window.start_ns - margin, window.end_ns + margin
+    return Span(max(whole.start_ns, start), min(whole.end_ns, end))
