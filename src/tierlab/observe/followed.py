@@ -9,13 +9,12 @@ from typing import Any
 
 import psutil
 
+from tierlab.environments.listeners import ANY, MANAGER, listeners, listeners_at
 from tierlab.experiment.own_template import FRONT
 from tierlab.observe.calls import Party, place, seen
 from tierlab.topology import Seen, spoken
 
 MOST_LETTERS = 12
-ANY = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}
-"""Addresses that stand for all, each with the one by which it is asked."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,12 @@ def front(where: str) -> Front | None:
     kind, _, number = where.rpartition(":")
     if not number.isdecimal():
         return None
-    for address, port, pid in sorted(_listening()):
-        asked = ANY.get(address, address)
-        if (kind == "pid" and pid == int(number)) or (
-            kind != "pid" and port == int(number) and kind in ("", asked, "localhost")
+    for each in listeners():
+        asked = ANY.get(each.address, each.address)
+        if (kind == "pid" and each.pid == int(number)) or (
+            kind != "pid" and each.port == int(number) and kind in ("", asked, "localhost")
         ):
-            return Front(asked, port)
+            return Front(asked, each.port)
     return None
 
 
@@ -103,14 +102,9 @@ def _new(
 
 
 def _party(name: str, address: str, port: int) -> Party:
-    pids = {pid for at, its, pid in _listening() if its == port and at in (address, *ANY)}
-    return Party(name, address, port, frozenset(pids))
-
-
-def _listening() -> Iterator[tuple[str, int, int]]:
-    for each in psutil.net_connections("tcp"):
-        if each.status == psutil.CONN_LISTEN and each.laddr and each.pid is not None:
-            yield each.laddr.ip, each.laddr.port, each.pid
+    there = listeners_at(address, port)
+    pids = frozenset(each.pid for each in there if each.program != MANAGER)
+    return Party(name, address, port, pids)
 
 
 def _name(pid: int, taken: Sequence[str]) -> str:

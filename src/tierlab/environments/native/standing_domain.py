@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 import psutil
 
 from tierlab.environments.cgroups.cgroup import Group
+from tierlab.environments.listeners import MANAGER, Listener, listeners_at
 from tierlab.environments.native.host_domain import HostDomain
 from tierlab.environments.process import Launch
 from tierlab.errors import UserError
-
-ANY = ("0.0.0.0", "::")
-"""Addresses that stand for all."""
 
 
 class StandingDomain(HostDomain):
@@ -22,15 +20,16 @@ class StandingDomain(HostDomain):
         """Those that listen there, and whom they started; empty where none is on this host, or
         this user may not know.
         """
-        assert self.spec.standing is not None
-        address, port = self.spec.standing
         found: set[int] = set()
-        for connection in psutil.net_connections("tcp"):
-            where = connection.laddr
-            listens = connection.status == psutil.CONN_LISTEN and connection.pid is not None
-            if listens and where and where.port == port and where.ip in (address, *ANY):
-                found |= _family(int(connection.pid or 0))
+        for each in self._look():
+            # All processes are its descendants: those that it starts for connections are not told.
+            if each.program != MANAGER and each.pid not in found:
+                found |= _family(each.pid)
         return sorted(found)
+
+    def _look(self) -> list[Listener]:
+        assert self.spec.standing is not None
+        return listeners_at(*self.spec.standing)
 
     def _make_group(self) -> Group | None:
         return None
