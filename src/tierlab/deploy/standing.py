@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tierlab.environments.native.standing_domain import StandingDomain
 from tierlab.errors import UserError
 from tierlab.servers.base import NotReadyError, Server
 
@@ -31,11 +32,11 @@ class Standing:
                 " there, or say where it runs."
             ) from error
         site.domain.start()
-        self._was_seen = bool(site.domain.pids())
+        self._was_seen = self._is_listening()
 
     def check(self) -> None:
         """Raise `UserError` if it has ended, where its processes were seen."""
-        if self._was_seen and not self.server.site.domain.pids():
+        if self._was_seen and not self._is_listening():
             raise UserError(f"{self.subject}: nobody listens at {self.server.site.endpoint} now.")
 
     def stop(self) -> None:
@@ -43,3 +44,7 @@ class Standing:
 
     def save_logs(self, target: Path) -> None:
         """Neither are its logs."""
+
+    def _is_listening(self) -> bool:
+        domain = self.server.site.domain
+        return isinstance(domain, StandingDomain) and domain.is_listening()

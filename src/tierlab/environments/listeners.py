@@ -36,6 +36,10 @@ class Listener:
     descriptor: Path
     inode: int
 
+    def is_there(self) -> bool:
+        """Whether the process has that very socket still."""
+        return _inode(self.descriptor) == self.inode
+
 
 def listeners(port: int | None = None) -> list[Listener]:
     """All at a port, or at any, of which this user may know: root of all.

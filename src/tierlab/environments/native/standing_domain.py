@@ -7,14 +7,19 @@ from collections.abc import Mapping, Sequence
 import psutil
 
 from tierlab.environments.cgroups.cgroup import Group
+from tierlab.environments.domain import DomainSpec
 from tierlab.environments.listeners import MANAGER, Listener, listeners_at
-from tierlab.environments.native.host_domain import HostDomain
+from tierlab.environments.native.host_domain import Ground, HostDomain
 from tierlab.environments.process import Launch
 from tierlab.errors import UserError
 
 
 class StandingDomain(HostDomain):
     """The processes that listen on a port, and their descendants. Nothing is done to them."""
+
+    def __init__(self, ground: Ground, spec: DomainSpec) -> None:
+        super().__init__(ground, spec)
+        self._seen: list[Listener] = []
 
     def pids(self) -> list[int]:
         """Those that listen there, and whom they started; empty where none is on this host, or
@@ -26,6 +31,15 @@ class StandingDomain(HostDomain):
             if each.program != MANAGER and each.pid not in found:
                 found |= _family(each.pid)
         return sorted(found)
+
+    def is_listening(self) -> bool:
+        """Whether somebody listens there, as far as this user may know.
+
+        All sockets of the host are gone through only where none of those last seen is there.
+        """
+        if not any(each.is_there() for each in self._seen):
+            self._seen = self._look()
+        return bool(self._seen)
 
     def _look(self) -> list[Listener]:
         assert self.spec.standing is not None
