@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.environments.preforked import preforked
 from tierlab.cli.main import app
+from tierlab.observe.followed import Followed, Standing
 
 
 @pytest.mark.parametrize(
@@ -28,3 +30,19 @@ def test_an_option_that_would_say_nothing_is_refused(
     assert ended.exit_code != 0
     assert told in f"{ended.output}{ended.exception}"
     assert not file.exists()
+
+
+def test_that_a_port_is_a_container_s_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What listens on it here is none of the server's processes."""
+    with preforked(workers=0, name="docker-proxy") as (port, *_):
+        seen = Followed([Standing("web", "127.0.0.1", port, "http", ())])
+        monkeypatch.setattr("tierlab.cli.init.look", lambda *_: seen)
+        file = tmp_path / "mine.toml"
+        ended = CliRunner().invoke(app, ["init", str(file), "--own", "--running", str(port)])
+    assert ended.exit_code == 0, ended.output
+    assert (
+        "note   web: its port is held by docker-proxy; its own processes are in a container;"
+        " Tierlab does not measure them.\n"
+    ) in ended.output

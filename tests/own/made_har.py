@@ -23,12 +23,20 @@ PORT = 18_000 + os.getpid() % 4_000
 ADDRESS = "127.0.0.1"
 THINK_S = 2.0
 """Between two pages, in the recording alone."""
+NAMED = """
+import runpy, sys
+_, name, *sys.argv = sys.argv
+with open("/proc/self/comm", "w") as comm:
+    comm.write(name)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @contextmanager
-def running_shop(port: int = PORT) -> Iterator[subprocess.Popen[bytes]]:
-    """The shop, started by somebody else than Tierlab."""
-    shop = subprocess.Popen([sys.executable, FOLDER / "shop.py", str(port), ADDRESS])
+def running_shop(port: int = PORT, name: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """The shop, started by somebody else than Tierlab; by another name if one is said."""
+    named = [] if name is None else ["-c", NAMED, name]
+    shop = subprocess.Popen([sys.executable, *named, FOLDER / "shop.py", str(port), ADDRESS])
     try:
         for _ in range(200):
             try:

@@ -96,6 +96,21 @@ def test_a_server_that_runs_already_is_seen_and_let_alone(tierlab: Start, tmp_pa
     assert set(run.process.subject.execute()) == {"web.1"}
 
 
+def test_what_holds_a_container_s_port_is_not_measured_as_the_server(
+    tierlab: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "e.toml").write_text(STANDING)
+    with running_shop(name="docker-proxy"):
+        ended = tierlab("run", "e.toml").end()
+    assert ended.status == 0, ended.stderr
+    run = api.open(tmp_path / "runs" / "t" / "001")
+    assert run.manifest.not_measured["process of web.1"] == (
+        "its port is held by docker-proxy; its own processes are in a container"
+    )
+    assert not run.has("process") or "web.1" not in set(run.process.subject.execute())
+    assert {"GET /", "GET /items/{id}"} <= set(run.visits.label.execute())
+
+
 AGAIN = f"""
 [experiment]
 name = "t"

@@ -12,6 +12,7 @@ import typer
 
 from tierlab.cli.asked import Answers, completed
 from tierlab.cli.running import look
+from tierlab.environments.behind_port import behind
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 from tierlab.experiment.own_template import own_tables, own_template, standing_tables
@@ -133,6 +134,8 @@ def _standing(path: Path, where: str, users_do: dict[str, str | None], users: in
     Experiment.from_tables(checked, str(path))
     for each in seen.servers:
         typer.echo(f"found  {each.name} at {each.address}:{each.port}{_calling(each)}")
+        if (unseen := behind(each.address, each.port).unseen) is not None:
+            typer.echo(f"note   {each.name}: {unseen}; Tierlab does not measure them.")
     return own_template(tables, list(map(_elsewhere, seen.elsewhere)))
 
 

@@ -180,6 +180,10 @@ class Domain(ABC):
     def pids(self) -> list[int]:
         """List the processes that live in the domain now, by its own kernel's numbers."""
 
+    def unseen(self) -> str | None:
+        """Why its server's processes are not among them; None where they are."""
+        return None
+
     def inside(self) -> Inside | None:
         """Return the way into its own kernel; None where this host's is the domain's too."""
         return None

@@ -150,6 +150,8 @@ def add_systems(manifest: Manifest, plan: TrialPlan, systems: Systems) -> None:
     }
     for subject in systems.subjects():
         place = subject.place
+        if (unseen := systems.domain(subject.name).unseen()) is not None:
+            manifest.not_measured[f"process of {subject.name}"] = unseen
         asked = tiers[place.system][place.own_tier]
         manifest.servers[subject.name] = ServerPart(
             tier=place.tier,

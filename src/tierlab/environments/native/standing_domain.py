@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import psutil
-
+from tierlab.environments.behind_port import behind
 from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.domain import DomainSpec
-from tierlab.environments.listeners import MANAGER, Listener, listeners_at
+from tierlab.environments.listeners import Listener, listeners_at
 from tierlab.environments.native.host_domain import Ground, HostDomain
 from tierlab.environments.process import Launch
 from tierlab.errors import UserError
@@ -25,12 +24,11 @@ class StandingDomain(HostDomain):
         """Those that listen there, and whom they started; empty where none is on this host, or
         this user may not know.
         """
-        found: set[int] = set()
-        for each in self._look():
-            # All processes are its descendants: those that it starts for connections are not told.
-            if each.program != MANAGER and each.pid not in found:
-                found |= _family(each.pid)
-        return sorted(found)
+        return sorted(behind(*self._where).pids)
+
+    def unseen(self) -> str | None:
+        """That a container's port is held for it, by whom."""
+        return behind(*self._where).unseen
 
     def is_listening(self) -> bool:
         """Whether somebody listens there, as far as this user may know.
@@ -38,12 +36,13 @@ class StandingDomain(HostDomain):
         All sockets of the host are gone through only where none of those last seen is there.
         """
         if not any(each.is_there() for each in self._seen):
-            self._seen = self._look()
+            self._seen = listeners_at(*self._where)
         return bool(self._seen)
 
-    def _look(self) -> list[Listener]:
+    @property
+    def _where(self) -> tuple[str, int]:
         assert self.spec.standing is not None
-        return listeners_at(*self.spec.standing)
+        return self.spec.standing
 
     def _make_group(self) -> Group | None:
         return None
@@ -56,11 +55,3 @@ class StandingDomain(HostDomain):
 
     def _not_ours(self) -> UserError:
         return UserError(f"{self.spec.name}: it runs already, and nothing is started in it.")
-
-
-def _family(pid: int) -> set[int]:
-    try:
-        process = psutil.Process(pid)
-        return {pid, *(child.pid for child in process.children(recursive=True))}
-    except psutil.Error:
-        return set()
