@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -191,6 +193,30 @@ def test_version_2_lends_a_controller_and_the_last_trial_takes_it_back(tmp_path:
     (root / "tierlab-second").rmdir()
     assert [outcome.done for outcome in remove_all(second.account(), 0)] == [True]
     assert control.read_text() == "-cpuset"
+
+
+@pytest.mark.parametrize(
+    ("number", "done", "said"),
+    [(errno.EBUSY, True, "others use it now"), (errno.EACCES, False, "Permission denied")],
+)
+def test_a_controller_that_others_use_by_then_is_left_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, done: bool, said: str
+) -> None:
+    """A container was started meanwhile, or a unit with Delegate=yes: a good trial had failed."""
+    root = unified(tmp_path)
+    ledger = Ledger("trial-1", tmp_path / "ledger")
+    V2(root).prepare(ledger, ("cpuset",))
+    control, write = root / "cgroup.subtree_control", Path.write_text
+
+    def refused(path: Path, *given: str, **named: str) -> int:
+        if path == control:
+            raise OSError(number, os.strerror(number))
+        return write(path, *given, **named)
+
+    monkeypatch.setattr(Path, "write_text", refused)
+    (outcome,) = remove_all(ledger.account(), 0)
+    assert outcome.done is done
+    assert said in str(outcome.note)
 
 
 def test_version_2_reads_back_what_the_kernel_says(tmp_path: Path) -> None:
