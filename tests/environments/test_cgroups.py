@@ -56,6 +56,21 @@ def test_version_2_is_found_where_version_1_has_nothing(tmp_path: Path) -> None:
     assert list(found.controllers()) == ["cpu", "cpuset", "memory", "pids"]
 
 
+def test_a_containers_own_group_with_processes_in_it_is_a_reason(tmp_path: Path) -> None:
+    """A privileged container may write there; the kernel refused what no file had asked for."""
+    root = unified(tmp_path)
+    proc = mounts(tmp_path, f"cgroup2 {root} cgroup2 rw 0 0")
+    (root / "cgroup.procs").write_text("1\n")
+    assert isinstance(find_hierarchy(proc), V2), "the true root, which has no type, may"
+    (root / "cgroup.type").write_text("domain\n")
+    assert find_hierarchy(proc) == (
+        f"{root} is a container's own group and has processes in it"
+        " (start the container with --cgroupns=host)"
+    )
+    (root / "cgroup.procs").write_text("")  # as systemd leaves it, which moves them below
+    assert isinstance(find_hierarchy(proc), V2)
+
+
 def test_no_control_groups_is_a_reason(tmp_path: Path) -> None:
     assert find_hierarchy(mounts(tmp_path, "proc /proc proc rw 0 0")) == (
         "no controller of the control groups is mounted"

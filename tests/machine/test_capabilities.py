@@ -18,7 +18,7 @@ from tests.conftest import control_groups
 from tierlab.cli import run_needs
 from tierlab.machine.capabilities import check_all
 from tierlab.machine.check import Check, Verdict
-from tierlab.machine.control_groups import with_controller
+from tierlab.machine.control_groups import Hierarchy, occupied, with_controller
 from tierlab.machine.probes import hypervisor, isolation, messages, profiling, room, samples
 from tierlab.machine.probes.programs import checks as program_checks
 from tierlab.machine.programs import Program, look_up
@@ -197,6 +197,26 @@ def test_no_group_is_left_when_a_try_breaks_off(monkeypatch: pytest.MonkeyPatch)
         isolation.control_groups()
 
     assert _traces() == before
+
+
+def test_a_containers_own_group_is_tried_as_a_run_would_use_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A group could be made there, and the doctor said that all works; no run did."""
+    for name, text in {"type": "domain\n", "procs": "1\n", "subtree_control": ""}.items():
+        (tmp_path / f"cgroup.{name}").write_text(text)
+    unified = Hierarchy(2, tmp_path, ("cpuset", "cpu", "memory"))
+    monkeypatch.setattr(isolation, "with_controller", lambda _: unified)
+
+    found = isolation.control_groups()
+
+    assert found.verdict is Verdict.MISSING
+    assert found.seen == f"cpuset, cpu, memory: {occupied(tmp_path)}"
+    assert not list(tmp_path.glob("tierlab-*"))
+
+    (tmp_path / "cgroup.procs").write_text("")
+
+    assert isolation.control_groups().verdict is Verdict.WORKS
 
 
 def _traces() -> tuple[set[str], set[str], list[str]]:

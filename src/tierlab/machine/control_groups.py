@@ -57,6 +57,20 @@ def owners(proc: Path = Path("/proc")) -> dict[str, Hierarchy]:
     return found
 
 
+def occupied(root: Path) -> str | None:
+    """Why the root of a tree cannot hand its controllers down; None if it can.
+
+    In version 2 no group does that while it has processes in it, but for the true root, which alone
+    has no ``cgroup.type``. A container's tree begins at a group of its own, with its processes.
+    """
+    if not (root / "cgroup.type").exists() or not read_text(root / "cgroup.procs"):
+        return None
+    return (
+        f"{root} is a container's own group and has processes in it"
+        " (start the container with --cgroupns=host)"
+    )
+
+
 def with_controller(controller: str, proc: Path = Path("/proc")) -> Hierarchy | None:
     """The hierarchy that has the controller, if any."""
     return owners(proc).get(controller)

@@ -11,7 +11,7 @@ from tierlab.environments.cgroups.cgroup import Hierarchy
 from tierlab.environments.cgroups.mixed import Mixed
 from tierlab.environments.cgroups.v1 import V1
 from tierlab.environments.cgroups.v2 import V2
-from tierlab.machine.control_groups import hierarchies, owners
+from tierlab.machine.control_groups import hierarchies, occupied, owners
 
 
 def find_hierarchy(proc: Path = Path("/proc")) -> Hierarchy | str:
@@ -25,7 +25,7 @@ def find_hierarchy(proc: Path = Path("/proc")) -> Hierarchy | str:
     unified: Path | None = None
     reasons: list[str] = []
     for controller, mounted in owners(proc).items():
-        reason = _refused(mounted.root)
+        reason = _refused(mounted.root) or occupied(mounted.root)
         if reason is not None:
             reasons.append(reason)
         elif mounted.version == 2:

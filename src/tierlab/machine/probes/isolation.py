@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tierlab.machine.attempt import attempt
 from tierlab.machine.check import Check, Verdict
-from tierlab.machine.control_groups import with_controller
+from tierlab.machine.control_groups import occupied, with_controller
 from tierlab.machine.kernel_calls import CLONE_NEWNET, unshare
 from tierlab.machine.kernel_files import read_text
 
@@ -77,14 +77,16 @@ def _talk_in_a_namespace() -> None:
 
 def control_groups() -> Check:
     """Make a group at the root of each hierarchy, set a limit in it, and remove it."""
-    works, fails = [], []
+    works: list[str] = []
+    fails: dict[str, list[str]] = {}
     for controller in LIMITS:
         failure = _try_group(controller)
         if failure is None:
             works.append(controller)
         else:
-            fails.append(f"{controller}: {failure}")
-    seen = "; ".join(filter(None, [", ".join(works), *fails]))
+            fails.setdefault(failure, []).append(controller)
+    lacks = [f"{', '.join(names)}: {failure}" for failure, names in fails.items()]
+    seen = "; ".join(filter(None, [", ".join(works), *lacks]))
     if not fails:
         return Check(GROUP, "control groups", Verdict.WORKS, seen)
     return Check(
@@ -105,7 +107,10 @@ def _try_group(controller: str) -> str | None:
     group = hierarchy.root / f"{OURS}{os.getpid()}"
     try:
         group.mkdir(exist_ok=True)
-        return _try_limit(group, LIMITS[controller][hierarchy.version - 1])
+        # Where groups can be made they may still be given nothing.
+        return occupied(hierarchy.root) or _try_limit(
+            group, LIMITS[controller][hierarchy.version - 1]
+        )
     except OSError as error:
         return f"version {hierarchy.version}: no group can be made: {error.strerror}"
     finally:
