@@ -49,12 +49,17 @@ found = {
     "refusal": refusal,
     "groups": [str(path) for path in domain.cgroups().values()],
     "members": server.pid in domain.pids(),
+    "pus": sorted(domain.read_back().pus or ()),
+    "has": sorted(os.sched_getaffinity(server.pid)),
 }
 native.destroy()
 found["left"] = [str(path) for path in root.rglob("*")]
 found["ended"] = server.poll() is not None
 print(json.dumps(found))
 """
+
+PU = min(os.sched_getaffinity(0))
+"""All that it may run on: a batch system leaves its jobs few of a machine's."""
 
 
 @pytest.fixture
@@ -67,7 +72,7 @@ def run_without_rights() -> dict[str, object]:
         command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", *command]
     try:
         done = subprocess.run(
-            [*command, str(folder)],
+            ["taskset", "--cpu-list", str(PU), *command, str(folder)],
             capture_output=True,
             text=True,
             timeout=60,
@@ -111,6 +116,7 @@ def test_a_user_without_rights_gets_servers_and_reasons(
     )
     assert found["groups"] == []
     assert found["members"] is True
+    assert found["pus"] == found["has"] == [PU]
     assert found["ended"] is True
     assert found["left"] == []
 

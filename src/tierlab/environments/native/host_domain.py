@@ -7,7 +7,7 @@ import pwd
 import shutil
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import STDOUT
 from typing import ClassVar
@@ -25,9 +25,12 @@ from tierlab.environments.process import Launch, Process, end
 from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import GRACE, remove_listed
 from tierlab.errors import UserError
+from tierlab.machine.kernel_files import parse_list, read_text
 
 CAPABILITIES = ("--bounding-set=-all", "--inh-caps=-all")
 """Options of setpriv(1) with which a program has none and gets none."""
+ISOLATED = Path("/sys/devices/system/cpu/isolated")
+"""Lists the PUs on which the scheduler puts nothing by itself (the boot option isolcpus)."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class HostDomain(Domain):
         self.folder = ground.work / spec.name
         self._ground = ground
         self._group: Group | None = None
+        self._is_pinned = False
         self._processes: list[Process] = []
 
     def start(self) -> None:
@@ -176,6 +180,7 @@ class HostDomain(Domain):
         """Let the domain run on these PUs only."""
         hierarchy, group = self._controlled(Capability.PIN)
         hierarchy.pin(group, ",".join(str(pu) for pu in sorted(pus)))
+        self._is_pinned = True
 
     def set_nodes(self, nodes: frozenset[int]) -> None:
         """Keep its memory on these NUMA nodes."""
@@ -213,7 +218,11 @@ class HostDomain(Domain):
         hierarchy = self._ground.hierarchy
         if hierarchy is None or self._group is None:
             return Placement()
-        return hierarchy.read_back(self._group)
+        found = hierarchy.read_back(self._group)
+        if self._is_pinned or found.pus is None:
+            return found
+        # It may be there by its group, but nothing comes there that does not ask for it.
+        return replace(found, pus=found.pus - _isolated() or found.pus)
 
     def cgroups(self) -> Mapping[str, Path]:
         """Folders of its control group by controller (version 1), and version 2's as `unified`."""
@@ -252,3 +261,7 @@ class HostDomain(Domain):
 
     def _refusal(self, wanted: Capability) -> UserError:
         return refuse(self.spec.name, self._ground.environment, wanted, self._ground.cannot[wanted])
+
+
+def _isolated() -> frozenset[int]:
+    return frozenset(parse_list(read_text(ISOLATED) or ""))

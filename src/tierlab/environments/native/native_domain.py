@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.native.host_domain import HostDomain
+from tierlab.environments.placement import Placement
 
 
 class NativeDomain(HostDomain):
@@ -21,3 +24,12 @@ class NativeDomain(HostDomain):
             return []
         # What of System V's a server has would outlive it: in a space of its own it cannot.
         return [*namespace.entry, "unshare", "--ipc", "--"]
+
+    def read_back(self) -> Placement:
+        """Where no control group says on which PUs they may run, processes inherit the caller's: a
+        batch system or a container may have left it few of the machine's.
+        """
+        found = super().read_back()
+        if found.pus is not None:
+            return found
+        return replace(found, pus=frozenset(os.sched_getaffinity(0)))
