@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -46,6 +47,38 @@ def test_a_killed_process_stops_and_is_told(start: Start) -> None:
     events = sampling.happened
     assert list(events.kind) == ["process_start", "process_end"]
     assert events.detail.iloc[1] == f"process {server.pid} (sleep)"
+
+
+def test_who_is_started_later_in_a_session_of_its_own_counts(start: Start) -> None:
+    script = "sleep 1; setsid sh -c 'while :; do :; done' & wait"
+    with subprocess.Popen(["sh", "-c", script]) as server:
+        sampling = start(tables=["process"], subjects=[{"name": "db.1", "pids": [server.pid]}])
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+
+        def spinning() -> list[int]:
+            found = [int(pid) for pid in children.read_text().split()]
+            return [pid for pid in found if os.getsid(pid) == pid]
+
+        try:
+            wait_until(spinning, "the process that spins")
+            sampling.ticks(SECOND + 2)
+            before, ran = time.time_ns(), _cpu_ns(spinning()[0])
+            sampling.ticks(SECOND)
+            after, ran = time.time_ns(), _cpu_ns(spinning()[0]) - ran
+            sampling.stop()
+        finally:
+            for pid in (*spinning(), server.pid):
+                os.kill(pid, signal.SIGKILL)
+    process = sampling.table("process")
+    counted = process[process.thread.isna() & process.t_ns.between(before, after)]
+    assert counted.process.nunique() == 2
+    # What it ran in parts of the first and the last interval may be missing.
+    assert counted.run_ns.sum() > 0.7 * ran > 0
+
+
+def _cpu_ns(pid: int) -> int:
+    """CPU time of a process so far: its CPU clock, clock_getcpuclockid(3)."""
+    return time.clock_gettime_ns((~pid << 3) | 2)
 
 
 def test_a_group_that_appears_and_vanishes(start: Start, group: Group) -> None:

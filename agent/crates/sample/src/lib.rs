@@ -9,7 +9,7 @@
 //! | `tcp` | `tcp` | /proc/self/net/snmp, netstat |
 //! | `listen` | `listen`, `sock_diag`, `netlink` | inet_diag over netlink |
 //! | `pressure` | `pressure` | /proc/pressure, control groups |
-//! | `process` | `process`, `threads`, `members`, `pid_stat`, `cpu_clock` | `/proc/<pid>`, CPU clocks |
+//! | `process` | `process`, `threads`, `members`, `family`, `pid_stat`, `cpu_clock` | `/proc/<pid>`, CPU clocks |
 //! | `database` | `database`, a file for each software | the server's own status, by its UNIX socket |
 //! | `cache` | `cache`, a file for each software | the same, by its socket or a port of its own |
 //! | `counters` | `counters`, `perf_event` | perf_event_open(2) |
@@ -32,6 +32,7 @@ mod database;
 mod disk;
 mod domain;
 mod events;
+mod family;
 #[cfg(test)]
 mod golden;
 mod grid;

@@ -126,7 +126,7 @@ pub struct Subject {
     /// Its control group. The folders may appear later and may go.
     #[serde(default)]
     pub cgroups: Cgroups,
-    /// Processes beside those of the control group.
+    /// Processes beside those of the control group; whoever descends from them joins them.
     #[serde(default)]
     pub pids: Vec<i32>,
 }

@@ -15,6 +15,8 @@
 //! ticks. A process's `wait_ns` (runnable, not running) is the sum over its threads, less the last
 //! moments of those that ended. CPU clocks (clock_getcpuclockid(3)) count nanoseconds; where they
 //! are not to be had, as in another pid namespace, `run_ns` is that of `stat`, in ticks of 10 ms.
+//!
+//! Processes are looked for once a second. What one ran before it was found is in no row.
 
 use crate::counter::increase;
 use crate::cpu_clock::cpu_clock_ns;
@@ -73,7 +75,7 @@ struct Counts {
 impl ProcessSampler {
     /// Remembers the subjects; their processes are looked for once a second.
     pub fn open(roots: &Roots, plan: &Plan) -> Result<Self, NotMeasured> {
-        let subjects: Vec<Members> = plan.subjects.iter().map(Members::of).collect();
+        let subjects = Members::of_all(&plan.subjects, &roots.proc);
         if subjects.iter().all(Members::never) {
             let reason = "the plan gives no subject a control group or a process";
             return Err(NotMeasured(reason.to_owned()));
@@ -119,8 +121,10 @@ impl ProcessSampler {
 
     fn take_in(&mut self, subject: usize, pid: i32, now: Moment, events: &mut EventLog) {
         let folder = self.proc.join(pid.to_string());
-        // Gone since it was listed: nothing to sample.
-        let Some(mut process) = Process::open(folder, self.live, subject, pid, now) else { return };
+        let Some(mut process) = Process::open(folder, self.live, subject, pid, now) else {
+            // It has ended since it was listed, or its parent has yet to ask how.
+            return self.subjects[subject].forget(pid);
+        };
         process.every_tick = process.time.is_some() && !self.in_domain[subject];
         let detail = format!("process {pid} ({})", process.name);
         events.at(now, "process_start", self.subjects[subject].name(), &detail);
@@ -191,7 +195,7 @@ impl Process {
     fn open(folder: PathBuf, live: bool, subject: usize, pid: i32, now: Moment) -> Option<Self> {
         let mut stat = KernelFile::open_small(&folder.join("stat"), 512).ok()?;
         let time = if live { cpu_clock_ns(pid) } else { None };
-        let read = PidStat::parse(stat.read().ok()?)?;
+        let read = PidStat::parse(stat.read().ok()?).filter(|stat| !stat.has_ended())?;
         let (name, state) = (read.name(), (now, Counts::of(&read)));
         let time = time.map(|time| (now, time));
         let threads = Threads::of(&folder);
