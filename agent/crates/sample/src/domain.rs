@@ -88,7 +88,7 @@ impl DomainSampler {
         subjects: &[Subject],
         tallies: &Tallies,
     ) -> Result<Self, NotMeasured> {
-        let groups = subjects.iter().filter_map(|subject| Group::of(subject, tallies));
+        let groups = subjects.iter().filter_map(|subject| Group::of(subject, roots, tallies));
         let groups: Vec<Group> = groups.collect();
         if groups.is_empty() {
             return Err(NotMeasured("the plan gives no subject a control group".to_owned()));
@@ -171,11 +171,11 @@ impl Sampler for DomainSampler {
 }
 
 impl Group {
-    fn of(subject: &Subject, tallies: &Tallies) -> Option<Self> {
+    fn of(subject: &Subject, roots: &Roots, tallies: &Tallies) -> Option<Self> {
         let groups = &subject.cgroups;
         let members = AwaitedFile::new(groups.members()?.join("cgroup.procs"));
-        let (cpu, memory, io) = (CpuFiles::of(groups), MemoryFiles::of(groups), IoFile::of(groups));
-        let weight = WeightFile::of(groups);
+        let (cpu, memory) = (CpuFiles::of(groups), MemoryFiles::of(groups));
+        let (io, weight) = (IoFile::of(groups, &roots.sys), WeightFile::of(groups));
         Some(Self {
             subject: subject.name.clone(),
             members,

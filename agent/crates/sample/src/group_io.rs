@@ -2,6 +2,7 @@
 //! has the controller, else version 2's.
 
 use crate::awaited_file::AwaitedFile;
+use crate::stacked_disks::StackedDisks;
 use crate::text::{lines, number, words};
 use std::path::Path;
 use tierlab_record::Cgroups;
@@ -14,18 +15,19 @@ pub struct IoFile {
     of_line: fn(&[u8]) -> Option<[u64; 2]>,
     /// The same of a text without lines.
     of_none: Option<[u64; 2]>,
+    disks: StackedDisks,
     counts: bool,
     last: [Option<u64>; 2],
 }
 
 impl IoFile {
-    /// The one that the plan gives, if any.
-    pub fn of(groups: &Cgroups) -> Option<Self> {
+    /// The one that the plan gives, if any, on the machine whose `/sys` this is.
+    pub fn of(groups: &Cgroups, sys: &Path) -> Option<Self> {
         const V1: &str = "blkio.throttle.io_service_bytes_recursive";
         match (&groups.blkio, &groups.unified) {
-            (Some(folder), _) => Some(Self::new(folder, V1, v1_bytes, None)),
+            (Some(folder), _) => Some(Self::new(folder, V1, sys, v1_bytes, None)),
             // A group has no line of a device that it has not used.
-            (None, Some(folder)) => Some(Self::new(folder, "io.stat", v2_bytes, Some([0, 0]))),
+            (None, Some(folder)) => Some(Self::new(folder, "io.stat", sys, v2_bytes, Some([0, 0]))),
             (None, None) => None,
         }
     }
@@ -33,23 +35,23 @@ impl IoFile {
     fn new(
         folder: &Path,
         name: &str,
+        sys: &Path,
         of_line: fn(&[u8]) -> Option<[u64; 2]>,
         of_none: Option<[u64; 2]>,
     ) -> Self {
         let file = AwaitedFile::new(folder.join(name));
-        Self { file, of_line, of_none, counts: false, last: [None; 2] }
+        let disks = StackedDisks::of(sys);
+        Self { file, of_line, of_none, disks, counts: false, last: [None; 2] }
     }
 
-    /// Bytes read and written, all devices together; nothing while version 1 lists no device. Read
-    /// again only if they may have grown.
+    /// Bytes read and written, all devices together and each byte once; nothing while version 1 lists
+    /// no device. Read again only if they may have grown.
     pub fn read(&mut self, now: Moment, may_have_grown: bool) -> [Option<u64>; 2] {
         if may_have_grown {
-            let (of_line, of_none) = (self.of_line, self.of_none);
+            let (of_line, of_none, disks) = (self.of_line, self.of_none, &mut self.disks);
             let bytes = self.file.read(now).and_then(|text| match text {
                 [] => of_none,
-                _ => lines(text)
-                    .filter_map(of_line)
-                    .reduce(|sum, of| [sum[0] + of[0], sum[1] + of[1]]),
+                _ => disks.total(lines(text).filter_map(|line| Some((line, of_line(line)?)))),
             });
             self.counts |= bytes.is_some();
             self.last = bytes.map_or([None; 2], |bytes| bytes.map(Some));
@@ -103,13 +105,13 @@ mod tests {
     fn a_group_of_version_2_that_has_used_no_device_has_read_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let unified = Some(folder.path().to_owned());
-        let mut io = IoFile::of(&Cgroups { unified, ..Cgroups::default() }).unwrap();
+        let mut io = IoFile::of(&Cgroups { unified, ..Cgroups::default() }, folder.path()).unwrap();
         let used = "254:0 \n259:0 rbytes=4096 wbytes=512 rios=1 wios=1 dbytes=0 dios=0\n";
         let expected = [([Some(0); 2], true), ([Some(4096), Some(512)], true)];
         assert_eq!(read(&mut io, &["", used]), expected);
         assert_eq!(read(&mut io, &["254:0 \n"]), [([Some(0); 2], true)]);
         std::fs::remove_file(io.file.path()).unwrap();
-        let mut io = IoFile::new(folder.path(), "io.stat", io.of_line, io.of_none);
+        let mut io = IoFile::new(folder.path(), "io.stat", folder.path(), io.of_line, io.of_none);
         assert_eq!((io.read(NOW, true), io.counts()), ([None; 2], false));
     }
 
@@ -117,9 +119,27 @@ mod tests {
     fn version_1_counts_once_it_lists_a_device() {
         let folder = tempfile::tempdir().unwrap();
         let blkio = Some(folder.path().to_owned());
-        let mut io = IoFile::of(&Cgroups { blkio, ..Cgroups::default() }).unwrap();
+        let mut io = IoFile::of(&Cgroups { blkio, ..Cgroups::default() }, folder.path()).unwrap();
         let used = "254:0 Read 1024\n254:0 Write 0\n254:0 Sync 1024\nTotal 1024\n";
         let expected = [([None; 2], false), ([None; 2], false), ([Some(1024), Some(0)], true)];
         assert_eq!(read(&mut io, &["", "Total 0\n", used]), expected);
+    }
+
+    #[test]
+    fn what_goes_through_a_logical_volume_counts_once_in_either_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let sda = folder.path().join("dev/block/253:0/slaves/sda");
+        std::fs::create_dir_all(&sda).unwrap();
+        std::fs::write(sda.join("dev"), "8:0\n").unwrap();
+        let group = Some(folder.path().to_owned());
+        let v1 = Cgroups { blkio: group.clone(), ..Cgroups::default() };
+        let v2 = Cgroups { unified: group, ..Cgroups::default() };
+        let listed = "8:0 Read 4096\n8:0 Write 512\n253:0 Read 4096\n253:0 Write 512\nTotal 9216\n";
+        let counted = "8:0 rbytes=4096 wbytes=512 rios=1 wios=1 dbytes=0 dios=0\n\
+                       253:0 rbytes=4096 wbytes=512 rios=1 wios=1 dbytes=0 dios=0\n";
+        for (groups, text) in [(v1, listed), (v2, counted)] {
+            let mut io = IoFile::of(&groups, folder.path()).unwrap();
+            assert_eq!(read(&mut io, &[text]), [([Some(4096), Some(512)], true)]);
+        }
     }
 }

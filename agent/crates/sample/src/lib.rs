@@ -13,7 +13,7 @@
 //! | `database` | `database`, a file for each software | the server's own status, by its UNIX socket |
 //! | `cache` | `cache`, a file for each software | the same, by its socket or a port of its own |
 //! | `counters` | `counters`, `perf_event` | perf_event_open(2) |
-//! | `domain` | `domain`, `group_files`, `group_io`, `group_state`, `thread_states` | control groups |
+//! | `domain` | `domain`, `group_files`, `group_io`, `stacked_disks`, `group_state`, `thread_states` | control groups |
 //!
 //! Descriptors stay open and are read with pread into buffers that stay; nothing is executed and,
 //! once everything is known, nothing allocated at a tick but the columns' own growth. Ticks are
@@ -60,6 +60,7 @@ mod roots;
 mod sampler;
 mod session;
 mod sock_diag;
+mod stacked_disks;
 mod switches;
 mod tally;
 mod tcp;
