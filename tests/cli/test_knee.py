@@ -95,6 +95,12 @@ def test_errors_alone_are_searched_where_they_show_within_a_step() -> None:
     check_searchable(Experiment.from_tables(FILE | tables))
 
 
+def test_a_benchmark_s_rules_bound_times_beside_errors() -> None:
+    """What keeps nobody waiting for long needs no other bound; it was refused."""
+    objective = {"objective": {"errors": 0.01, "rules": True}}
+    check_searchable(Experiment.from_tables(OLIO | objective))
+
+
 OLIO: dict[str, Any] = {
     "experiment": {"name": "e"},
     "system": {"workload": "olio", "scale": 0.03},

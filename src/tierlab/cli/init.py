@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +17,7 @@ from tierlab.experiment import Experiment
 from tierlab.experiment.own_template import own_tables, own_template, standing_tables
 from tierlab.experiment.template import template
 from tierlab.observe.followed import Standing
+from tierlab.report.replace import put
 from tierlab.topology import Seen
 from tierlab.workloads.own.compose.expand import expanded
 from tierlab.workloads.own.paths import anchored
@@ -153,14 +153,10 @@ def _elsewhere(call: Seen) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """All of the text or, when the disk is full, nothing: it is written beside and then moved."""
-    part = path.with_name(f"{path.name}.part")
+    """All of the text or, when the disk is full, nothing."""
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        put(path, text)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise UserError(f"{path}: cannot be written: {error.strerror}.") from None
 
 

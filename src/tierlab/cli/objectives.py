@@ -22,8 +22,8 @@ def shortfalls(objective: Objective, summary: Summary) -> list[str]:
     most = asked.pop("errors", None)
     long = summary.very_long
     # Who still waits when the runtime ends is in no figure: a system that hangs would be quick.
-    failed = responses.failed + (0 if long is None else long.unfinished_failed)
-    share = failed / (responses.count + failed - responses.failed)
+    later = 0 if long is None else long.unfinished_failed
+    share = (responses.failed + later) / (responses.count + later)
     if most is not None and share > most:
         found, allowed = _apart(100 * share, 100 * most)
         missed.append(f"{found} % of the requests failed, the objective is {allowed} %.")

@@ -37,11 +37,12 @@ def check_searchable(asked: Experiment) -> None:
 
 def _fails_too_late(plan: TrialPlan) -> str | None:
     """Who is not served fails once its timeout is over: steps later, where that is longer."""
-    bounds = plan.objective.model_dump(exclude_none=True, exclude={"throughput", "rules"})
+    asked = plan.objective
+    bounds = asked.model_dump(exclude_none=True, exclude={"throughput", "rules"})
     timeouts = plan.load.timeouts
     longest_ns = max(timeouts.connect_ns, timeouts.request_ns)
     step_ns = _step_ns(plan)
-    if bounds.keys() != {"errors"} or longest_ns <= step_ns:
+    if asked.rules or bounds.keys() != {"errors"} or longest_ns <= step_ns:
         return None
     return (
         "objective.errors: requests fail after load.timeouts alone,"

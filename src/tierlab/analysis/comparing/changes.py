@@ -78,9 +78,9 @@ def _other_load(courses: Sequence[LoadCourse], before: Span, after: Span) -> str
     """A sentence that says so where a shape had the load be another: what that did is no change's
     doing.
     """
+    if not (before.duration_ns and after.duration_ns):
+        return None
     for course in courses:
-        if not (before.duration_ns and after.duration_ns):
-            continue
         asked = [mean_asked(course, side) for side in (before, after)]
         if max(asked) - min(asked) > LEAST * max(asked):
             unit = "users" if course.is_closed else "requests/s"

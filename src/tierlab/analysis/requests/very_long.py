@@ -53,8 +53,9 @@ class VeryLong(Result):
     response times, or the default where they were to have a valley and have none.
     ``retried`` were sent by the driver more than once; a SYN that the kernel sent again is none.
     ``unfinished`` are in none of these figures: they had taken longer when the span ended, and had
-    no reply; ``unfinished_failed`` of them never had one. ``at_least`` are the response times of
-    the successful requests with theirs, as long as they had taken by then; None without such.
+    no reply; ``unfinished_failed`` of them never had a good one. ``at_least`` are the response
+    times of the successful requests with theirs, as long as they had taken by then; None without
+    such.
     """
 
     threshold_s: float

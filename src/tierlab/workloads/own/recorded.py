@@ -164,14 +164,17 @@ class _Rendering:
         if not slot.fixed:
             if (known := self.origins.remembered(number, slot)) is not None:
                 return {"remembered": known}
-            drawn = self._values.get(_place(self._visit[number].exchange, slot), [])
-            if is_sensitive(slot.name, ""):
-                drawn = []  # two one-time codes are no numbers to choose from
-            if len(drawn) > 1 and (all(map(is_number, drawn)) or SEARCHED.fullmatch(slot.name)):
+            # Two one-time codes are no numbers to choose from.
+            if len(drawn := self._drawn(number, slot)) > 1 and not is_sensitive(slot.name, ""):
                 return {"choice": drawn}
         if is_sensitive(slot.name, slot.value):
             return {"secret": slot.value}
         return {"constant": slot.raw}
+
+    def _drawn(self, number: int, slot: Slot) -> list[str]:
+        """What any user may send in the slot's place: numbers, and what was searched for."""
+        found = self._values.get(_place(self._visit[number].exchange, slot), [])
+        return found if SEARCHED.fullmatch(slot.name) or all(map(is_number, found)) else []
 
 
 def _values(visit: Sequence[Step]) -> dict[tuple[str, ...], list[str]]:
