@@ -27,7 +27,7 @@ from truth import Injected
 from tierlab.analysis.observed import RUNTIME
 from tierlab.analysis.query import IN_SPAN, Bools, Connection, Floats, bounds, columns
 from tierlab.analysis.requests.driver import cpu_by_block
-from tierlab.analysis.resources.saturation import allowed_pus
+from tierlab.analysis.resources.in_force import InForce
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.finding import Window
 from tierlab.tables.run import Run
@@ -139,7 +139,8 @@ def busy_share(folder: Path, true: Sequence[Injected]) -> float | None:
     span = _seconds(run)
     if span is None or not run.has("cpu"):
         return None
-    places = [allowed_pus(run.manifest, name) for name in run.manifest.servers]
+    held = InForce(run.manifest)
+    places = [held.at(name, 0).pus for name in run.manifest.servers]
     mine = {f"cpu{pu}" for found in places for pu in found or ()}
     with run.connect() as db:
         found = columns(

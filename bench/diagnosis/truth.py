@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from tierlab.analysis.resources.saturation import allowed_pus
+from tierlab.analysis.resources.in_force import InForce
 from tierlab.tables import manifest as manifests
 
 LEAST_DELAY_NS = 20_000_000
@@ -86,7 +86,8 @@ def _beside(run: Path, subject: str) -> frozenset[str]:
     not read back may run on any.
     """
     manifest = manifests.read(run)
-    pus = {name: allowed_pus(manifest, name) for name in manifest.servers}
+    held = InForce(manifest)
+    pus = {name: held.at(name, 0).pus for name in manifest.servers}
     mine = pus.get(subject)
     return frozenset(
         manifest.servers[name].tier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import made_run
@@ -11,6 +12,7 @@ import pytest
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.resources.resources import resources
 from tierlab.analysis.resources.saturation import Saturation, at_limit, saturations
+from tierlab.analysis.resources.utilisation import utilisations
 from tierlab.analysis.span import Span
 
 from .conftest import Tiny
@@ -80,6 +82,37 @@ def test_a_domain_is_held_against_its_own_cores(tiny: Tiny) -> None:
     assert found(tiny({"domain": cpu}, mapping=one)) == [("domain cpu", "db.1", 1, 3)]
     assert found(tiny({"domain": cpu}, mapping={"db.1": {"found": {"pus": [0, 1]}}})) == []
     assert found(tiny({"domain": cpu}, mapping={})) == []
+
+
+def changed(at_ns: int, subject: str, **found_of_it: Any) -> dict[str, Any]:
+    detail = json.dumps({"asked": found_of_it, "found": found_of_it})
+    about = {"t_ns": at_ns, "duration_ns": 0, "kind": "change"}
+    return about | {"subject": subject, "detail": detail}
+
+
+def test_after_a_change_a_domain_is_held_against_its_new_cores(tiny: Tiny) -> None:
+    """A server that was given one PU instead of two was never full, and one given two instead of
+    one was full at half.
+    """
+    cpu = rows("db.1", "cpu_ns", [TICK, TICK, TICK, TICK])
+    cpu += rows("app.1", "cpu_ns", [TICK, TICK, TICK, TICK])
+    mapping = {"db.1": {"found": {"pus": [0, 1]}}, "app.1": {"found": {"pus": [1]}}}
+    events = [changed(2 * TICK, "db.1", pus=[0]), changed(3 * TICK, "app.1", pus=[0, 1])]
+    observed = tiny({"domain": cpu, "events": events}, mapping=mapping)
+    assert found(observed) == [("domain cpu", "app.1", 0, 3), ("domain cpu", "db.1", 2, 4)]
+    assert observed.measured is not None
+    shares = utilisations(observed.db, observed.run.manifest, observed.measured)
+    assert shares["db.1 cpu"][:4].tolist() == [0.5, 0.5, 1.0, 1.0]
+    assert shares["app.1 cpu"][:4].tolist() == [1.0, 1.0, 1.0, 0.5]
+
+
+def test_after_a_change_threads_are_held_against_their_new_number(tiny: Tiny) -> None:
+    servers = {n: p.model_copy(deep=True) for n, p in made_run.servers().items()}
+    servers["web.1"].soft["threads"] = 9
+    visits = [{"server": "web.1", "arrival_ns": n * MS, "departure_ns": 900 * MS} for n in range(4)]
+    events = [changed(300 * MS, "web.1", threads=4), changed(600 * MS, "web.1", threads=8)]
+    observed = tiny({"visits": visits, "events": events}, servers=servers)
+    assert found(observed) == [("threads", "web.1", 6, 12)]
 
 
 def test_processes_stand_in_for_a_domain(tiny: Tiny) -> None:

@@ -29,7 +29,9 @@ def machine(busy, thread=None):
     figure = SimpleNamespace(usual=busy)
     ran = None if thread is None else SimpleNamespace(usual=thread)
     signals = SimpleNamespace(get=lambda *_key: figure, busiest_thread=lambda _server: ran)
-    return SimpleNamespace(cores=lambda _server: ("cpu0",), signals=signals)
+    return SimpleNamespace(
+        cores=SimpleNamespace(of=lambda _server, _at_ns: ("cpu0",)), signals=signals
+    )
 
 
 @pytest.mark.parametrize("follows", [overload, burst])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tierlab.diagnosis.causes import overload
@@ -45,6 +47,25 @@ def test_an_overload_of_many_cpus_is_no_neighbour_s(tmp_path, pus):
     """A percent of 64 CPUs is more than half of one, which nobody served: it was a neighbour's."""
     found = diagnosed(made_overload.make(tmp_path, pus=pus))
     assert [(each.cause, each.subject) for each in found.findings] == [("overload", "app.1")]
+
+
+def test_an_overload_of_the_cpus_that_a_change_left_is_found(tmp_path):
+    """Servers on four CPUs, then on two of these: the two were full, and of four half was idle."""
+    folder = made_overload.make(tmp_path)
+    cpu = made_stall.read(folder, "cpu")
+    idle = [row | {"subject": f"cpu{n}", "busy": 0.02} for row in cpu[::2] for n in (2, 3)]
+    made_stall.write(folder, "cpu", cpu + idle)
+    found = {name: {"found": {"pus": [0, 1, 2, 3]}} for name in made_overload.SERVERS}
+    made_overload.manifest().model_copy(update={"mapping": found}).write(folder)
+    detail = json.dumps({"asked": {"pus": [0, 1]}, "found": {"pus": [0, 1]}})
+    change = {"t_ns": FULL[0] - 3_000_000_000, "duration_ns": 0, "kind": "change"}
+    events = [change | {"subject": name, "detail": detail} for name in made_overload.SERVERS]
+    made_stall.write(folder, "events", events)
+    (finding,) = diagnosed(folder).findings
+    (window,) = finding.windows
+    assert (finding.cause, finding.subject) == ("overload", "app.1")
+    assert abs(window.end_ns - FULL[1]) <= 300_000_000
+    assert finding.demand is not None, "it lasted, and was told as a stall"
 
 
 def test_an_idle_disk_beside_full_cpus_hides_no_overload(tmp_path):

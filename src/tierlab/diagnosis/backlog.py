@@ -61,7 +61,7 @@ def _within(surge: Occurrence, following: Occurrence) -> bool:
 
 def _catching_up(following: Occurrence, run: RunContext) -> float:
     """Return how many times a stall's length the CPUs may be full after it."""
-    cores = run.cores(following.subject)
+    cores = run.cores.of(following.subject, following.stall.window.start_ns)
     usual = [run.signals.get("cpu", "busy", name) for name in cores]
     share = float(np.mean([each.usual for each in usual if each is not None] or [0.0]))
     if (thread := run.signals.busiest_thread(following.subject)) is not None:

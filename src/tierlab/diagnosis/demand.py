@@ -19,9 +19,10 @@ from tierlab.analysis.requests.thinking import thought_share
 from tierlab.analysis.resources.metrics import SATURATED
 from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
+from tierlab.diagnosis.cores import Cores
 from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
 from tierlab.diagnosis.signals import Signals
-from tierlab.diagnosis.systems import load_of, requests_of, systems_on
+from tierlab.diagnosis.systems import load_of, requests_of
 
 COLD = 1.5
 """A visit costs so many times what it costs later: the server was cold."""
@@ -42,6 +43,7 @@ class Demands:
 
     observed: Observed
     signals: Signals
+    cores: Cores
     whole: Span
 
     def of(self, window: Window, server: str, cores: tuple[str, ...]) -> Demand:
@@ -117,7 +119,7 @@ class Demands:
         edge_ns = np.arange(counted.start_ns, counted.end_ns + 1, SECOND_NS, dtype=np.int64)
         if edge_ns.size <= FEWEST:
             return None
-        asked, about = self._whose(cores)
+        asked, about = self._whose(cores, window.start_ns)
         rate = self._finished(edge_ns, asked)
         if counted is after:
             rate = rate / np.clip(self._busy(server, cores, edge_ns), 0.05, 1.0)
@@ -143,10 +145,10 @@ class Demands:
             users_high=None if held is None else high * held,
         )
 
-    def _whose(self, cores: tuple[str, ...]) -> tuple[str, Facts]:
+    def _whose(self, cores: tuple[str, ...], at_ns: int) -> tuple[str, Facts]:
         """Return the requests of the systems on these CPUs, as a table in SQL, and their load."""
         manifest = self.observed.run.manifest
-        systems = systems_on(manifest, cores, self.signals.subjects("cpu", "busy"))
+        systems = self.cores.systems(cores, at_ns)
         theirs = manifest.model_copy(update={"load": load_of(manifest, systems)})
         return requests_of(manifest, systems), facts(theirs, None)
 

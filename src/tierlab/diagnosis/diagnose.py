@@ -76,7 +76,7 @@ class _Seen:
             self._run,
             Chains(observed),
             Candidates(self._run.signals, span),
-            Demands(observed, self._run.signals, observed.whole or span),
+            Demands(observed, self._run.signals, self._run.cores, observed.whole or span),
             Profiled(observed.db, span),
         )
 

@@ -38,7 +38,8 @@ def _busiest(found: Saturated, run: RunContext) -> str:
         signal = run.signals.get("domain", CORES, server)
         return 0.0 if signal is None else signal.mean(found.stall.window) or 0.0
 
-    there = [name for name in run.servers if run.cores(name) == found.cores]
+    at_ns = found.stall.window.start_ns
+    there = [name for name in run.servers if run.cores.of(name, at_ns) == found.cores]
     return max(there, key=used, default=run.entry)
 
 

@@ -46,7 +46,7 @@ class RunContext:
         self._sending = cache(self._read_sending)
         self._sent_again = cache(partial(sent_again, observed))
         self._connections = cache(partial(connections, observed))
-        self._cores = cache(self._read_cores)
+        self.cores = cores(observed, self.signals.subjects("cpu", "busy"))
         self._peers = cache(self._read_peers)
         self._arrivals = cache(self._read_arrival_kinds)
         self._usual = cache(self._read_usual)
@@ -84,21 +84,24 @@ class RunContext:
     def _context(self, stall: Stall, subject: str, *, alone: bool = False) -> StallContext:
         part, entry, run = self._parts[subject], self.entry_of(subject), self._observed.run
         has = run.has("visits")
-        peers = [] if alone else self._peers(subject)
+        at_ns = stall.core.start_ns
+        mine = self.cores.of(subject, at_ns)
+        peers = [] if alone else self._peers(subject, at_ns)
+        held = self.cores.held.at(subject, at_ns)
         return StallContext(
             subject=subject,
             window=stall.core,
             waiting=stall.waiting,
             entry=entry,
-            limits=dict(part.soft),
+            limits=dict(held.soft),
             worker_threads=part.worker_threads,
             toward=stall.toward,
             signals=self.signals,
             tells_pauses=subject in self._pauses or tells_pauses(run, subject),
             tells_locks=tells_locks(run, self.signals, subject),
             pauses=self._pauses.get(subject),
-            cores=self.cores(subject),
-            weight=self._weight(subject),
+            cores=mine,
+            weight=held.weight,
             laboratory=self._laboratory,
             peers=tuple(self._context(stall, each, alone=True) for each in peers),
             at=lambda server: (
@@ -115,10 +118,6 @@ class RunContext:
             usual_visits=self._usual_quiet(subject),
         )
 
-    def cores(self, server: str) -> tuple[str, ...]:
-        """Return the CPUs that a server may run on."""
-        return self._cores(server)
-
     @cached_property
     def _laboratory(self) -> float:
         """The share of the machine's CPUs that the agents use, on average."""
@@ -130,19 +129,10 @@ class RunContext:
         used = agents_use(costs, observed.whole.duration_ns, recorded_cpu_share(observed.db, span))
         return (used or 0.0) / len(sampled)
 
-    def _read_cores(self, server: str) -> tuple[str, ...]:
-        sampled = self.signals.subjects("cpu", "busy")
-        return cores(self._observed.run.manifest, server, sampled)
-
-    def _read_peers(self, server: str) -> list[str]:
-        mine = set(self.cores(server))
-        return [name for name in self.servers if name != server and mine & {*self.cores(name)}]
-
-    def _weight(self, server: str) -> float | None:
-        placed = self._observed.run.manifest.mapping.get(server)
-        found = placed.get("found") if isinstance(placed, dict) else None
-        weight = found.get("weight") if isinstance(found, dict) else None
-        return float(weight) if isinstance(weight, int | float) else None
+    def _read_peers(self, server: str, at_ns: int) -> list[str]:
+        """The servers that share CPUs with it."""
+        mine, others = {*self.cores.of(server, at_ns)}, (n for n in self.servers if n != server)
+        return [name for name in others if mine & {*self.cores.of(name, at_ns)}]
 
     def _above(self, subject: str) -> str | None:
         """Return who calls the server: of several the last."""

@@ -5,6 +5,7 @@ capacity for most of a run, long is what is usual, and nothing stalls. So lastin
 looked for by itself, and judged by the same causes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,7 +21,7 @@ from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Signals
 from tierlab.diagnosis.stalls import USERS, Stall
-from tierlab.diagnosis.systems import requests_of, systems_on
+from tierlab.diagnosis.systems import requests_of
 
 LEAST_NS = 2_000_000_000
 """What is shorter shows as stalls, as most of the run is not like it."""
@@ -55,23 +56,29 @@ def saturated(observed: Observed, span: Span) -> list[Saturated]:
         return []
     manifest = observed.run.manifest
     shares = utilisations(observed.db, manifest, span)
-    sampled = [name for name in _cpus(observed) if name + BUSY in shares]
-    sets = dict.fromkeys(cores(manifest, name, sampled) for name in manifest.servers)
-    busy: list[tuple[tuple[str, ...], str | None, Floats]] = [
-        (names, None, np.mean([shares[name + BUSY] for name in names], axis=0))
-        for names in sets
-        if names
-    ]
-    threads = _threads(observed, span)
-    busy += [(cores(manifest, name, sampled), name, share) for name, share in threads.items()]
+    places = cores(observed, [name for name in _cpus(observed) if name + BUSY in shares])
+    busy: list[tuple[tuple[str, ...], str | None, Window]] = []
+    for names, parts in places.sets(span).items():
+        if names:
+            share = np.mean([shares[name + BUSY] for name in names], axis=0)
+            share = np.where(_inside(parts, span, share.size), share, 0.0)
+            busy += [(names, None, window) for window in _stretches(share, span)]
+    for server, share in _threads(observed, span).items():
+        for window in _stretches(share, span):
+            busy.append((places.of(server, window.start_ns), server, window))
     found: list[Saturated] = []
-    for names, server, share in busy:
-        asked = requests_of(manifest, systems_on(manifest, names, sampled))
-        found += [
-            Saturated(names, _stall(observed, part, asked), server)
-            for window in _stretches(share, span)
-            for part in _late(observed, window, asked)
-        ]
+    for names, owner, window in busy:
+        asked = requests_of(manifest, places.systems(names, window.start_ns))
+        late = _late(observed, window, asked)
+        found += [Saturated(names, _stall(observed, part, asked), owner) for part in late]
+    return found
+
+
+def _inside(parts: Sequence[Span], span: Span, count: int) -> Bools:
+    """Say of each window of the span whether its middle is in one of the parts."""
+    middle_ns = span.start_ns + WINDOW_NS * np.arange(count) + WINDOW_NS // 2
+    inside = [(each.start_ns <= middle_ns) & (middle_ns < each.end_ns) for each in parts]
+    found: Bools = np.any(inside, axis=0)
     return found
 
 

@@ -5,18 +5,7 @@ own; nothing here changes where there is one.
 from collections.abc import Sequence
 from typing import Any
 
-from tierlab.diagnosis.cores import cores
 from tierlab.tables.manifest import Manifest
-
-
-def systems_on(manifest: Manifest, names: Sequence[str], sampled: Sequence[str]) -> list[str]:
-    """Return the systems with servers that may run on just these of the sampled CPUs."""
-    there = {
-        part.system
-        for name, part in manifest.servers.items()
-        if cores(manifest, name, sampled) == tuple(names)
-    }
-    return [name for name in manifest.systems if name in there]
 
 
 def requests_of(manifest: Manifest, systems: Sequence[str] = ()) -> str:

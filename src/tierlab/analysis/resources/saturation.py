@@ -7,6 +7,7 @@ which a resource is fully used while its average stays moderate. Hard resources 
 of soft ones (threads, pools) is also counted exactly from the visits in progress.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from tierlab.analysis.query import Bools, Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.queues.in_progress import InProgress
+from tierlab.analysis.resources.in_force import Held, InForce, in_force
 from tierlab.analysis.resources.metrics import HELD_BACK, SATURATED
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
@@ -93,8 +95,10 @@ def saturations(
     was not measured, or not in this run's form of a table, gives no window.
     """
     found = [each for source in SOURCES for each in _sampled(db, source, span)]
-    found += _domains(db, manifest, span)
-    found += _threads(manifest, progress, span)
+    held = in_force(db, manifest)
+    found += _domains(db, held, span)
+    for part, of in held.steps(span):
+        found += [_within(part, span, each) for each in _threads(manifest, of, progress, part)]
     return sorted(found, key=lambda each: (each.start_ns, each.resource, each.subject))
 
 
@@ -158,8 +162,8 @@ def _windows(resource: str, subject: str, ticks: _Ticks, full: Bools) -> list[Sa
     ]
 
 
-def _domains(db: Connection, manifest: Manifest, span: Span) -> list[Saturation]:
-    """Return when a server used all of the PUs that its domain was found to have.
+def _domains(db: Connection, held: InForce, span: Span) -> list[Saturation]:
+    """Return when a server used all of the PUs that its domain was found to have then.
 
     A control group's own figure is taken, else the sum of the server's processes.
     """
@@ -170,45 +174,40 @@ def _domains(db: Connection, manifest: Manifest, span: Span) -> list[Saturation]
         source = Source("'domain cpu'", "process", "run_ns / dt_ns", SATURATED, "thread IS NULL")
         ticks = _ticks(db, source, span)
     for (resource, subject), mine in ticks.items():
-        cores = allowed_cores(manifest, subject)
-        if cores:
+        cores = held.cores(subject, mine.t_ns - mine.dt_ns // 2)
+        if cores is not None:
             share = _Ticks(mine.t_ns, mine.dt_ns, mine.value / cores)
             result += _windows(resource, subject, share, share.value >= source.at)
     return result
 
 
-def allowed_cores(manifest: Manifest, server: str) -> int | None:
-    """Return on how many PUs a server was found to run; None when that was not read back."""
-    pus = allowed_pus(manifest, server)
-    return None if pus is None else len(pus)
+def _within(part: Span, span: Span, found: Saturation) -> Saturation:
+    """Cut it where its limit was changed: at an end of the part that is none of the span."""
+    first = part.start_ns if part.start_ns > span.start_ns else found.start_ns
+    last = part.end_ns if part.end_ns < span.end_ns else found.end_ns
+    start_ns, end_ns = max(found.start_ns, first), min(found.end_ns, last)
+    return found.model_copy(update={"start_ns": start_ns, "end_ns": end_ns})
 
 
-def allowed_pus(manifest: Manifest, server: str) -> frozenset[int] | None:
-    """Return the PUs on which a server was found to run; None when that was not read back."""
-    placed = manifest.mapping.get(server)
-    found = placed.get("found") if isinstance(placed, dict) else None
-    pus = found.get("pus") if isinstance(found, dict) else None
-    return frozenset(pus) if isinstance(pus, list) and pus else None
-
-
-def _threads(manifest: Manifest, progress: dict[str, InProgress], span: Span) -> list[Saturation]:
+def _threads(
+    manifest: Manifest, held: Mapping[str, Held], progress: dict[str, InProgress], span: Span
+) -> list[Saturation]:
     """Return when as many visits were in progress as a soft resource allows: a server's workers,
     and the connection pools of a tier, by the visits of whom it calls.
     """
     result = []
     for name, part in sorted(manifest.servers.items()):
-        if part.workers and name in progress:
-            result += at_limit("threads", name, progress[name], part.workers, span)
-    pools = {
-        name: part.soft["pool"] for name, part in manifest.servers.items() if "pool" in part.soft
-    }
+        threads = held[name].soft.get("threads")
+        if part.workers and threads and name in progress:
+            result += at_limit("threads", name, progress[name], threads, span)
+    pools = {name: each.soft["pool"] for name, each in held.items() if "pool" in each.soft}
     topology = manifest.topology
     for tier in topology.tiers:
         owners = [name for name in topology.servers(tier) if name in pools]
-        held = _held_by(topology, owners, progress)
-        if held is not None:
+        taken = _held_by(topology, owners, progress)
+        if taken is not None:
             subject = owners[0] if len(owners) == 1 else tier
-            result += at_limit("pool", subject, held, sum(pools[n] for n in owners), span)
+            result += at_limit("pool", subject, taken, sum(pools[n] for n in owners), span)
     return result
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
-from tierlab.analysis.resources.saturation import allowed_cores
+from tierlab.analysis.resources.in_force import in_force
 from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.tables.manifest import Manifest
 
@@ -26,6 +26,7 @@ def utilisations(
     count = span.duration_ns // width_ns
     edge_ns = span.start_ns + width_ns * np.arange(count + 1, dtype=np.int64)
     result: dict[str, Floats] = {}
+    held = in_force(db, manifest)
     for table, name, source in _SHARES:
         value = "cpu_ns / dt_ns" if source == "domain" else name
         found = columns(
@@ -36,11 +37,13 @@ def utilisations(
             bounds(span),
         )
         for subject in sorted(set(found["subject"])):
-            cores = allowed_cores(manifest, str(subject)) if source == "domain" else 1
             mine = found["subject"] == subject
-            if cores and count:
-                share = found["value"][mine] / cores
-                means = on_grid(found["t_ns"][mine], found["dt_ns"][mine], share, edge_ns)
+            t_ns, dt_ns, share = (found[name][mine] for name in ("t_ns", "dt_ns", "value"))
+            if source == "domain":
+                cores = held.cores(str(subject), t_ns - dt_ns // 2)
+                share = None if cores is None else share / cores
+            if share is not None and count:
+                means = on_grid(t_ns, dt_ns, share, edge_ns)
                 result[f"{subject} {name}"] = means
     return result
 
