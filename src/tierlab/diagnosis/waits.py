@@ -34,10 +34,12 @@ _CONNECTING = f"""WITH again AS (
         SELECT if(first_ns - start_ns < {_ATTEMPT_NS} AND last_ns <= end_ns, last_ns, start_ns)
             AS start_ns, waited.start_ns AS asked_ns, end_ns
         FROM waited ASOF LEFT JOIN again ON waited.start_ns <= again.first_ns
-    ) SELECT coalesce(start_ns, asked_ns) AS start_ns, end_ns, NULL::DOUBLE AS usual FROM since
+    ) SELECT coalesce(start_ns, asked_ns) AS start_ns, end_ns, '' AS label, NULL::DOUBLE AS usual
+    FROM since
     WHERE end_ns - coalesce(start_ns, asked_ns) >= $least ORDER BY 1"""
 
-_RESPONDING = """SELECT intended_ns AS start_ns, end_ns, usual FROM {asked} JOIN (
+_RESPONDING = """SELECT intended_ns AS start_ns, end_ns, interaction AS label, usual
+    FROM {asked} JOIN (
         SELECT interaction, median(end_ns - intended_ns) AS usual FROM {asked}
         GROUP BY interaction HAVING count(*) >= 20) USING (interaction)
     WHERE intended_ns BETWEEN $start AND $end - 1 AND end_ns - intended_ns >= $least
@@ -94,6 +96,7 @@ def _gaps(found: dict[str, Any], users: str, callee: str) -> Gaps:
     count = len(found["start_ns"])
     return Gaps(
         server=np.full(count, users, object),
+        label=np.asarray(found["label"], object),
         start_ns=found["start_ns"].astype(np.int64),
         end_ns=found["end_ns"].astype(np.int64),
         callee=np.full(count, callee, object),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierlab.analysis.query import Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.query import Bools, Connection, Floats, Ints, bounds, columns
 from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.analysis.span import Span
 
@@ -31,12 +31,13 @@ Names = npt.NDArray[np.object_]
 class Gaps:
     """Long gaps in order of time, one an element.
 
-    ``callee`` is the server whose visit ended the gap by arriving there; empty where it ended with
-    the visit's own departure. ``usual_ns`` is the median stay of visits of the same label at the
-    same server, NaN where there were fewer than 20.
+    ``label`` is the visit's. ``callee`` is the server whose visit ended the gap by arriving there;
+    empty where it ended with the visit's own departure. ``usual_ns`` is the median stay of visits
+    of the same label at the same server, NaN where there were fewer than 20.
     """
 
     server: Names
+    label: Names
     start_ns: Ints
     end_ns: Ints
     callee: Names
@@ -47,10 +48,11 @@ class Gaps:
         """How long each was."""
         return self.end_ns - self.start_ns
 
-    def of(self, chosen: npt.NDArray[np.bool_]) -> "Gaps":
+    def of(self, chosen: Bools | Ints) -> "Gaps":
         """Keep some of them."""
         return Gaps(
             self.server[chosen],
+            self.label[chosen],
             self.start_ns[chosen],
             self.end_ns[chosen],
             self.callee[chosen],
@@ -103,7 +105,8 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
                 coalesce(max(marks.until) OVER (PARTITION BY long.visit ORDER BY marks.t, callee
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), long.a)) AS gap_start
             FROM marks JOIN long USING (visit)
-        ) SELECT server, gap_start, gap_end, coalesce(callee, '') AS callee, usual
+        ) SELECT server, coalesce(label, '') AS label, gap_start, gap_end,
+            coalesce(callee, '') AS callee, usual
         FROM gaps LEFT JOIN usual USING (server, label)
         WHERE gap_end - gap_start >= $least AND gap_start BETWEEN $start AND $end - 1
         ORDER BY gap_start, gap_end""",
@@ -111,6 +114,7 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
     )
     return Gaps(
         np.asarray(found["server"], object),
+        np.asarray(found["label"], object),
         found["gap_start"].astype(np.int64),
         found["gap_end"].astype(np.int64),
         np.asarray(found["callee"], object),
