@@ -6,10 +6,11 @@ took more CPU time for each, so did the servers, and what a trial's load level s
 
 What a request costs depends on how many come. So trials are compared with those of the same load
 level: of the same kind, or of any where these are few, and with the control, as all of a kind may
-have been slower. All of a level may have been: by the utilisation law (P. Denning and J. Buzen,
-"The Operational Analysis of Queueing Network Models", 1978) CPUs are as busy as the level says,
-and where they were busier it was another one. Trials of too many users are not compared: the
-numbers of their users differ, and a slower machine makes them no less what they are.
+have been slower. All of the highest level may have been: by the utilisation law (P. Denning and
+J. Buzen, "The Operational Analysis of Queueing Network Models", 1978) CPUs are as busy as the level
+says, and where they were busier it was another one. Below it a request costs more CPU time, the
+fewer come, and there is room for it. Trials of too many users are not compared: the numbers of
+their users differ, and a slower machine makes them no less what they are.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from tierlab.tables.run import Run
 
 MOST = 1.1
 BUSIER = 0.08
-"""What watching and few users' wake-ups add is within it, as a share of the CPUs."""
+"""What watching adds is within it, as a share of the CPUs."""
+HIGHEST = max(LOADS, key=lambda load: LOADS[load])
 FEWEST = 3
 SECOND_NS = 1_000_000_000
 LEAST_SECONDS = 10
@@ -44,9 +46,9 @@ LEAST_SECONDS = 10
 @dataclass(frozen=True)
 class Paces:
     """By the trial's name, its driver's CPU time for a request over what is usual at that load;
-    None where it has no record of it or nothing to be compared with. ``busier`` is by how much
-    more of the CPUs was used than its level says; a trial in which they were not sampled is not
-    there.
+    None where it has no record of it or nothing to be compared with. ``busier`` is, of those at
+    the highest level, by how much more of the CPUs was used than that says; a trial in which they
+    were not sampled is not there.
     """
 
     ratios: Mapping[str, float | None]
@@ -85,11 +87,10 @@ def paces(made: Sequence[tuple[Planned, Path]], truths: Mapping[str, Sequence[In
     compared = [(trial, folder) for trial, folder in made if trial.kind != "overload"]
     costs = {trial.name: request_s(folder, truths[trial.name]) for trial, folder in compared}
     trials = [trial for trial, _ in compared]
-    busy = {trial.name: busy_share(folder, truths[trial.name]) for trial, folder in compared}
     busier = {
-        trial.name: share - LOADS[trial.load]
-        for trial in trials
-        if (share := busy[trial.name]) is not None
+        trial.name: share - LOADS[HIGHEST]
+        for trial, folder in compared
+        if trial.load == HIGHEST and (share := busy_share(folder, truths[trial.name])) is not None
     }
     return Paces({each.name: _ratio(each, trials, costs) for each in trials}, busier)
 

@@ -110,6 +110,17 @@ def test_trials_whose_cpus_were_busier_than_their_level_says_were_not_at_it(tmp_
     assert "left out: single-1: 1.00 times, CPUs +11% of the level" in str(found)
 
 
+def test_busier_cpus_that_have_room_make_no_other_level(tmp_path: Path) -> None:
+    """RUBiS at half of what it could serve had its CPUs 60 to 66 % busy: it was left out."""
+    there = [(trial("single", n, "middle"), made(tmp_path / f"s-{n}" / "001")) for n in range(2)]
+    for _, folder in there:
+        ticks = range(START + SECOND, START + LENGTH + 1, SECOND)
+        rows = [{"t_ns": t, "dt_ns": SECOND, "subject": "cpu0", "busy": 0.65} for t in ticks]
+        made_stall.write(folder, "cpu", rows)
+    found = machine.paces(there, {each.name: [] for each, _ in there})
+    assert (found.slow, found.busier) == (frozenset(), {})
+
+
 def test_a_control_that_was_slower_makes_no_other_trial_fair(tmp_path: Path) -> None:
     singles = [(trial("single", n, "high"), 1.25 if n == 3 else 1.0) for n in range(4)]
     found = compared(tmp_path, *singles, (trial("control", 2, "high"), 1.25))
