@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -18,6 +19,7 @@ import pytest
 from tests.figures import FIGURES, own_name
 from tests.pace import pace
 
+gc.disable()  # until all modules are imported, which leaves nothing to be collected
 _NUMBERS = itertools.count(1)
 FURTHER = frozenset({"docker", "lxc", "qemu", "kvm", "xen", "vsphere"})
 """Environments whose tests are the second suite's; native's and podman's are the first's."""
@@ -51,6 +53,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # What is made for a package's or module's tests is made by one worker of xdist's.
         shared = parameters[0] if "conformance" in item.path.parts else item.path.name
         item.add_marker(pytest.mark.xdist_group(shared))
+
+
+def pytest_collection_finish() -> None:
+    """Have collections begin, and pass over what was imported."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

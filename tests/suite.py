@@ -11,6 +11,7 @@ come to would count as passed. How long each stage and test took is kept in `bui
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -29,8 +30,13 @@ LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 PYTEST = (sys.executable, "-m", "pytest")
 SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "worksteal")
 """One more than the cores: tests wait much."""
+LOCKED = ("--locked", "--quiet", "--lib", "--bins", "--tests")
+"""Without the documentation's examples: there are none, and each crate's are built to find that."""
 GUESTS = ("--numprocesses", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
 """Emulated machines wait little: a third would only make them slower."""
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""Tests run beside each other: a pool of threads in each would only wait for the other cores."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,8 @@ def lane(name: str, budget_s: int, marks: str, *arguments: str) -> Stage:
 
 SUITES = {
     "test": (
-        Stage("agent", 40, ("cargo", "test", "--locked", "--workspace", "--quiet"), "agent"),
-        Stage("kernels", 5, ("cargo", "test", "--locked", "--quiet"), "apps/kernels"),
+        Stage("agent", 40, ("cargo", "test", *LOCKED, "--workspace"), "agent"),
+        Stage("kernels", 5, ("cargo", "test", *LOCKED), "apps/kernels"),
         Stage("application", 15, ("mvn", "-q", "-B", "test"), "apps/rubbos"),
         lane("side by side", 370, "not environments and not alone", *SIDE_BY_SIDE),
         lane("alone", 170, "not environments and alone", *modules("alone")),
@@ -91,7 +97,8 @@ def run(stage: Stage, *arguments: str) -> Took:
     """Run a stage in a process of its own."""
     print(f"tests: {stage.name}", flush=True)
     began = time.monotonic()
-    done = subprocess.run([*stage.command, *arguments], cwd=stage.folder, check=False)
+    command, place = [*stage.command, *arguments], stage.folder
+    done = subprocess.run(command, cwd=place, env=os.environ | ONE_THREAD, check=False)
     return Took(stage, time.monotonic() - began, done.returncode)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import subprocess
 from collections import defaultdict
@@ -49,6 +50,7 @@ def frames(
     return dict(found)
 
 
+@functools.cache
 def retransmissions(capture: Path) -> set[int]:
     """When segments were sent again."""
     command = ["tshark", "-n", "-r", str(capture), "-Y", "tcp.analysis.retransmission"]

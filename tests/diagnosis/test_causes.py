@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import duckdb
 import numpy as np
 import pytest
@@ -18,10 +20,23 @@ from .made_stall import MS, STALL, TICK
 from .signatures import SIGNATURES, diagnosed, idle, more_visits, pressed, processes
 
 
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    """Each signature's run folder and diagnosis, made once."""
+
+    @cache
+    def make(name):
+        _, subject, samples, extra = SIGNATURES[name]
+        folder = made_stall.make(tmp_path_factory.mktemp("run"), subject, samples, extra)
+        return folder, diagnosed(folder)
+
+    return make
+
+
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_cause_is_known_by_its_signature(tmp_path, name):
-    cause, subject, samples, extra = SIGNATURES[name]
-    found = diagnosed(made_stall.make(tmp_path, subject, samples, extra))
+def test_a_cause_is_known_by_its_signature(signed, name):
+    cause, subject, _, _ = SIGNATURES[name]
+    _, found = signed(name)
     assert [(each.cause, each.subject) for each in found.findings] == [(cause, subject)]
     (finding,) = found.findings
     (window,) = finding.windows
@@ -108,23 +123,22 @@ def test_a_stall_without_a_known_cause_is_named_unknown(tmp_path):
     assert "no cause among those that are known" in found.words
 
 
-BY_TABLES = {
-    (cause, *sorted(samples), *sorted(extra)): name
-    for name, (cause, _, samples, extra) in SIGNATURES.items()
-}
-"""One signature of each cause for the tables that tell of it."""
+BY_TABLES: dict[tuple[str, ...], str] = {}
+"""The first signature of each cause for the tables that tell of it."""
+for _name, (_cause, _, _samples, _extra) in SIGNATURES.items():
+    BY_TABLES.setdefault((_cause, *sorted(_samples), *sorted(_extra)), _name)
 
 
 @pytest.mark.parametrize("name", BY_TABLES.values())
-def test_less_evidence_never_makes_it_surer(tmp_path, name):
+def test_less_evidence_never_makes_it_surer(signed, name):
     """Whatever one table is taken away: the same answer less sure, or no cause named. Those that
     tell of the cause and of who waits are taken from each, all of them from the first.
     """
-    _, subject, samples, extra = SIGNATURES[name]
-    folder = made_stall.make(tmp_path, subject, samples, extra)
-    (whole,) = diagnosed(folder).findings
-    telling = {*samples, *extra, "visits", "calls", "requests", "events"}
-    for table in SCHEMAS if name == next(iter(SIGNATURES)) else sorted(telling & set(SCHEMAS)):
+    _, _, samples, extra = SIGNATURES[name]
+    folder, diagnosis = signed(name)
+    (whole,) = diagnosis.findings
+    telling = {*samples, *extra, "visits", "requests"}
+    for table in SCHEMAS if name == next(iter(SIGNATURES)) else sorted(telling):
         file = folder / f"{table}.parquet"
         kept = file.read_bytes()
         file.unlink()

@@ -73,7 +73,7 @@ def test_true_times_are_those_asked_for(domain: Domain, disturb: Disturb) -> Non
 def test_whatever_ends_the_agent_the_domain_goes_on(
     domain: Domain, disturb: Disturb, how: signal.Signals
 ) -> None:
-    domain.start(*BUSY)
+    domain.start("sleep", "60")
     run = disturb(entry(domain, 1, "freeze", LEAD, 60_000 * MS))
     wait_until(lambda: states(domain) == {"T"}, "the freeze")
     run.process.send_signal(how)
@@ -123,7 +123,7 @@ def test_a_neighbour_in_the_domain_takes_its_cpu_time(domain: Domain, disturb: D
 def test_a_neighbour_beside_the_domain_has_a_group_of_its_own(
     domain: Domain, disturb: Disturb
 ) -> None:
-    domain.start(*BUSY)
+    domain.start("sleep", "60")
     run = disturb(
         entry(
             domain,
@@ -149,7 +149,7 @@ def test_a_neighbour_beside_the_domain_has_a_group_of_its_own(
 
 
 def test_a_killed_agent_leaves_no_neighbour_and_no_group(domain: Domain, disturb: Disturb) -> None:
-    domain.start(*BUSY)
+    domain.start("sleep", "60")
     run = disturb(entry(domain, 8, "cpu", LEAD, 60_000 * MS, pus=[0], where="cores"))
     group = domain.groups["cpu"].with_name("neighbour-8")
     pid = int((group / "cgroup.procs").read_text())

@@ -29,10 +29,8 @@ BASE = {
 README = ROOT / "README.md"
 PAGES = [page for page in pages() if blocks(page)]
 FOLLOWED = [page for page in PAGES if page != README]
-BUILDS = DOCS / "reference" / "rubbos.md"
-"""Builds the application anew, in a copy: trials of other tests start what is there."""
-QUICK_BUILD = "-Dmaven.test.skip=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""The application's own tests are a stage of the suite."""
+BUILT = {"mvn -q -B -f apps/rubbos/pom.xml package": "@cd apps/rubbos && MAVEN_OPTS="}
+"""Commands that set-up has run in other words, which are a line of the Makefile."""
 MAKES = "mkdir "
 """How a command begins that makes the files which a page's experiments name."""
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
@@ -44,6 +42,13 @@ FURTHER = {
 SECONDS = 900
 CELLS = "cells.py"
 """A page's programs, one after the other, as a notebook's cells go on from those before."""
+SHORTER = {
+    "tierlab study transient-events": " --set 'load.phases.ramp_up=\"5s\"'"
+    " --set 'load.phases.runtime=\"30s\"'"
+    ' --set \'disturb=[{class="memory", on="db.1", at="7s", every="15s", count=2, take="200MiB",'
+    ' duration="300ms"}]\''
+}
+"""What makes a study of a page's shorter, whose file is not in the page."""
 HURRIED_S = {"ramp_up": 0, "runtime": 2, "ramp_down": 0, "at": 1}
 COMPARED_S = HURRIED_S | {"runtime": 6}
 """Where trials are compared: of less than 5 s nothing can be said."""
@@ -55,9 +60,10 @@ TOGETHER = {
     "users": [
         DOCS / "tutorial.md",
         *(DOCS / "how-to" / f"{each}.md" for each in ("diagnose", "notebook", "placement")),
-        DOCS / "how-to" / "soft-resources.md",
+        *(DOCS / "how-to" / f"{each}.md" for each in ("profile", "soft-resources")),
     ],
     "disturbed": [DOCS / "how-to" / "disturb.md"],
+    "rates": [DOCS / "how-to" / f"{each}.md" for each in ("load-shapes", "open-loop")],
 }
 """What they ask of one system stands in one experiment, whose trial all of them read."""
 ANY_SYSTEM = [
@@ -70,17 +76,14 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def workspace(folder: Path, page: Path) -> dict[str, str]:
+def workspace(folder: Path) -> dict[str, str]:
     """A folder like a fresh clone, set up; the environment to run commands in."""
     for entry in ROOT.iterdir():
-        if entry.name == "apps" and page == BUILDS:
-            shutil.copytree(entry, folder / entry.name)
-        elif entry.name not in {"runs", ".git"}:
+        if entry.name not in {"runs", ".git"}:
             (folder / entry.name).symlink_to(entry)
     scripts = Path(sys.executable).parent
     path = f"{scripts}{os.pathsep}{os.environ['PATH']}"
-    maven = f"{QUICK_BUILD} {os.environ.get('MAVEN_OPTS', '')}"
-    return os.environ | {"PATH": path, "NO_COLOR": "1", "MAVEN_OPTS": maven}
+    return os.environ | {"PATH": path, "NO_COLOR": "1"}
 
 
 def run_command(command: str, printed: str, folder: Path, environment: Mapping[str, str]) -> None:
@@ -158,7 +161,8 @@ def run_block(
                     if part.exists():
                         shutil.copytree(part, place / part.name)
             elif not run_by_ci(command):
-                run_command(command, printed, folder, environment)
+                shorter = command + SHORTER.get(command, "")
+                run_command(shorter, printed, folder, environment)
     elif block.language == "python":
         with (folder / CELLS).open("a", encoding="utf-8") as cells:
             cells.write(block.text)
@@ -166,7 +170,7 @@ def run_block(
 
 def run_page(page: Path, folder: Path, *, slow: bool, made: Path | None = None) -> None:
     """Run what takes seconds, or all of the rest: what other blocks need is done for either."""
-    environment = workspace(folder, page)
+    environment = workspace(folder)
     for block in blocks(page):
         if block.slow == slow or (slow and block.language != "console"):
             run_block(block, page, folder, environment, made)
@@ -209,7 +213,7 @@ def test_pages_that_ask_of_one_system_can_be_followed(group: str, tmp_path: Path
     tables["experiment"] = {"name": "together"}
     text = "".join(f"{key} = {as_toml(value)}\n" for key, value in keys_of(tables))
     (tmp_path / "together.toml").write_text(hurried(text, pages[0]), encoding="utf-8")
-    run_command("tierlab run together.toml", "...\n", tmp_path, workspace(tmp_path, pages[0]))
+    run_command("tierlab run together.toml", "...\n", tmp_path, workspace(tmp_path))
 
     for page in pages:
         (tmp_path / page.stem).mkdir()
@@ -217,7 +221,11 @@ def test_pages_that_ask_of_one_system_can_be_followed(group: str, tmp_path: Path
 
 
 def run_by_ci(command: str) -> bool:
-    """Whether CI runs it on its own: it has no need to be run here once more."""
+    """Whether CI or set-up runs it on its own: it has no need to be run here once more."""
+    if command in BUILT:
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
+        (line,) = [each for each in makefile if BUILT[command] in each]
+        return line.endswith(" package")
     return f" {command}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,8 +16,9 @@ from tests.pace import pace
 from tierlab.workloads.rubbos.population import Population
 from tierlab.workloads.rubbos.users import users
 
-from .conftest import SCALE, Start
-from .private_mariadb import PrivateMariaDB
+from .application import running
+from .conftest import SCALE
+from .private_mariadb import PrivateMariaDB, free_port
 
 pytestmark = pytest.mark.slow
 WRITTEN = {
@@ -27,9 +31,29 @@ WRITTEN = {
 CASES = list(itertools.product(("corrected", "published"), ("read-write", "author")))
 
 
+@pytest.fixture(scope="module")
+def ports(
+    database: PrivateMariaDB, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], int]]:
+    """Where an application of this fidelity listens, which is started once."""
+    with ExitStack() as stack:
+
+        @cache
+        def port(fidelity: str) -> int:
+            settings = {"jdbc.url": database.jdbc_url, "fidelity": fidelity, "pool.size": 10}
+            folder = tmp_path_factory.mktemp(fidelity)
+            return stack.enter_context(running(folder, free_port(), settings)).port
+
+        yield port
+
+
 @pytest.mark.parametrize("case", CASES, ids="-".join)
 def test_what_users_write_arrives(
-    case, start: Start, database: PrivateMariaDB, load_day: date, tmp_path: Path
+    case,
+    ports: Callable[[str], int],
+    database: PrivateMariaDB,
+    load_day: date,
+    tmp_path: Path,
 ) -> None:
     fidelity, mix = case
     # A seed of its own, so that nobody registers under a name that an earlier case took.
@@ -41,7 +65,7 @@ def test_what_users_write_arrives(
             for page, tables in WRITTEN.items()
         }
 
-    port = start(fidelity=fidelity, pool_size=10).port
+    port = ports(fidelity)
     workload = users(mix, fidelity, Population(SCALE, load_day))
     before = rows()
     driven = Driver(tmp_path / "drive")(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -19,23 +19,23 @@ from tierlab.workloads.rubbos.generate import generate
 from tierlab.workloads.rubbos.load import RubbosLoader
 from tierlab.workloads.rubbos.schema import TABLES
 
-from .private_mariadb import PrivateMariaDB, private_mariadb
+from .private_mariadb import PrivateMariaDB
 
 LOAD_DAY = date(2026, 11, 20)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateMariaDB]:
-    with private_mariadb(tmp_path_factory.mktemp("db")) as server:
-        yield server
+@pytest.fixture
+def server(database: PrivateMariaDB) -> PrivateMariaDB:
+    """The session's, with a database beside the application's."""
+    return replace(database, name="loaded")
 
 
 def in_new_database(server: PrivateMariaDB) -> Connection[Cursor]:
     connection = server.connect()
     with connection.cursor() as cursor:
-        cursor.execute("DROP DATABASE IF EXISTS rubbos")
-        cursor.execute("CREATE DATABASE rubbos CHARACTER SET utf8mb4")
-    connection.select_db("rubbos")
+        cursor.execute(f"DROP DATABASE IF EXISTS {server.name}")
+        cursor.execute(f"CREATE DATABASE {server.name} CHARACTER SET utf8mb4")
+    connection.select_db(server.name)
     return connection
 
 
@@ -83,7 +83,6 @@ def test_a_damaged_data_set_is_refused(server: PrivateMariaDB, tmp_path: Path, d
     assert "users.tsv: the database took" in str(refused.value)
 
 
-@pytest.mark.alone
 @pytest.mark.slow
 def test_the_demos_size_is_there_in_ten_seconds(server: PrivateMariaDB, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"

@@ -18,7 +18,7 @@ import pytest
 from tests.pace import pace
 from tests.web import PATIENCE_SECONDS
 
-from .application import Running, java_command
+from .application import Running, java_command, running
 from .conftest import Start
 from .general_log import general_log
 from .private_mariadb import PrivateMariaDB, free_port
@@ -87,8 +87,20 @@ def test_requests_wait_for_the_one_connection(start: Start, database: PrivateMar
         assert second.result().status == 200
 
 
-def test_a_request_gives_up_waiting_with_an_error(start: Start, database: PrivateMariaDB) -> None:
-    app = start(pool_size=1, **{"pool_timeout_ms": 300})
+@pytest.fixture(scope="module")
+def impatient(
+    database: PrivateMariaDB, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """With one connection, for which a request waits for 300 ms."""
+    settings = {"jdbc.url": database.jdbc_url, "pool.size": 1, "pool.timeout.ms": 300}
+    with running(tmp_path_factory.mktemp("impatient"), free_port(), settings) as app:
+        yield app
+
+
+def test_a_request_gives_up_waiting_with_an_error(
+    impatient: Running, database: PrivateMariaDB
+) -> None:
+    app = impatient
     with ThreadPoolExecutor() as pool, locked_categories(database):
         pool.submit(app.get, "BrowseCategories")
         await_waiting(database)
@@ -151,9 +163,9 @@ def test_of_two_users_with_one_name_the_second_is_told(
 
 
 def test_a_failing_statement_is_an_error_page_and_a_line_in_the_log(
-    start: Start, database: PrivateMariaDB
+    impatient: Running, database: PrivateMariaDB
 ) -> None:
-    app = start(pool_size=1, **{"pool_timeout_ms": 500})
+    app = impatient
     database.rows("RENAME TABLE categories TO hidden")
     try:
         page = app.get("BrowseCategories")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,9 @@ from tests.web import PATIENCE_SECONDS
 from tierlab.servers.gc_log import Pause, pauses
 from tierlab.servers.soft_log import Use, uses
 
-from .application import Running
+from .application import Running, running
 from .conftest import Start
-from .private_mariadb import PrivateMariaDB
+from .private_mariadb import PrivateMariaDB, free_port
 from .test_operation import locked_categories
 
 pytestmark = pytest.mark.slow
@@ -73,11 +74,32 @@ def last(path: Path, resource: str, **wanted: int) -> Use:
         time.sleep(0.05)
 
 
+@dataclass(frozen=True)
+class Limited:
+    """An application with 4 connections and 16 threads, its gauges and its control's socket."""
+
+    app: Running
+    log: Path
+    socket: Path
+
+
+@pytest.fixture(scope="module")
+def limited(
+    database: PrivateMariaDB, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Limited]:
+    """Each test leaves the limits as they were."""
+    folder = tmp_path_factory.mktemp("limited")
+    log, path = folder / "soft.log", folder / "s"
+    settings = {"jdbc.url": database.jdbc_url, "pool.size": 4, "threads.max": 16}
+    settings |= {"soft.log": log, "soft.socket": path}
+    with running(folder / "app", free_port(), settings) as app:
+        yield Limited(app, log, path)
+
+
 def test_a_pool_that_is_shrunk_makes_requests_wait(
-    start: Start, database: PrivateMariaDB, tmp_path: Path
+    limited: Limited, database: PrivateMariaDB
 ) -> None:
-    log, path = tmp_path / "soft.log", tmp_path / "s"
-    app = start(pool_size=4, threads_max=16, soft_log=log, soft_socket=path)
+    app, log, path = limited.app, limited.log, limited.socket
     assert last(log, "pool", in_use=0, waiting=0, limit=4)
     assert last(log, "threads", limit=16)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -96,10 +118,9 @@ def test_a_pool_that_is_shrunk_makes_requests_wait(
 
 
 def test_connections_that_somebody_holds_make_requests_wait_until_he_is_gone(
-    start: Start, tmp_path: Path
+    limited: Limited,
 ) -> None:
-    log, path = tmp_path / "soft.log", tmp_path / "s"
-    app = start(pool_size=4, threads_max=16, soft_log=log, soft_socket=path)
+    app, log, path = limited.app, limited.log, limited.socket
     with ThreadPoolExecutor(1) as users:
         with control(path) as orders:
             assert orders.ask("hold pool 5").startswith("error the pool has no more than 4")
@@ -111,10 +132,9 @@ def test_connections_that_somebody_holds_make_requests_wait_until_he_is_gone(
 
 
 def test_threads_that_are_taken_away_make_requests_wait(
-    start: Start, database: PrivateMariaDB, tmp_path: Path
+    limited: Limited, database: PrivateMariaDB
 ) -> None:
-    log, path = tmp_path / "soft.log", tmp_path / "s"
-    app = start(pool_size=8, threads_max=16, soft_log=log, soft_socket=path)
+    app, log, path = limited.app, limited.log, limited.socket
     with control(path) as orders, ThreadPoolExecutor(6) as users:
         assert orders.ask("set threads 2") == "ok 16"
         with locked_categories(database):
@@ -125,9 +145,8 @@ def test_threads_that_are_taken_away_make_requests_wait(
     assert last(log, "threads", in_use=0, waiting=0, limit=16), "put back at the end"
 
 
-def test_what_a_broken_connection_changed_is_put_back(start: Start, tmp_path: Path) -> None:
-    path = tmp_path / "s"
-    start(pool_size=4, soft_socket=path)
+def test_what_a_broken_connection_changed_is_put_back(limited: Limited) -> None:
+    path = limited.socket
     with control(path) as orders:
         assert orders.ask("set pool 2") == "ok 4"
         assert orders.ask("set pool 0").startswith("error a limit is a whole number")
@@ -141,9 +160,10 @@ def test_what_a_broken_connection_changed_is_put_back(start: Start, tmp_path: Pa
     with control(path) as orders:
         time.sleep(0.2)
         assert orders.ask("get pool") == "ok 3"
+        assert orders.ask("set pool 4") == "ok 3"
+        assert orders.ask("keep") == "ok 0"
 
 
-@pytest.mark.alone
 def test_gauges_cost_little(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "soft.log"
     app = start(pool_size=64, soft_log=log)

@@ -13,13 +13,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 
-from .conftest import INTERVAL, Group, Sampling, Start
+from .conftest import INTERVAL, Group, Sampling, Start, samplers
 
 TICK = 10_000_000
 HELD = 16 << 20
@@ -86,9 +87,69 @@ def within(total: float, bounds: tuple[int, int], slack: float = 0) -> bool:
     return least - slack <= total <= most + slack
 
 
-def test_faults_and_paging_add_up_to_vmstat(start: Start) -> None:
-    sampling, grew = observed(start, lambda: fields("/proc/vmstat"), tables=["memory"])
-    memory = sampling.table("memory")
+@dataclass(frozen=True)
+class Worked:
+    """A second of everything that was sampled, and what the kernel's counters grew meanwhile."""
+
+    sampling: Sampling
+    grew: Mapping[str, tuple[int, int]]
+
+    def of(self, source: str) -> dict[str, tuple[int, int]]:
+        """The least and most that each counter of one source grew."""
+        begin = f"{source}: "
+        return {k.removeprefix(begin): v for k, v in self.grew.items() if k.startswith(begin)}
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worked]:
+    def counters() -> dict[str, int]:
+        found = {name: read() for name, read in SOURCES.items()}
+        return {f"{name}: {key}": n for name, each in found.items() for key, n in each.items()}
+
+    tables = ["memory", "disk", "net", "tcp", "cpu"]
+    with samplers(tmp_path_factory.mktemp("worked")) as start:
+        yield Worked(*observed(start, counters, tables=tables))
+
+
+def diskstats() -> dict[str, int]:
+    lines = [line.split() for line in Path("/proc/diskstats").read_text().splitlines()]
+    counters = {"reads": 3, "writes": 7, "sectors_written": 9, "write_ms": 10}
+    return {
+        f"{line[2]} {name}": int(line[column])
+        for line in lines
+        for name, column in counters.items()
+    }
+
+
+def loopback() -> dict[str, int]:
+    names = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "rx_dropped")
+    return {name: int(Path("/sys/class/net/lo/statistics", name).read_text()) for name in names}
+
+
+KINDS = {"user": (1, 2), "system": (3,), "iowait": (5,), "irq": (6, 7), "steal": (8,)}
+
+
+def booked_ticks() -> dict[str, int]:
+    lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]
+    return {
+        f"{line[0]} {column}": sum(int(line[part]) for part in parts)
+        for line in lines
+        if line[0].startswith("cpu") and line[0] != "cpu"
+        for column, parts in KINDS.items()
+    }
+
+
+SOURCES: Mapping[str, Read] = {
+    "vmstat": lambda: fields("/proc/vmstat"),
+    "diskstats": diskstats,
+    "lo": loopback,
+    "tcp": lambda: {**network("snmp", "Tcp"), **network("netstat", "TcpExt")},
+    "stat": booked_ticks,
+}
+
+
+def test_faults_and_paging_add_up_to_vmstat(worked: Worked) -> None:
+    grew, memory = worked.of("vmstat"), worked.sampling.table("memory")
     assert grew["pgfault"][0] > 1000
     assert within((memory.minor_faults + memory.major_faults).sum(), grew["pgfault"])
     assert within(memory.major_faults.sum(), grew["pgmajfault"])
@@ -107,18 +168,8 @@ def test_levels_are_those_of_meminfo(start: Start) -> None:
     assert last.swap_used == (meminfo["SwapTotal"] - meminfo["SwapFree"]) * 1024
 
 
-def test_devices_add_up_to_diskstats(start: Start) -> None:
-    def diskstats() -> dict[str, int]:
-        lines = [line.split() for line in Path("/proc/diskstats").read_text().splitlines()]
-        counters = {"reads": 3, "writes": 7, "sectors_written": 9, "write_ms": 10}
-        return {
-            f"{line[2]} {name}": int(line[column])
-            for line in lines
-            for name, column in counters.items()
-        }
-
-    sampling, grew = observed(start, diskstats, tables=["disk"])
-    disk = sampling.table("disk")
+def test_devices_add_up_to_diskstats(worked: Worked) -> None:
+    grew, disk = worked.of("diskstats"), worked.sampling.table("disk")
     if disk.empty:
         pytest.skip("this machine has no disk in use")
     for name, rows in disk.groupby("subject"):
@@ -131,15 +182,8 @@ def test_devices_add_up_to_diskstats(start: Start) -> None:
     assert set(disk.subject) <= whole
 
 
-def test_the_loopback_adds_up_to_its_counters(start: Start) -> None:
-    statistics = Path("/sys/class/net/lo/statistics")
-
-    def loopback() -> dict[str, int]:
-        names = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "rx_dropped")
-        return {name: int((statistics / name).read_text()) for name in names}
-
-    sampling, grew = observed(start, loopback, tables=["net"])
-    net = sampling.table("net")
+def test_the_loopback_adds_up_to_its_counters(worked: Worked) -> None:
+    grew, net = worked.of("lo"), worked.sampling.table("net")
     net = net[net.subject == "lo"]
     assert grew["rx_bytes"][0] > 100_000
     assert within(net.bytes_in.sum(), grew["rx_bytes"])
@@ -149,12 +193,8 @@ def test_the_loopback_adds_up_to_its_counters(start: Start) -> None:
     assert within(net.drops_in.sum(), grew["rx_dropped"])
 
 
-def test_connections_add_up_to_snmp_and_netstat(start: Start) -> None:
-    def counters() -> dict[str, int]:
-        return {**network("snmp", "Tcp"), **network("netstat", "TcpExt")}
-
-    sampling, grew = observed(start, counters, tables=["tcp"])
-    tcp = sampling.table("tcp")
+def test_connections_add_up_to_snmp_and_netstat(worked: Worked) -> None:
+    grew, tcp = worked.of("tcp"), worked.sampling.table("tcp")
     assert grew["ActiveOpens"][0] > 20
     for column, counter in {
         "active_opens": "ActiveOpens",
@@ -188,21 +228,10 @@ def test_busy_time_adds_up_to_cpuacct(start: Start) -> None:
         assert within((rows.busy * rows.dt_ns).sum(), grew[str(core)], slack=TICK)
 
 
-def test_kinds_of_time_add_up_to_proc_stat(start: Start) -> None:
-    kinds = {"user": (1, 2), "system": (3,), "iowait": (5,), "irq": (6, 7), "steal": (8,)}
-
-    def ticks() -> dict[str, int]:
-        lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]
-        return {
-            f"{line[0]} {column}": sum(int(line[part]) for part in parts)
-            for line in lines
-            if line[0].startswith("cpu") and line[0] != "cpu"
-            for column, parts in kinds.items()
-        }
-
-    sampling, grew = observed(start, ticks, tables=["cpu"])
-    for core, rows in sampling.table("cpu").groupby("subject"):
-        for column in kinds:
+def test_kinds_of_time_add_up_to_proc_stat(worked: Worked) -> None:
+    grew = worked.of("stat")
+    for core, rows in worked.sampling.table("cpu").groupby("subject"):
+        for column in KINDS:
             assert rows[column].between(0, 1).all()
             booked = (rows[column] * rows.dt_ns).sum() / TICK
             assert within(booked, grew[f"{core} {column}"], slack=5.1), (core, column)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from logins import check_nobody_logs_in_without_the_trials_own_password
 from talk import STEPS, fetch, nothing, query, running
 
 from tests.pace import wait_until
@@ -29,6 +30,9 @@ def test_a_page_goes_through_all_tiers_and_every_log_has_it(
     steps: list[str] = []
     system.start(steps.append)
     assert tuple(steps) == STEPS
+    if connector == "ajp":
+        check_subjects_tell_samplers_and_tracers_what_they_need(system, native)
+        check_nobody_logs_in_without_the_trials_own_password(system, native)
     request_id = "00000000deadbeef"
     before = statements(native, system)
     status, text = fetch(native, "/rubbos/servlet/BrowseCategories", request_id)
@@ -70,10 +74,8 @@ def lines(path: Path, having: str) -> list[str]:
     return [line for line in path.read_text().splitlines() if having in line]
 
 
-def test_subjects_tell_samplers_and_tracers_what_they_need(build: Build, native: Native) -> None:
+def check_subjects_tell_samplers_and_tracers_what_they_need(system: System, native: Native) -> None:
     """Their processes, groups and addresses; each is called from its callers' own address."""
-    system = build()
-    system.start(nothing)
     subjects = {subject.name: subject for subject in system.subjects()}
     assert list(subjects) == ["web.1", "app.1", "lb.1", "db.1"]
     assert {name: str(subject.endpoint) for name, subject in subjects.items()} == {
@@ -149,7 +151,7 @@ def pooled(native: Native, system: System, database: Endpoint) -> int:
 
 
 def check_connections_come_from_its_callers_own_address(system: System, native: Native) -> None:
-    fetch(native, "/rubbos/servlet/BrowseCategories", "0" * 16)
+    fetch(native, "/rubbos/servlet/BrowseCategories", "00000000feedfeed")
     table = Path(f"/proc/{system.subjects()[0].pids[0]}/net/tcp").read_text().splitlines()[1:]
     ends = [line.split()[1:4] for line in table]
     both = [(local, remote) for local, remote, state in ends if state == ESTABLISHED]
@@ -196,3 +198,10 @@ def test_galera_takes_writes_on_any_node_and_the_replicas_agree(
     assert seen == [[(2,)]] * 2
     assert sums[0] == sums[1]
     assert fetch(native, "/rubbos/servlet/BrowseCategories", "0" * 16)[0] == 200
+
+
+def test_two_systems_have_different_passwords(build: Build) -> None:
+    one, other = build().credentials, build().credentials
+    assert (one.user, one.database) == (other.user, other.database)
+    assert one.password != other.password
+    assert len(one.password) >= 24

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 import tierlab as api
@@ -73,7 +74,13 @@ def test_what_needs_privilege_is_said_not_to_be_measured(place: Path) -> None:
     assert not [key for key in trial.manifest.not_measured if key.endswith("(end)")]
     assert trial.requests.count().execute() >= 5  # each user asks for something
     assert trial.process.subject.nunique().execute() == 4
+    failed = trial.requests.error.execute().dropna()
+    assert set(failed) <= {"cut"}, "of those under way at the end"
+    assert (trial.path / "logs/app.1/logs/access.log").read_text()
+    processes = {int(pid) for pid in trial.process.process.execute().dropna()}
+    assert not [pid for pid in processes if psutil.pid_exists(pid)]
     assert not list((place / "state").rglob("*.jsonl"))
+    assert {each.name for each in place.iterdir()} == {"cache", "plain.toml", "runs", "state"}
 
 
 def test_a_placement_that_is_not_allowed_is_one_sentence(place: Path) -> None:
