@@ -6,12 +6,16 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
 from tierlab.cli.init import init
+from tierlab.deploy.system import System
+from tierlab.environments.addresses import LOOPBACK
+from tierlab.environments.capability import Probe
 from tierlab.environments.containers.oci_image import OciImage
 from tierlab.errors import UserError
 from tierlab.experiment import load
@@ -264,6 +268,51 @@ def test_a_server_of_tierlab_s_takes_a_service_s_place(tmp_path: Path) -> None:
     text = WEB + "    depends_on: [db]\n  db: { image: postgres:15 }\n"
     made = of(tmp_path, text, db={"server": "postgresql"})
     assert made["db"] == {"server": "postgresql"}
+
+
+TAKEN = """\
+services:
+  web:
+    image: shop
+    environment: { DATABASE_URL: "postgres://shop:pw@orders-main/shop" }
+    links: ["order-db:store"]
+  order-db:
+    image: not-pulled
+    container_name: orders-main
+    cpus: 2
+    env_file: none.env
+    ports: [5432]
+    networks: { inner: { aliases: [db] } }
+    depends_on: [web]
+"""
+NAMES = ["order-db", "orders-main", "db", "store"]
+
+
+def test_a_service_whose_place_is_taken_needs_no_image_and_keeps_its_names(tmp_path: Path) -> None:
+    made = of(tmp_path, TAKEN, orderdb={"server": "postgresql", "database": "shop"})
+    assert made["web"]["calls"] == ["orderdb"]
+    assert made["orderdb"] == {"server": "postgresql", "database": "shop", "names": NAMES}
+
+
+def test_what_takes_a_service_s_place_calls_whom_that_called(tmp_path: Path) -> None:
+    text = WEB + "    depends_on: [db]\n  db: { image: redis }\n"
+    made = of(tmp_path, text, web={"server": "nodejs", "port": 3000})
+    assert made["web"] == {"server": "nodejs", "port": 3000, "calls": ["db"]}
+
+
+def test_images_find_what_takes_a_service_s_place_by_its_names(tmp_path: Path) -> None:
+    (tmp_path / "compose.yml").write_text(TAKEN)
+    own = SERVED.replace("webfront =", "web =").replace("[load]", "[system.orderdb]\n%s\n[load]")
+    (tmp_path / "e.toml").write_text(own % 'server = "postgresql"')
+    (trial,) = load(tmp_path / "e.toml").trials()
+    assert trial.as_file()["system"]["orderdb"]["names"] == NAMES
+    pus, nodes = frozenset({0}), frozenset({0})
+    probe = Probe("podman", frozenset(), {}, pus=pus, memory=1 << 30, nodes=nodes)
+    environment: Any = SimpleNamespace(addresses=LOOPBACK, probe=lambda: probe)
+    content: Any = None
+    system = System(trial.system, content, environment, tmp_path)
+    hosts = dict(system._spec("web.1").hosts)
+    assert {hosts[name] for name in ("orderdb", *NAMES)} == {"127.0.2.1"}
 
 
 @pytest.mark.parametrize(

@@ -268,14 +268,11 @@ class System:
     @property
     def _hosts(self) -> tuple[tuple[str, str], ...]:
         """By each of their names, where its servers are."""
-        tiers = self._shape.tiers
+        tiers = self._shape.application.tiers
         return tuple(
             (name, place.endpoint.address)
             for place in self._places.values()
-            for name in (
-                place.own_tier,
-                *tiers[place.own_tier].software.names(tiers[place.own_tier].settings.options),
-            )
+            for name in (place.own_tier, *tiers[place.own_tier].names)
         )
 
     def _subject(self, instance: Instance | Standing) -> Subject:

@@ -223,11 +223,6 @@ class Server(ABC):
         return None
 
     @classmethod
-    def names(cls, options: Options) -> tuple[str, ...]:  # noqa: ARG003 - most have none
-        """Names besides its tier's by which servers with a root of their own find it."""
-        return ()
-
-    @classmethod
     def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
         """By which protocol it calls a server that speaks these; None if it cannot."""
         return next((name for name in cls.calls if name in spoken), None)

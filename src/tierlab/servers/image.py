@@ -55,12 +55,6 @@ class Image(Server):
             volumes=options.laid_over,
         )
 
-    @classmethod
-    def names(cls, options: Options) -> tuple[str, ...]:
-        """Those that the file gives it."""
-        assert isinstance(options, ImageOptions)
-        return options.names or ()
-
     @property
     def start_within(self) -> float:
         """As the file says."""

@@ -20,7 +20,6 @@ from tierlab.values.kinds import Text
 from tierlab.values.problem import problem, raise_all
 from tierlab.values.texts import Line, Lines, LineTable
 
-HOST_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
 MODES: Mapping[str, Mode] = {"": "kept", "ro": "ro", "rw": "rw"}
 MEMORY = "tmpfs"
 """The source of a volume that is in memory."""
@@ -77,11 +76,6 @@ class ImageOptions(OwnOptions):
     name for what is empty at first, or `tmpfs` for what is in memory. All that is written goes with
     the trial: a folder of yours is written to only where the entry ends in `:rw`."""
 
-    names: Annotated[tuple[str, ...] | None, Lines("names")] = Field(
-        default=None, examples=[["database"]]
-    )
-    """Names besides its table's by which other images find it."""
-
     health: Annotated[str | None, Line("a command")] = Field(
         default=None, examples=["pg_isready --quiet"]
     )
@@ -131,9 +125,6 @@ class ImageOptions(OwnOptions):
         for text in self.volumes or ():
             if isinstance(why := volume(text), str):
                 yield problem(f"has {text!r}, {why}", "volumes")
-        for name in self.names or ():
-            if not HOST_NAME.fullmatch(name):
-                yield problem(f"has {name!r}, which is no name of a host", "names")
         if self.health is not None and self.ready is not None:
             yield problem("says twice when it is ready, beside `ready`; keep one", "health")
 

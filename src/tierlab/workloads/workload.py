@@ -31,6 +31,8 @@ class TierDeclaration:
     """What they are together."""
     own: type[Section] | None = None
     """Keys that only this tier has."""
+    names: tuple[str, ...] = ()
+    """Names besides its own by which servers with a root of their own find it."""
 
 
 @dataclass(frozen=True)

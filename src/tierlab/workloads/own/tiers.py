@@ -25,7 +25,7 @@ from tierlab.servers.redis import Redis
 from tierlab.values.kinds import Text
 from tierlab.values.problem import problem, raise_all
 from tierlab.values.section import Section
-from tierlab.values.texts import Chosen, ExistingFiles, Line
+from tierlab.values.texts import Chosen, ExistingFiles, Line, Lines
 from tierlab.workloads.workload import TierDeclaration
 
 NAME = r"[a-z][a-z0-9]{0,11}"
@@ -45,6 +45,7 @@ RUNTIMES: tuple[type[Server], ...] = (NodeJs,)
 """What runs a program of the user's own, and that Tierlab knows more of than its command."""
 SOFTWARE = (*FORMS.values(), *RUNTIMES, *DATABASES, *CACHES)
 
+HOST_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
 IDENTIFIER = Text("a name of letters, digits and _", r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
@@ -63,10 +64,20 @@ class Called(Section):
     and variables speak of. "found": Tierlab looks, before a run; of a file in which no server says
     whom it calls, or speaks of another, it does that for all."""
 
+    names: Annotated[tuple[str, ...] | None, Lines("names")] = Field(
+        default=None, examples=[["database"]]
+    )
+    """Names besides its table's by which servers that come as images find it."""
+
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if not re.fullmatch(NAME, self.name):
             raise problem(f"has a name that is not {NAME_WORDS}; give it another")
+        raise_all(
+            problem(f"has {name!r}, which is no name of a host", "names")
+            for name in self.names or ()
+            if not HOST_NAME.fullmatch(name)
+        )
         if isinstance(self, AddressOptions):
             raise_all(
                 problem("is nothing that Tierlab can do to what it did not start; remove it", key)
@@ -151,9 +162,16 @@ def declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, TierDeclarati
             most=MOST_SERVERS,
             instances=INSTANCES,
             own=_own(names, name, table),
+            names=_names(table),
         )
         for name, table in tables.items()
     }
+
+
+def _names(table: Mapping[str, Any]) -> tuple[str, ...]:
+    said = table.get("names")
+    given = said if isinstance(said, list | tuple) else [said]
+    return tuple(each for each in given if isinstance(each, str))
 
 
 def _software(table: Mapping[str, Any]) -> tuple[type[Server], ...]:

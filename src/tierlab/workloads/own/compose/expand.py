@@ -13,6 +13,7 @@ from tierlab.errors import UserError
 from tierlab.servers.own_options import FOUND
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.graph import calls_of, entry_of, in_order
+from tierlab.workloads.own.compose.replaced import takes_place
 from tierlab.workloads.own.compose.service import Reader, Service
 from tierlab.workloads.own.compose.shapes import shaped
 from tierlab.workloads.own.compose.variables import Interpolation, of_the_project
@@ -133,8 +134,9 @@ def _merged(
 ) -> dict[str, Any]:
     """What the compose file says, and over it what the experiment file does."""
     own = dict(given.get(service.tier, {}))
-    if own.keys() & {"server", "address"}:
-        return own
+    if takes_place(own):
+        left = {"names": service.table.get("names"), "calls": called[service.tier]}
+        return {**{key: value for key, value in left.items() if value}, **own}
     base = {**service.table, "calls": called[service.tier]}
     tables = [each for each in (base, own) if isinstance(each.get("environment"), dict)]
     environment: dict[str, Any] = reduce(

@@ -16,6 +16,7 @@ from tierlab.servers.own_options import USUAL_PORTS
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.keys import REFUSED, look_at_keys
 from tierlab.workloads.own.compose.places import FormError, Volumes, ports_of
+from tierlab.workloads.own.compose.replaced import calls_nobody, spoken, takes_place
 from tierlab.workloads.own.compose.variables import Interpolation, from_file
 
 SHELL = ("/bin/sh", "-c")
@@ -52,17 +53,17 @@ class Reader:
 
     def service(self, name: str, tier: str, said: Mapping[str, Any]) -> Service:
         """Read one; what is wrong with it is in the findings."""
-        key = f"services.{name}"
+        key, own = f"services.{name}", self.given.get(tier, {})
         made = Service(name, tier)
-        look_at_keys(key, said, self.findings, tier, self.given)
-        found = self._image(key, name, said, made)
-        self._commands(said, made)
-        self._environment(key, said, made)
-        self._ports(key, said, made, found)
-        self._volumes(key, name, said, made)
-        self._health(key, said, made)
-        self._limits(key, tier, said, made)
-        made.after = tuple(self._dependencies(key, said, made))
+        if takes_place(own):
+            made.table |= spoken(own)
+            made.published = bool(said.get("ports"))
+        else:
+            self._described(key, said, made)
+        if not calls_nobody(own):
+            self._commands(said, made)
+            self._environment(key, said, made)
+            made.after = tuple(self._dependencies(key, said, made))
         names = [name, said.get("container_name"), said.get("hostname")]
         networks = said.get("networks")
         if isinstance(networks, dict):
@@ -74,10 +75,18 @@ class Reader:
         ]
         if others:
             made.table["names"] = others
+        return made
+
+    def _described(self, key: str, said: Mapping[str, Any], made: Service) -> None:
+        look_at_keys(key, said, self.findings, made.tier, self.given)
+        found = self._image(key, made.name, said, made)
+        self._ports(key, said, made, found)
+        self._volumes(key, made.name, said, made)
+        self._health(key, said, made)
+        self._limits(key, made.tier, said, made)
         for theirs, ours in (("user", "run_as"), ("working_dir", "workdir")):
             if said.get(theirs) is not None:
                 made.table[ours] = str(said[theirs])
-        return made
 
     def _image(
         self, key: str, name: str, said: Mapping[str, Any], made: Service
