@@ -10,15 +10,19 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pages import DOCS, ROOT, Block, blocks, pages
 
+from tierlab.analysis.comparing.changes import SETTLED_NS
+from tierlab.analysis.comparing.compare import FEWEST_BLOCKS
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 from tierlab.trial.truth import TruthFolder
+from tierlab.values.quantities import SECOND
 from tierlab.values.toml import as_toml
 
 BASE = {
@@ -279,6 +283,20 @@ def test_every_experiment_file_shown_loads_or_is_said_not_to(
     else:
         with pytest.raises(UserError):
             Experiment.from_tables(tables)
+
+
+@pytest.mark.parametrize(
+    "block", [each.values[1] for each in TOML if "[[change]]" in each.values[1].text]
+)
+def test_of_a_change_shown_enough_is_left_to_compare(block: Block) -> None:
+    tables = tomllib.loads(block.text)
+    for trial in Experiment.from_tables(merged(BASE, tables)).trials():
+        moments = [0, *(each.at_ns for each in trial.change), trial.load.phases.runtime_ns]
+        needed = [
+            FEWEST_BLOCKS * SECOND,
+            *(FEWEST_BLOCKS * SECOND + SETTLED_NS for _ in trial.change),
+        ]
+        assert all(b - a >= least for (a, b), least in zip(pairwise(moments), needed, strict=True))
 
 
 @pytest.mark.parametrize("page", pages(), ids=name)
