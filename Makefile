@@ -126,7 +126,6 @@ $(AGENT): agent/Cargo.toml agent/Cargo.lock agent/.cargo/config.toml $(shell fin
 	@cd agent && CARGO_TERM_QUIET=true cargo agent
 	@touch $@
 
-# The C compiler is there where Rust's linker works.
 $(PLUGIN): agent/plugins/build $(wildcard agent/plugins/*.[ch]) | $(STAMPS)/tools
 	@echo "setup: building the simulated cache"
 	@agent/plugins/build $@

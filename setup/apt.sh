@@ -12,7 +12,7 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 if [ "$(id -u)" -ne 0 ]; then
-    echo "setup: run as root, or first: sudo apt-get install --no-install-recommends $(echo $missing)" >&2
+    echo "setup: packages are missing: $(echo $missing). Install them, without starting their services: sudo $0 $*" >&2
     exit 1
 fi
 

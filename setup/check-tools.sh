@@ -7,6 +7,7 @@ need() { command -v "$1" >/dev/null 2>&1 || lacking="$lacking $2;"; }
 need cargo "Rust 1.88 or later (cargo)"
 need javac "JDK 17 (openjdk-17-jdk-headless)"
 need mvn "Maven (maven)"
+need cc "a C compiler (gcc and libc6-dev)"
 need python3 "Python 3.11 or later (python3)"
 if command -v python3 >/dev/null 2>&1 && ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
     lacking="$lacking Python 3.11 or later (python3 is $(python3 -V | cut -d' ' -f2));"

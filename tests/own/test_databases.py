@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from tierlab.errors import UserError
 from tierlab.servers.base import Endpoint, Settings
 from tierlab.servers.command import Command, CommandOptions
 from tierlab.servers.content import Content
+from tierlab.servers.placeholders import from_environment
 from tierlab.workloads.own.load import StatementLoader
 from tierlab.workloads.own.workload import Own
 from tierlab.workloads.workload import DataKey
@@ -52,6 +54,18 @@ def test_each_lets_in_whom_it_is_said_to(content: Content) -> None:
     assert (orders.user, orders.database) == ("own", "orders")
     assert (users.user, users.password, users.database) == ("clerk", "known", "people")
     assert orders.password not in ("known", "")
+
+
+def test_a_password_that_sudo_dropped_is_said_to_be_handed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_SUCH", raising=False)
+    with pytest.raises(UserError) as raised:
+        from_environment("password", "$NO_SUCH", "system.db")
+    assert str(raised.value) == (
+        "system.db.password: the variable $NO_SUCH is not set where Tierlab runs; export it first"
+        " (sudo drops it: sudo --preserve-env=NO_SUCH)."
+    )
 
 
 def test_who_calls_both_is_told_of_each(content: Content, tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def from_environment(name: str, value: str, key: str) -> str:
     found = os.environ.get(value[1:])
     if found is None:
         raise UserError(
-            f"{key}.{name}: the variable {value} is not set where Tierlab runs; export it first."
+            f"{key}.{name}: the variable {value} is not set where Tierlab runs; export it first"
+            f" (sudo drops it: sudo --preserve-env={value[1:]})."
         )
     return found
