@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -59,6 +60,26 @@ def test_packet_sockets_as_python_has_them() -> None:
 
     assert (messages.capture().verdict is Verdict.WORKS) == allowed
     assert (messages.ring().verdict is Verdict.WORKS) == allowed
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(0, Verdict.WORKS), (1, Verdict.MISSING)])
+def test_messages_are_captured_where_the_agent_alone_may(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int, verdict: Verdict
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    agent = tmp_path / "agent"
+    agent.write_text(f'#!/bin/sh\ntest "$1" = capture && test -s "$3" && exit {status}\n')
+    agent.chmod(0o755)
+
+    found = list(messages.checks(str(agent)))
+
+    assert [check.verdict for check in found] == [verdict, verdict]
+    if status:
+        remedy = f"run as root, or: sudo setcap cap_net_raw+ep {agent}"
+        assert {check.remedy for check in found} == {remedy}
 
 
 def test_tracepoints_as_mount_has_them() -> None:

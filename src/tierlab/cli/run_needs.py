@@ -61,6 +61,14 @@ def folders(runs: Path) -> dict[str, tuple[Path, str]]:
     }
 
 
+def agent_path() -> str | None:
+    """Where the agent is; None if it is nowhere."""
+    try:
+        return agent.binary()
+    except UserError:
+        return None
+
+
 def checks() -> Iterator[Check]:
     """The agent, the applications, and the environments; the demo uses the first of each."""
     yield _agent()

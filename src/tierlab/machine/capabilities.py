@@ -20,16 +20,18 @@ from tierlab.machine.programs import Program
 
 
 def check_all(
-    wanted: Iterable[Program], folders: Mapping[str, tuple[Path, str]]
+    wanted: Iterable[Program],
+    folders: Mapping[str, tuple[Path, str]],
+    agent: str | None = None,
 ) -> Iterator[Check]:
     """Every check in the order in which it is shown; about two seconds.
 
     `wanted`: the programs that a run starts, looked up. `folders`: where it keeps files, see
-    :func:`tierlab.machine.probes.room.checks`.
+    :func:`tierlab.machine.probes.room.checks`. `agent`: the agent's path, if it is there.
     """
     yield from steadiness.checks()
     yield from isolation.checks()
-    yield from messages.checks()
+    yield from messages.checks(agent)
     yield from samples.checks()
     yield from programs.checks(wanted)
     yield from room.checks(folders)

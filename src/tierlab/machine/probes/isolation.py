@@ -46,7 +46,7 @@ def privilege() -> Check:
         "privilege",
         Verdict.MISSING,
         f"user {os.geteuid()}, not root",
-        "messages between tiers, a network of the trial's own, placement and limits",
+        "a network of the trial's own, placement and limits",
         AS_ROOT,
     )
 
