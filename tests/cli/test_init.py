@@ -19,8 +19,16 @@ from tierlab.observe.followed import Followed, Standing
             ["--own", "--running", "8000", "--database", "mariadb"],
             "--database does not go with --running",
         ),
+        (
+            ["--own", "--compose", "compose.yml", "--start", "/", "--port", "80"],
+            "--port does not go with --compose",
+        ),
+        (
+            ["--own", "--command", "/bin/true", "--port", "80", "--start", "/", "--sql", __file__],
+            "--sql fills a database; say --database postgresql or mariadb",
+        ),
     ],
-    ids=["without own", "running without own", "of another way"],
+    ids=["without own", "running without own", "of another way", "of a compose file", "without it"],
 )
 def test_an_option_that_would_say_nothing_is_refused(
     tmp_path: Path, options: list[str], told: str

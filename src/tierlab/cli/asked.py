@@ -13,6 +13,8 @@ import typer
 from tierlab.errors import UserError
 
 DATABASES = ("postgresql", "mariadb")
+OF_SERVERS = ("command", "image", "folder", "port", "ready", "database", "sql")
+"""What a compose file says itself."""
 
 
 @dataclass
@@ -42,6 +44,11 @@ class Answers:
 
 def completed(answers: Answers) -> dict[str, Any]:
     """The answers, those that are missing asked for on a terminal; elsewhere `UserError`."""
+    if answers.compose and (other := [each for each in answers.given() if each in OF_SERVERS]):
+        raise UserError(
+            f"init: --{other[0]} does not go with --compose, whose file says its servers; leave one"
+            " of them out."
+        )
     missing = [name for name in _needed(answers) if getattr(answers, name) is None]
     if not any((answers.start, answers.har, answers.log)):
         missing.append("start")
@@ -53,6 +60,8 @@ def completed(answers: Answers) -> dict[str, Any]:
         )
     if missing:
         _ask(answers)
+    if answers.sql and not answers.database:
+        raise UserError(f"init: --sql fills a database; say --database {' or '.join(DATABASES)}.")
     return answers.keys()
 
 
