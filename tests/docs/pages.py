@@ -2,8 +2,8 @@
 
 A page's blocks are run in order in one folder. In a `console` block lines that begin with `$` are
 commands, the lines below each are what it prints (`...` stands for anything); a `python` block is
-run as a program; a `toml` block whose first line is `# file: NAME` is written to that file. `slow`
-after the language marks what drives real servers.
+run as a program; a `toml` or `text` block whose first line is `# file: NAME` is written to that
+file. `slow` after the language marks what drives real servers.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The file that a `toml` block is written to."""
-        match = FILE.match(self.text)
+        """The file that a `toml` or `text` block is written to."""
+        match = FILE.match(self.text) if self.language in {"toml", "text"} else None
         return match[1] if match else None
 
     @property

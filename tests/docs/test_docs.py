@@ -146,6 +146,12 @@ def hurried(text: str, page: Path) -> str:
     return re.sub(rf'\b({"|".join(seconds)}) = "\d+s"', shortened, text)
 
 
+def write_file(block: Block, text: str, folder: Path) -> None:
+    file = folder / str(block.file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
 def run_block(
     block: Block,
     page: Path,
@@ -154,8 +160,8 @@ def run_block(
     made: Path | None = None,
 ) -> None:
     """`made` is a trial that was made already, of what the page runs and more."""
-    if block.language == "toml" and block.file is not None:
-        (folder / block.file).write_text(hurried(block.text, page), encoding="utf-8")
+    if block.file is not None:
+        write_file(block, hurried(block.text, page), folder)
     elif block.language == "console":
         for command, printed in block.commands():
             run = RUN.match(command)
@@ -275,6 +281,9 @@ def test_every_experiment_file_shown_loads_or_is_said_not_to(
     for command in slow_commands(page):
         if command.startswith(MAKES):
             subprocess.run(command, shell=True, check=True)
+    for each in blocks(page):
+        if each.language == "text" and each.file is not None:
+            write_file(each, each.text, tmp_path)
     tables = tomllib.loads(block.text)
     if block.file is None:
         tables = merged(BASE, tables)
