@@ -119,6 +119,33 @@ def test_a_place_outside_is_told_once_and_by_whom_it_is_called_where_that_is_kno
     assert told[1].sentence.startswith("One of the servers calls 10.9.8.7:80 (http), which is no")
 
 
+@pytest.mark.parametrize(
+    ("protocol", "how"),
+    [
+        ("postgresql", " (sslmode=disable)"),
+        ("mysql", " (ssl-mode=DISABLED)"),
+        ("http", ""),
+    ],
+)
+def test_how_calls_can_be_read_that_are_encrypted_is_told(protocol: str, how: str) -> None:
+    servers = {
+        f"{tier}.1": ServerPart.model_construct(tier=tier, address="127.0.0.1", port=9000)
+        for tier in ("web", "db")
+    }
+    manifest = Manifest.model_construct(
+        servers=servers,
+        calls=[Call("web.1", "db.1", protocol)],
+        seen=[Seen("web.1", "db.1", "127.0.0.1", 9000, "tls", 3, 0, 3)],
+        not_measured={},
+    )
+    (told,) = checked_calls(manifest, ()).found
+    assert told.works is None
+    assert told.sentence == (
+        f"web.1 -> db.1 {protocol}: declared and seen, but encrypted (TLS), so that no message can"
+        f" be read: servers of one host can do without it{how}."
+    )
+
+
 def test_what_of_calls_was_not_looked_at_is_told() -> None:
     assert left_out({"crowded_out": 0, "drops": 0}) is None
     told = left_out({"crowded_out": 1_234, "drops": 0})
