@@ -56,6 +56,14 @@ def test_each_lets_in_whom_it_is_said_to(content: Content) -> None:
     assert orders.password not in ("known", "")
 
 
+def test_a_dump_with_data_after_copy_is_said_how_to_be_made(tmp_path: Path) -> None:
+    """Owners and privileges are roles' that a trial's database does not have."""
+    dump = tmp_path / "shop.sql"
+    dump.write_text("COPY public.items (id) FROM stdin;\n1\n\\.\n")
+    with pytest.raises(UserError, match="pg_dump --inserts --no-owner --no-privileges"):
+        StatementLoader([dump], "own", "own").load(object())
+
+
 def test_a_password_that_sudo_dropped_is_said_to_be_handed_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -46,7 +46,10 @@ def _whole(connection: Any, file: Path, text: str) -> None:
     """PostgreSQL takes several statements at once, but no data after a COPY."""
     lines = [line for line in text.splitlines() if not line.startswith("\\")]
     if any(line.upper().startswith(COPY) and "STDIN" in line.upper() for line in lines):
-        raise UserError(f"{file}: has COPY FROM stdin; dump it with pg_dump --inserts --no-owner.")
+        raise UserError(
+            f"{file}: has COPY FROM stdin; dump it with pg_dump --inserts --no-owner"
+            " --no-privileges."
+        )
     if not any(line.strip() for line in lines):
         return
     try:

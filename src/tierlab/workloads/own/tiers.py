@@ -98,7 +98,8 @@ class Filled(Section):
         default=None, examples=[["shop.sql"]]
     )
     """Files of statements that make its tables and fill them, one after the other, as a dump with
-    inserts is (`pg_dump --inserts --no-owner`, `mysqldump`). They are run once and kept."""
+    inserts is (`pg_dump --inserts --no-owner --no-privileges`, `mysqldump --skip-triggers`). They
+    are run once and kept."""
 
     user: Annotated[str, IDENTIFIER] = "own"
     """Who may log in, and owns the database."""
