@@ -26,7 +26,7 @@ QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: setup ## Set up, run RUBBoS on four real tiers, open the answer: runs/demo/001/report.html
+demo: setup ## Set up, run RUBBoS on four real tiers, print the answer (the page: runs/demo/001/report.html)
 	@$(BIN)/tierlab demo
 
 test: setup-test agent-tests ## Set up and prove the product on real servers (14 minutes of tests)
