@@ -137,6 +137,34 @@ def test_a_picture_that_belongs_to_a_recorded_page_is_fetched_once_a_page(drive:
     assert max(counts.values()) == counts["/page"], "some are cut by the end"
 
 
+def test_what_belongs_to_a_page_is_fetched_where_a_reply_says_that_it_is(drive: Driver) -> None:
+    page = {"name": "page", "path": "/page", "resources": ["/css/a.css"]}
+    pages = {
+        "/page": (200, '<img src="/logo"><img src="/cdn.png">'),
+        "/css/a.css": (307, "b.css?v=1"),
+        "/logo": (302, "http://{host}/files/logo.png"),
+        "/cdn.png": (301, "http://elsewhere/cdn.png"),
+    }
+    with serving(pages) as (port, asked):
+        requests = drive(port, workload(page), seconds=0.4, users=4).requests
+    ended = requests[requests.error != "cut"]
+    assert ended.error.isna().all()
+    assert (set(ended.images), set(ended.statics), set(ended.image_bytes)) == ({2}, {1}, {4})
+    counts = Counter(target for _, target, _ in asked)
+    assert set(counts) == {*pages, "/css/b.css?v=1", "/files/logo.png"}
+    assert max(counts.values()) == counts["/page"], "some are cut by the end"
+
+
+def test_what_is_sent_round_in_circles_has_failed(drive: Driver) -> None:
+    page = {"name": "page", "path": "/page"}
+    pages = {"/page": (200, '<img src="/a">'), "/a": (302, "/a")}
+    with serving(pages) as (port, asked):
+        requests = drive(port, workload(page), seconds=0.4, users=1).requests
+    ended = requests[requests.error != "cut"]
+    assert set(ended.error) == {"image_status_302"}
+    assert len([target for _, target, _ in asked if target == "/a"]) // len(ended) == 9
+
+
 def test_a_reply_that_sends_its_user_elsewhere_has_no_page_that_says_something(
     drive: Driver,
 ) -> None:

@@ -169,6 +169,34 @@ def test_what_a_reply_sent_the_browser_to_is_of_the_same_step(
         assert found[0].exchange.method == method
 
 
+@pytest.mark.parametrize("kind", ["image", ""])
+def test_a_picture_that_is_elsewhere_is_fetched_once_by_way_of_where_the_page_has_it(
+    tmp_path: Path, kind: str
+) -> None:
+    def picture(target: str, status: int, location: str = "") -> dict[str, Any]:
+        reply = {"status": status, "redirectURL": location, "content": {"mimeType": "image/png"}}
+        return entry({"url": f"http://h{target}"}, reply) | {"_resourceType": kind}
+
+    file = tmp_path / "v.har"
+    entries = [
+        entry({"url": "http://h/"}),
+        picture("/a.png", 302, "/media/1"),
+        picture("/b.png", 301, "http://h/media/2"),
+        picture("/c.png", 302, "http://elsewhere/c"),
+        picture("/gone.png", 302, "/media/gone"),
+        entry({"url": "http://h/api"}) | {"_resourceType": "xhr"},
+        picture("/media/2", 307, "/files/2.png"),
+        picture("/media/1", 200),
+        picture("/media/gone", 404),
+        picture("/files/2.png", 200),
+        picture("/media/1", 200),
+    ]
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    page, program = steps(read_har(file), str(file))
+    assert page.resources == ("/a.png", "/b.png", "/c.png")
+    assert program.resources == ("/media/1",), "it was asked for by itself, too"
+
+
 def test_a_page_that_had_not_changed_sends_nobody_on(tmp_path: Path) -> None:
     file = tmp_path / "v.har"
     entries = [entry({"url": "http://h/"}, {"status": 304}), entry({"url": "http://h/"})]

@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Progress};
 use crate::failure::Failure;
 use crate::flight::{Purpose, Stage};
+use crate::onward::{Onward, onward};
 use crate::plan::Connection;
 use crate::poll::Ready;
 use crate::random::mix;
@@ -126,16 +127,37 @@ impl Shard {
         if self.common.plan.connection == Connection::PerRequest || !flight.answer.persistent() {
             flight.socket = None;
         }
+        match flight.purpose() {
+            Purpose::Page => self.complete_page(place),
+            purpose => self.complete_part(place, purpose),
+        }
+    }
+
+    /// The answer to the request of a file or an image is complete: it, or the way to it.
+    fn complete_part(&mut self, place: usize, purpose: Purpose) -> Result<()> {
+        let script = &self.common.script;
+        let flight = &mut self.flights[place];
         let status = flight.answer.status().unwrap_or_default();
         let succeeded = (200..300).contains(&status);
-        match flight.purpose() {
-            Purpose::Page => return self.complete_page(place),
+        let at = flight.part(script).unwrap_or_default();
+        let sent = |reply: &Reply| onward(script, reply, at, flight.hops);
+        let away = match flight.answer.http().map_or(Onward::Nowhere, sent) {
+            Onward::To(target) => {
+                flight.sent_to = Some(target);
+                flight.hops += 1;
+                return self.exchange(place);
+            }
+            onward => onward == Onward::Away,
+        };
+        match purpose {
             Purpose::Image if succeeded => {
                 let length = flight.answer.http().map_or(0, Reply::body_length);
                 flight.record.images += 1;
                 flight.record.image_bytes += length as i64;
             }
-            Purpose::Static if succeeded || status == 304 => flight.record.statics += 1,
+            // What another site has, nobody here has to send.
+            Purpose::Image if away => flight.record.images += 1,
+            Purpose::Static if succeeded || away || status == 304 => flight.record.statics += 1,
             purpose => {
                 flight.record.failure.get_or_insert((Failure::Status(status), purpose));
             }

@@ -3,6 +3,7 @@
 
 use crate::answer::Answer;
 use crate::failure::Failure;
+use crate::script::Script;
 use crate::socket::Socket;
 use crate::sql::Key;
 
@@ -63,6 +64,10 @@ pub struct Flight {
     pub answer: Answer,
     /// The file or image that is fetched; `None` while it is a page.
     pub resource: Option<Resource>,
+    /// Where a reply sent the browser for it.
+    pub sent_to: Option<Box<[u8]>>,
+    /// How often one did.
+    pub hops: u8,
     /// Those to fetch after it, the last one first.
     pub resources: Vec<Resource>,
     /// Another page follows.
@@ -133,6 +138,8 @@ impl Flight {
             request_id: 0,
             answer: Answer::default(),
             resource: None,
+            sent_to: None,
+            hops: 0,
             resources: Vec::new(),
             more: false,
             pages: 0,
@@ -154,6 +161,22 @@ impl Flight {
             Some(Resource::Static(_)) => Purpose::Static,
             Some(Resource::Image(_)) => Purpose::Image,
         }
+    }
+
+    /// The target of the file or image that is fetched; `None` while it is a page.
+    pub fn part<'a>(&'a self, script: &'a Script) -> Option<&'a [u8]> {
+        let named: &[u8] = match self.resource.as_ref()? {
+            Resource::Static(number) => script.resources[usize::from(*number)].as_bytes(),
+            Resource::Image(path) => path,
+        };
+        Some(self.sent_to.as_deref().unwrap_or(named))
+    }
+
+    /// The next file or image is fetched, if there is one.
+    pub fn turn_part(&mut self) -> bool {
+        self.resource = self.resources.pop();
+        (self.sent_to, self.hops) = (None, 0);
+        self.resource.is_some()
     }
 
     /// Whether the present exchange is for the interaction's first page.

@@ -143,8 +143,7 @@ impl Shard {
     /// Goes on with what is in the page, then with the operation's next page, or ends.
     pub(crate) fn go_on_with(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
-        flight.resource = flight.resources.pop();
-        if flight.resource.is_some() {
+        if flight.turn_part() {
             return self.exchange(place);
         }
         if !std::mem::take(&mut flight.more) {

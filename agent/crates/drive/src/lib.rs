@@ -4,8 +4,8 @@
 //!
 //! - `workload`, `state`, `operation`, `source`, `upload`, `delay` and `rules` are what users do, as
 //!   data; `check` whether it makes sense; `script` the same, ready to be played;
-//! - `session`, `request`, `render`, `value`, `encode`, `page`, `embedded`, `links`, `extract`, `cookies`,
-//!   `browser`, `random`: one user, without sockets and clocks;
+//! - `session`, `request`, `render`, `value`, `encode`, `page`, `embedded`, `onward`, `links`, `extract`,
+//!   `cookies`, `browser`, `random`: one user, without sockets and clocks;
 //! - `destination`: which server is asked, and in which protocol; `wire`, `reply`, `reply_head`: HTTP as
 //!   bytes; `sql`: statements and a database's answers; `answer`: either of them;
 //! - `socket`, `poll`, `sources`, `scheduling`: the system's calls;
@@ -45,6 +45,7 @@ mod interaction;
 mod journal;
 mod judgement;
 pub mod links;
+mod onward;
 mod operation;
 mod overdue;
 pub mod page;

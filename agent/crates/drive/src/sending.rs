@@ -65,16 +65,13 @@ impl Shard {
         let wire = &self.destinations.of(self.share.number(flight.user)).wire;
         let (user, script) = (&mut self.users[flight.user as usize], &self.common.script);
         let id = flight.request_id;
-        match &flight.resource {
-            Some(Resource::Image(path)) => {
-                wire.resource(path, &user.jar, None, id, &mut self.outgoing);
-            }
-            Some(Resource::Static(number)) => {
-                let there = user.browser().is_some_and(|browser| browser.cached);
+        match flight.part(script) {
+            Some(target) => {
+                let is_file = matches!(flight.resource, Some(Resource::Static(_)));
+                let there = is_file && user.browser().is_some_and(|browser| browser.cached);
                 let cache = script.workload.rules.cache.as_ref().filter(|_| there);
                 let since = cache.map(|cache| cache.since.as_str());
-                let path = script.resources[usize::from(*number)].as_bytes();
-                wire.resource(path, &user.jar, since, id, &mut self.outgoing);
+                wire.resource(target, &user.jar, since, id, &mut self.outgoing);
             }
             None => {
                 let request = user.request();

@@ -42,7 +42,7 @@ pub struct User {
 }
 
 /// A request that is sent elsewhere more often than this goes round in circles.
-const MOST_HOPS: u8 = 8;
+pub(crate) const MOST_HOPS: u8 = 8;
 
 /// What became of an interaction's page.
 pub enum Outcome<'a> {

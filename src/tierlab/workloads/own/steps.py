@@ -5,7 +5,7 @@ it, and how long its user thought after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
 from tierlab.errors import UserError
@@ -34,7 +34,7 @@ class Step:
     replies: tuple[Exchange, ...]
     """Its reply, last of those that sent the browser on."""
     resources: tuple[str, ...]
-    """Targets of what belongs to the page."""
+    """Targets of what belongs to the page, as the page has them."""
     think_ns: int
 
     @property
@@ -52,29 +52,60 @@ def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
     """The steps of a recording on the host of its first page; `UserError` where there are none."""
     host = _host(exchanges, source)
     kept = [each for each in exchanges if each.host == host and _counts(each)]
-    found: list[tuple[Exchange, list[Exchange], list[str]]] = []
-    before: Exchange | None = None
-    for each in kept:
-        if before is not None and _leads_to(before, each):
-            found[-1][1].append(each)
-        elif _is_resource(each):
-            if found and each.status < FAILED and each.target not in found[-1][2]:
-                found[-1][2].append(each.target)
-            continue
-        else:
-            found.append((each, [each], []))
-        before = each
-    found = [each for each in found if each[1][-1].status < FAILED]
+    found = [each for each in _found(kept) if each.replies[-1].status < FAILED]
     if not found:
         raise UserError(f"{source}: has no page of {host}; record a visit to your application.")
-    nexts = [each.start_ns for each, _, _ in found[1:]]
-    ends = [max(part.end_ns for part in replies) for _, replies, _ in found]
+    nexts = [each.replies[0].start_ns for each in found[1:]]
+    ends = [max(reply.end_ns for reply in each.replies) for each in found]
     thinks = [after - end for after, end in zip(nexts, ends, strict=False)]
     thinks.append(round(sum(thinks) / len(thinks)) if thinks else 0)
     return [
-        Step(each, tuple(replies), tuple(resources), think if think >= SOONEST_NS else 0)
-        for (each, replies, resources), think in zip(found, thinks, strict=True)
+        Step(
+            each.replies[0],
+            tuple(each.replies),
+            each.resources(),
+            think if think >= SOONEST_NS else 0,
+        )
+        for each, think in zip(found, thinks, strict=True)
     ]
+
+
+@dataclass
+class _Found:
+    """A step as it is found."""
+
+    replies: list[Exchange]
+    parts: list[list[Exchange]] = field(default_factory=list)
+    """What belongs to the page, each with where replies sent the browser for it."""
+
+    def resources(self) -> tuple[str, ...]:
+        """The targets of what came."""
+        came = (part[0].target for part in self.parts if part[-1].status < FAILED)
+        return tuple(dict.fromkeys(came))
+
+
+def _found(kept: Sequence[Exchange]) -> list[_Found]:
+    found: list[_Found] = []
+    sent_on: list[list[Exchange]] = []
+    before: Exchange | None = None
+    for each in kept:
+        if before is not None and _leads_to(before, each):
+            found[-1].replies.append(each)
+        elif (part := next((it for it in sent_on if _leads_on(it[-1], each)), None)) is not None:
+            # Users are sent there themselves.
+            part.append(each)
+            continue
+        elif _is_resource(each):
+            part = [each]
+            if found:
+                found[-1].parts.append(part)
+            if each.status in REDIRECTIONS:
+                sent_on.append(part)
+            continue
+        else:
+            found.append(_Found([each]))
+        before = each
+    return found
 
 
 def _host(exchanges: Sequence[Exchange], source: str) -> str:
@@ -116,6 +147,11 @@ def _leads_to(before: Exchange, exchange: Exchange) -> bool:
         found.path,
         found.query,
     )
+
+
+def _leads_on(before: Exchange, exchange: Exchange) -> bool:
+    """Whether the reply for what belongs to a page sent the browser on to this."""
+    return before.resource == exchange.resource and _leads_to(before, exchange)
 
 
 def _sent_on_by(before: Exchange) -> str:
