@@ -36,6 +36,8 @@ class Site(BaseHTTPRequestHandler):
         if 300 <= status < 400:
             self.send_header("Location", text)
             text = ""
+        if self.path.endswith(".json"):
+            self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text.encode())
@@ -135,6 +137,14 @@ def test_a_picture_that_belongs_to_a_recorded_page_is_fetched_once_a_page(drive:
     counts = Counter(target for _, target, _ in asked)
     assert set(counts) == {"/page", "/a.css", "/logo.png?a=1&b=2", "/other.png"}
     assert max(counts.values()) == counts["/page"], "some are cut by the end"
+
+
+def test_data_have_no_pictures(drive: Driver) -> None:
+    data = {"name": "data", "path": "/data.json", "resources": ["/a.css"]}
+    with serving({"/data.json": (200, '{"preview": "<img src=a.png>"}')}) as (port, asked):
+        requests = drive(port, workload(data), seconds=0.3).requests
+    assert set(requests[requests.error.isna()].images_named) == {0}
+    assert {target for _, target, _ in asked} == {"/data.json", "/a.css"}
 
 
 def test_what_belongs_to_a_page_is_fetched_where_a_reply_says_that_it_is(drive: Driver) -> None:

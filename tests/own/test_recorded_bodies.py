@@ -80,6 +80,28 @@ def test_a_form_s_token_is_each_user_s_own_by_any_method(tmp_path: Path, method:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- {} -->",
+        "<!--><!-- {}",
+        "<script type='text/x-template'>{}</script>",
+        "<STYLE>{}",
+        "<textarea name=a>{}</Textarea >",
+    ],
+)
+def test_a_field_within_a_text_is_none_and_its_token_is_found_by_what_stands_before_it(
+    tmp_path: Path, text: str
+) -> None:
+    field = f'<input name="csrf" value="{TOKEN}">'
+    (tmp_path / "alone").mkdir()
+    asked = sending("POST", FORM, f"csrf={TOKEN}")
+    first, _ = visit(tmp_path, before("<script src=x.js></script>" + field), asked)
+    assert first["extract"][0]["field"] == "csrf"
+    first, _ = visit(tmp_path / "alone", before(text.format(field)), asked)
+    assert first["extract"][0]["after"] == field[: -len(f'{TOKEN}">')]
+
+
 @pytest.mark.parametrize("kind", [TEXT, FORM, "application/vnd.api+json", ""])
 def test_json_is_known_by_its_looks(tmp_path: Path, kind: str) -> None:
     page = before(f'{{"key": "{TOKEN}"}}')

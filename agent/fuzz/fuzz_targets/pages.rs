@@ -34,7 +34,7 @@ fuzz_target!(|reply: (u8, Vec<u8>)| {
 
     let mut random = Stream::new(1, 1);
     for body in [whole.body(), &bytes] {
-        read_page(Page(body), &mut random);
+        read_page(Page { body, is_html: true }, &mut random);
     }
     let hosts = ["h".to_owned()];
     let location = whole.told().location.as_deref();
@@ -72,7 +72,7 @@ fn read_page(page: Page<'_>, random: &mut Stream) {
         between(None, Which::Any, Shape::Token),
     ] {
         if let Some(value) = extract(&wanted, page, random) {
-            assert!(value.len() <= page.0.len());
+            assert!(value.len() <= page.body.len());
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn extract(wanted: &Extract, page: Page<'_>, random: &mut Stream) -> Option<
     if let Some(name) = &wanted.field {
         return page.field(name).map(unescape);
     }
-    let body = page.0;
+    let body = page.body;
     let mut found = memmem::find_iter(body, wanted.after.as_bytes())
         .filter_map(|at| value(&body[at + wanted.after.len()..], wanted.until.as_bytes()))
         .filter(|value| wanted.shape != Shape::Digits || is_number(value));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn found(body: &str, wanted: &Extract) -> Option<String> {
-        let found = extract(wanted, Page(body.as_bytes()), &mut Stream::new(1, 1))?;
+        let found = extract(wanted, Page::html(body.as_bytes()), &mut Stream::new(1, 1))?;
         Some(String::from_utf8_lossy(&found).into_owned())
     }
 
@@ -144,7 +144,7 @@ mod tests {
     fn drawn(body: &str, wanted: &Extract) -> Vec<String> {
         let mut random = Stream::new(7, 7);
         let mut seen: Vec<String> = (0..100)
-            .filter_map(|_| extract(wanted, Page(body.as_bytes()), &mut random))
+            .filter_map(|_| extract(wanted, Page::html(body.as_bytes()), &mut random))
             .map(|value| String::from_utf8_lossy(&value).into_owned())
             .collect();
         seen.sort();

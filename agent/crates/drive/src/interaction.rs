@@ -101,7 +101,8 @@ impl Shard {
         let script = &self.common.script;
         let flight = &mut self.flights[place];
         let user = &mut self.users[flight.user as usize];
-        let page = Page(flight.answer.body());
+        let is_html = flight.answer.http().is_none_or(|reply| !reply.told().no_html);
+        let page = Page { body: flight.answer.body(), is_html };
         let state = &script.workload.states[usize::from(user.request().state)];
         let says = |text: &Option<String>| text.as_deref().is_some_and(|text| page.says(text));
         // A reply that sends its user elsewhere is no page that could say something.

@@ -1,11 +1,19 @@
 //! What a user sees on a page: its links, form fields, options and images. A lenient scan of tags,
 //! as browsers are lenient; nothing is allocated but the answers.
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
-/// A page's bytes, decoded from the wire.
+/// Elements in which nothing is a tag but their own end (HTML standard, section 13.1.2).
+const TEXTS: [&str; 3] = ["script", "style", "textarea"];
+
+/// What came as a page, decoded from the wire.
 #[derive(Clone, Copy)]
-pub struct Page<'a>(pub &'a [u8]);
+pub struct Page<'a> {
+    /// Its bytes.
+    pub body: &'a [u8],
+    /// Whether it has links and images: data and programs may have what looks alike.
+    pub is_html: bool,
+}
 
 /// A link with a query: `path?query`.
 #[derive(Clone, Copy)]
@@ -16,9 +24,14 @@ pub struct Link<'a> {
 }
 
 impl<'a> Page<'a> {
+    /// One of HTML.
+    pub const fn html(body: &'a [u8]) -> Self {
+        Self { body, is_html: true }
+    }
+
     /// Whether the page contains `text`.
     pub fn says(self, text: &str) -> bool {
-        memchr::memmem::find(self.0, text.as_bytes()).is_some()
+        memmem::find(self.body, text.as_bytes()).is_some()
     }
 
     /// The links that have a query, in the page's order.
@@ -36,7 +49,7 @@ impl<'a> Page<'a> {
 
     /// The value of the first form field called `name`.
     pub fn field(self, name: &str) -> Option<&'a [u8]> {
-        tags(self.0)
+        tags(self.body)
             .filter(|tag| tag.is("input"))
             .find(|tag| tag.attribute("name") == Some(name.as_bytes()))
             .and_then(|tag| tag.attribute("value"))
@@ -47,13 +60,13 @@ impl<'a> Page<'a> {
         self.values("option", "value")
     }
 
-    /// The values of an attribute of all elements of a name.
+    /// The values of an attribute of all elements of a name, where it is HTML.
     pub fn values<'b>(
         self,
         element: &'b str,
         attribute: &'b str,
     ) -> impl Iterator<Item = &'a [u8]> + use<'a, 'b> {
-        tags(self.0)
+        tags(if self.is_html { self.body } else { &[] })
             .filter(move |tag| tag.is(element))
             .filter_map(move |tag| tag.attribute(attribute))
     }
@@ -84,19 +97,43 @@ pub fn parameter<'a>(query: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 struct Tag<'a>(&'a [u8]);
 
-/// What stands between `<` and `>`.
+/// What stands between `<` and `>`, but for comments and texts.
 fn tags(body: &[u8]) -> impl Iterator<Item = Tag<'_>> {
     let mut rest = body;
     std::iter::from_fn(move || {
-        let from = memchr(b'<', rest)? + 1;
-        let length = memchr(b'>', &rest[from..])?;
-        let tag = &rest[from..from + length];
-        rest = &rest[from + length..];
-        Some(Tag(tag))
+        loop {
+            rest = &rest[memchr(b'<', rest)? + 1..];
+            if rest.starts_with(b"!--") {
+                // From its own dashes on: `<!-->` is whole.
+                rest = &rest[memmem::find(rest, b"-->")? + 3..];
+                continue;
+            }
+            let (tag, after) = rest.split_at(memchr(b'>', rest)?);
+            rest = Tag(tag).passed(after);
+            return Some(Tag(tag));
+        }
     })
 }
 
+/// Whether a tag, from its name on, is of this element.
+fn is_of(tag: &[u8], element: &str) -> bool {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/>".contains(byte);
+    tag.get(..element.len()).is_some_and(|name| name.eq_ignore_ascii_case(element.as_bytes()))
+        && tag.get(element.len()).is_none_or(ends)
+}
+
 impl<'a> Tag<'a> {
+    /// What is left of what follows it, when the text of its element is passed.
+    fn passed<'b>(&self, after: &'b [u8]) -> &'b [u8] {
+        // What ends itself, as in XHTML, has no text.
+        let has_text = |element: &&&str| is_of(self.0, element) && !self.0.ends_with(b"/");
+        let Some(element) = TEXTS.iter().find(has_text) else { return after };
+        memmem::find_iter(after, b"</")
+            .map(|at| &after[at..])
+            .find(|end| is_of(&end[2..], element))
+            .unwrap_or_default()
+    }
+
     fn is(&self, element: &str) -> bool {
         self.0.len() > element.len()
             && self.0[..element.len()].eq_ignore_ascii_case(element.as_bytes())
@@ -141,7 +178,7 @@ fn value(text: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use super::*;
 
-    const PAGE: Page<'_> = Page(
+    const PAGE: Page<'_> = Page::html(
         br#"<HTML><IMG SRC="/rubbos/images/logo.jpg" alt=logo><a href=/rubbos/servlet/ViewStory?storyId=7>x</a>
         <A class='b' HREF = "/rubbos/servlet/ViewComment?comment_table=comments&amp;storyId=7&amp;commentId=12">y</A>
         <a href="/rubbos/servlet/Search">z</a> 1 < 2 <form action="/rubbos/servlet/PostComment?no=1">
@@ -176,9 +213,41 @@ mod tests {
     }
 
     #[test]
+    fn comments_and_texts_have_no_tags() {
+        for text in [
+            "<!-- <img src=b> -->",
+            "<!--><img src=c><!-- > --><!-- <a> -- > <img src=b> --->",
+            "<script>x = '<img src=b>' + \"</\" + '<img src=b></scripts>'</script>",
+            "<SCRIPT src='x.js'><img src=b></Script >",
+            "<style\n>a:after { content: '<img src=b>' }</style>",
+            "<textarea name=t><img src=b></textarea>",
+            "<script/>",
+            "<scripted>",
+        ] {
+            let whole = format!("<img src=a>{text}<img src=z>");
+            let page = Page::html(whole.as_bytes());
+            let found: Vec<_> = page.values("img", "src").map(self::text).collect();
+            let more: &[&str] = if text.contains("src=c") { &["c"] } else { &[] };
+            assert_eq!(found, [&["a"][..], more, &["z"]].concat(), "{text}");
+        }
+        for text in ["<!-- <img src=b>", "<script><img src=b>"] {
+            assert_eq!(Page::html(text.as_bytes()).values("img", "src").count(), 0, "no end");
+        }
+        let page = Page::html(b"<!--<input name=t value=old>--><input name=t value=new>");
+        assert_eq!(page.field("t").map(text), Some("new"));
+    }
+
+    #[test]
+    fn what_is_no_html_has_fields_at_most() {
+        let page = Page { is_html: false, ..PAGE };
+        assert_eq!((page.links().count(), page.values("img", "src").count()), (0, 0));
+        assert_eq!(page.field("parent").map(text), Some("0"));
+    }
+
+    #[test]
     fn broken_markup_is_read_as_far_as_it_goes() {
         for page in ["<", "<a", "<a href", "<a href=", "<a href=\">", "<img src='>", "a=<b =>"] {
-            let page = Page(page.as_bytes());
+            let page = Page::html(page.as_bytes());
             assert_eq!(page.links().count(), 0);
             let _ = page.values("img", "src").count();
         }
@@ -186,7 +255,7 @@ mod tests {
 
     #[test]
     fn whatever_is_on_a_page_is_read_without_a_fault() {
-        const PIECES: [&str; 16] = [
+        const PIECES: [&str; 20] = [
             "<a",
             " href",
             "=",
@@ -203,12 +272,16 @@ mod tests {
             " value=",
             "<option",
             "\u{fc}",
+            "<!--",
+            "-->",
+            "<script",
+            "</script",
         ];
         let mut random = crate::random::Stream::new(1, 0);
         for _ in 0..20_000 {
             let text: String =
-                (0..random.below(24)).map(|_| PIECES[random.below(16) as usize]).collect();
-            let page = Page(text.as_bytes());
+                (0..random.below(24)).map(|_| PIECES[random.below(20) as usize]).collect();
+            let page = Page::html(text.as_bytes());
             for link in page.links() {
                 assert!(link.query.len() < text.len());
                 let _ = (link.parameter("x"), link.leads_to(""));

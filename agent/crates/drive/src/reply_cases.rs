@@ -66,6 +66,23 @@ fn what_is_cut_or_no_http_is_named() {
 }
 
 #[test]
+fn what_is_said_to_be_no_html_is_none() {
+    for (header, html) in [
+        ("", true),
+        ("Content-Type: \r\n", true),
+        ("content-type: Text/HTML;charset=utf-8\r\n", true),
+        ("Content-Type: application/xhtml+xml\r\n", true),
+        ("Content-Type: application/json\r\n", false),
+        ("Content-Type: text/javascript; x=text/html\r\n", false),
+    ] {
+        let wire = format!("HTTP/1.1 200 OK\r\n{header}Content-Length: 0\r\n\r\n");
+        let mut reply = Reply::counted();
+        assert_eq!(reply.feed(wire.as_bytes()), Ok(true));
+        assert_eq!(!reply.told().no_html, html, "{header}");
+    }
+}
+
+#[test]
 fn whatever_comes_is_a_reply_or_an_error() {
     let wires: [&[u8]; 3] = [
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",

@@ -22,6 +22,8 @@ pub struct Told {
     pub location: Option<Box<[u8]>>,
     /// Each `Set-Cookie`.
     pub cookies: Vec<Box<[u8]>>,
+    /// Whether its `Content-Type` is another than HTML's.
+    pub no_html: bool,
 }
 
 /// How a body ends.
@@ -75,6 +77,8 @@ impl Head {
                 self.told.location = Some(header.value.into());
             } else if header.name.eq_ignore_ascii_case("set-cookie") {
                 self.told.cookies.push(header.value.into());
+            } else if header.name.eq_ignore_ascii_case("content-type") {
+                self.told.no_html = !is_html(header.value);
             }
         }
         Some(match content_length {
@@ -87,6 +91,14 @@ impl Head {
             }
         })
     }
+}
+
+/// Whether a content type is HTML's, or none at all.
+fn is_html(content_type: &[u8]) -> bool {
+    let kind = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    ["", "text/html", "application/xhtml+xml"]
+        .iter()
+        .any(|html| kind.eq_ignore_ascii_case(html.as_bytes()))
 }
 
 /// Whether a token is in a header's list.

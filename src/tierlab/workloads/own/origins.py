@@ -25,6 +25,12 @@ _MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-+/=.~:]{8,}")
 _LONG = re.compile(r"[A-Za-z0-9_\-+/=.~]{24,}")
 _NESTING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[\[\]{}]")
 _INPUT = re.compile(r"<input\b[^>]*>", re.I)
+_TEXT = re.compile(
+    r"<!(?=--).*?(?:-->|\Z)"
+    r"|<(script|style|textarea)(?=[\s/>])[^>]*(?<!/)>.*?(?:</\1(?=[\s/>])|\Z)",
+    re.I | re.DOTALL,
+)
+"""Comments, and elements in which nothing is a tag but their own end, as the driver has them."""
 _ATTRIBUTE = re.compile(r"""\b(name|value)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
 
 Extract = dict[str, str]
@@ -161,7 +167,7 @@ def _leads(text: str, value: str) -> Iterator[Extract]:
 def _fields(text: str, value: str) -> list[str]:
     """The names of the page's fields that have this value."""
     found = []
-    for tag in _INPUT.findall(text):
+    for tag in _INPUT.findall(_TEXT.sub(" ", text)):
         said = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(tag)}
         if html.unescape(said.get("value", "")) == value:
             found.append(html.unescape(said.get("name", "")))

@@ -72,7 +72,7 @@ fn play(user: &mut User, script: &Script, reply: impl Fn(&str) -> &'static str) 
     loop {
         let target = String::from_utf8_lossy(user.request().target()).into_owned();
         user.count_sent();
-        let page = Page(reply(&target).as_bytes());
+        let page = Page::html(reply(&target).as_bytes());
         asked.push(target);
         user.see(script, page);
         if !user.go_on(script, page) {
@@ -200,7 +200,7 @@ fn cached(share: f64) -> impl FnOnce(&mut Rules) {
 fn files_from_before_are_asked_for_with_each_page_in_case_they_have_changed() {
     let script = ruled(cached(1.0));
     let mut user = User::new(&script, 1, 0);
-    let page = Page(HOME.as_bytes());
+    let page = Page::html(HOME.as_bytes());
     assert_eq!(embedded::of_page(&script, &mut user, page).1.len(), 4, "two files, two images");
     let (named, mut again) = embedded::of_page(&script, &mut user, page);
     again.reverse();
@@ -211,7 +211,7 @@ fn files_from_before_are_asked_for_with_each_page_in_case_they_have_changed() {
 fn what_the_cache_has_is_not_fetched_again_in_the_session() {
     let script = ruled(cached(0.0));
     let mut user = User::new(&script, 1, 0);
-    let page = Page(HOME.as_bytes());
+    let page = Page::html(HOME.as_bytes());
     let image = |path: &str| Resource::Image(path.as_bytes().into());
     let (named, mut found) = embedded::of_page(&script, &mut user, page);
     found.reverse();
@@ -227,7 +227,7 @@ fn of_event(script: &Script, page: &str) -> (i32, Vec<Resource>) {
     let mut user = User::new(script, 1, 0);
     let event = script.workload.state("event").expect("it is there");
     user.ask(event, b"/shop/event?event=7");
-    let (named, mut found) = embedded::of_page(script, &mut user, Page(page.as_bytes()));
+    let (named, mut found) = embedded::of_page(script, &mut user, Page::html(page.as_bytes()));
     found.reverse();
     (named, found)
 }

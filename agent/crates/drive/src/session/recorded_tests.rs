@@ -31,8 +31,8 @@ fn script(extract: &str, next: &str) -> Script {
 fn after(script: &Script, page: &str) -> User {
     let mut user = User::new(script, 1, 0);
     user.count_sent();
-    user.see(script, Page(page.as_bytes()));
-    user.decide(script, Outcome::Page(Page(page.as_bytes())));
+    user.see(script, Page::html(page.as_bytes()));
+    user.decide(script, Outcome::Page(Page::html(page.as_bytes())));
     assert_eq!(user.operation(), 1, "{page}");
     user
 }
@@ -92,7 +92,7 @@ fn a_cookie_s_value_goes_in_a_header_as_it_is_or_as_programs_of_a_page_read_it()
         let mut user = User::new(&script, 1, 0);
         user.jar.take(b"XSRF-TOKEN=eyJ+a%3D%3d; path=/");
         user.count_sent();
-        user.decide(&script, Outcome::Page(Page(b"")));
+        user.decide(&script, Outcome::Page(Page::html(b"")));
         let sent = String::from_utf8_lossy(user.request().headers()).into_owned();
         assert_eq!(sent, format!("X-XSRF-TOKEN: {value}\r\n"));
     }

@@ -42,7 +42,7 @@ fn target(user: &User) -> String {
 /// Sends the user's request, and shows it a page.
 fn see(user: &mut User, script: &Script, page: &str) -> String {
     user.count_sent();
-    assert!(user.decide(script, Outcome::Page(Page(page.as_bytes()))));
+    assert!(user.decide(script, Outcome::Page(Page::html(page.as_bytes()))));
     target(user)
 }
 
