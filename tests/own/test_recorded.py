@@ -194,7 +194,32 @@ def test_a_picture_that_is_elsewhere_is_fetched_once_by_way_of_where_the_page_ha
     file.write_text(json.dumps({"log": {"entries": entries}}))
     page, program = steps(read_har(file), str(file))
     assert page.resources == ("/a.png", "/b.png", "/c.png")
+    assert page.failed == ("/gone.png",)
     assert program.resources == ("/media/1",), "it was asked for by itself, too"
+
+
+def test_a_picture_that_failed_is_not_looked_for_on_the_pages_of_the_visit(tmp_path: Path) -> None:
+    def picture(target: str, status: int) -> dict[str, Any]:
+        return entry({"url": f"http://h{target}"}, {"status": status}) | {"_resourceType": "image"}
+
+    file = tmp_path / "v.har"
+    entries = [
+        entry({"url": "http://h/"}),
+        entry({"url": "http://h/api"}) | {"_resourceType": "xhr"},
+        picture("/gone.png", 404),
+        picture("/later.png", 404),
+        picture("/gone.png?token=abc", 403),
+        entry({"url": "http://h/upload"}),
+        picture("/later.png", 200),
+        picture("/tries.png", 503),
+        picture("/tries.png", 200),
+    ]
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    page, program, upload = described(file)["states"]
+    assert page["images"] == {"except": ["/gone.png"]}, "a program had asked before the picture"
+    assert program["images"] == {"except": ["/gone.png", "/later.png"]}
+    assert upload["images"] == {"except": ["/gone.png"]}
+    assert upload["resources"] == ["/later.png", "/tries.png"]
 
 
 def test_a_page_that_had_not_changed_sends_nobody_on(tmp_path: Path) -> None:

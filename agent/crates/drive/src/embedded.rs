@@ -26,6 +26,7 @@ pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Re
             memchr::memmem::find(address, text.as_bytes()).is_some()
         })
         .filter_map(|address| links::target(&unescape(address), at, &script.hosts))
+        .filter(|path| !images.except.iter().any(|target| target.as_bytes() == &**path))
         .take(MOST_IMAGES)
         .collect();
     let cached = script.workload.rules.cache.is_some();

@@ -82,11 +82,13 @@ pub struct Images {
     pub attribute: String,
     /// Only addresses with this text.
     pub contains: Option<String>,
+    /// Not those at these targets.
+    pub except: Vec<String>,
 }
 
 impl Default for Images {
     fn default() -> Self {
-        Self { element: "img".into(), attribute: "src".into(), contains: None }
+        Self { element: "img".into(), attribute: "src".into(), contains: None, except: Vec::new() }
     }
 }
 

@@ -132,8 +132,10 @@ class _Rendering:
                 {"name": name, "from": _one(_joined(self._source(number, each) for each in slots))}
                 for name, slots in header_slots(exchange)
             ],
-            "resources": [each for each in step.resources if not _tells_secret(each)],
+            "resources": _without_secrets(step.resources),
         }
+        if failed := _without_secrets(step.failed):
+            state["images"] = {"except": failed}
         if not (200 <= step.status < 300 or step.status == 304):
             state["expect"] = {"status": [step.status]}
         return state | self._body(number, exchange)
@@ -250,6 +252,10 @@ def _content_type(exchange: Exchange) -> str:
         (value for name, value in exchange.headers if name.lower() == "content-type"),
         exchange.body_type,
     )
+
+
+def _without_secrets(targets: Sequence[str]) -> list[str]:
+    return [each for each in targets if not _tells_secret(each)]
 
 
 def _tells_secret(target: str) -> bool:

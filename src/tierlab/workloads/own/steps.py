@@ -35,6 +35,9 @@ class Step:
     """Its reply, last of those that sent the browser on."""
     resources: tuple[str, ...]
     """Targets of what belongs to the page, as the page has them."""
+    failed: tuple[str, ...]
+    """Targets of what failed after it, or whenever the visit asked for it: which page had wanted
+    it, a recording does not say."""
     think_ns: int
 
     @property
@@ -52,18 +55,22 @@ def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
     """The steps of a recording on the host of its first page; `UserError` where there are none."""
     host = _host(exchanges, source)
     kept = [each for each in exchanges if each.host == host and _counts(each)]
-    found = [each for each in _found(kept) if each.replies[-1].status < FAILED]
+    whole = _found(kept)
+    found = [each for each in whole if each.replies[-1].status < FAILED]
     if not found:
         raise UserError(f"{source}: has no page of {host}; record a visit to your application.")
     nexts = [each.replies[0].start_ns for each in found[1:]]
     ends = [max(reply.end_ns for reply in each.replies) for each in found]
     thinks = [after - end for after, end in zip(nexts, ends, strict=False)]
     thinks.append(round(sum(thinks) / len(thinks)) if thinks else 0)
+    came = {target for each in whole for target in each.targets(came=True)}
+    gone = [target for each in whole for target in each.targets(came=False) if target not in came]
     return [
         Step(
             each.replies[0],
             tuple(each.replies),
-            each.resources(),
+            each.targets(came=True),
+            tuple(dict.fromkeys((*each.targets(came=False), *gone))),
             think if think >= SOONEST_NS else 0,
         )
         for each, think in zip(found, thinks, strict=True)
@@ -78,10 +85,12 @@ class _Found:
     parts: list[list[Exchange]] = field(default_factory=list)
     """What belongs to the page, each with where replies sent the browser for it."""
 
-    def resources(self) -> tuple[str, ...]:
-        """The targets of what came."""
-        came = (part[0].target for part in self.parts if part[-1].status < FAILED)
-        return tuple(dict.fromkeys(came))
+    def targets(self, *, came: bool) -> tuple[str, ...]:
+        """The targets of what came, or of what did not."""
+        by_target = {part[0].target: False for part in self.parts}
+        for part in self.parts:
+            by_target[part[0].target] |= part[-1].status < FAILED
+        return tuple(target for target, each in by_target.items() if each == came)
 
 
 def _found(kept: Sequence[Exchange]) -> list[_Found]:

@@ -249,6 +249,19 @@ fn an_image_among_the_files_of_its_page_is_fetched_once() {
 }
 
 #[test]
+fn images_that_are_left_out_are_neither_named_nor_fetched() {
+    let mut script = script();
+    let event = script.workload.state("event").expect("it is there");
+    script.workload.states[usize::from(event)].images.except = vec!["/shop/no.png?x=1&y".into()];
+    let page = "<img src='no.png?x=1&amp;y'><img src='no.png'>";
+    let (named, found) = of_event(&script, page);
+    assert_eq!(
+        (named, &found[2..]),
+        (1, &[Resource::Image(b"/shop/no.png".as_slice().into())][..])
+    );
+}
+
+#[test]
 fn images_are_where_a_browser_finds_them() {
     let mut script = ruled(|rules| rules.cache = None);
     script.hosts = vec!["here:8080".into()];
