@@ -3,7 +3,7 @@
 use crate::browser::name_of;
 use crate::extract::unescape;
 use crate::flight::Resource;
-use crate::links;
+use crate::links::Site;
 use crate::page::Page;
 use crate::script::Script;
 use crate::session::User;
@@ -17,7 +17,7 @@ const MOST_IMAGES: usize = 256;
 pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Resource>) {
     let number = user.request().state;
     let state = &script.workload.states[usize::from(number)];
-    let at = user.request().target();
+    let site = Site::of(page, user.request().target(), &script.hosts);
     let images = &state.images;
     let mut paths: Vec<Box<[u8]>> = page
         .values(&images.element, &images.attribute)
@@ -25,7 +25,7 @@ pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Re
             let text = images.contains.as_deref().unwrap_or("");
             memchr::memmem::find(address, text.as_bytes()).is_some()
         })
-        .filter_map(|address| links::target(&unescape(address), at, &script.hosts))
+        .filter_map(|address| site.target(&unescape(address)))
         .filter(|path| !images.except.iter().any(|target| target.as_bytes() == &**path))
         .take(MOST_IMAGES)
         .collect();

@@ -4,6 +4,7 @@ use crate::extract::unescape;
 use crate::page::Page;
 use crate::random::Stream;
 use crate::state::Follow;
+use std::borrow::Cow;
 
 /// More links of one page are not counted.
 const MOST: usize = 1024;
@@ -17,9 +18,10 @@ pub fn followed(
     hosts: &[String],
     random: &mut Stream,
 ) -> Option<Box<[u8]>> {
+    let site = Site::of(page, from, hosts);
     let targets: Vec<Box<[u8]>> = page
         .hrefs()
-        .filter_map(|href| target(&unescape(href), from, hosts))
+        .filter_map(|href| site.target(&unescape(href)))
         .filter(|target| !follow.except.iter().any(|text| has(target, text)))
         .take(MOST)
         .collect();
@@ -34,11 +36,40 @@ fn has(target: &[u8], text: &str) -> bool {
     memchr::memmem::find(target, text.as_bytes()).is_some()
 }
 
+/// The site as a page refers to it.
+pub struct Site<'a> {
+    /// What references without a host are relative to; `None` where that is another site.
+    base: Option<Cow<'a, [u8]>>,
+    hosts: &'a [String],
+}
+
+impl<'a> Site<'a> {
+    /// As the page at `from` does.
+    pub fn of(page: Page<'_>, from: &'a [u8], hosts: &'a [String]) -> Self {
+        let said = page.base().map(unescape);
+        let said = said.as_deref().map(without_fragment).filter(|base| !base.is_empty());
+        let base = match said {
+            Some(base) => target(base, from, hosts).map(|base| Cow::Owned(base.into())),
+            None => Some(Cow::Borrowed(from)),
+        };
+        Self { base, hosts }
+    }
+
+    /// Where a reference leads, if that is on the site and not the page itself.
+    pub fn target(&self, reference: &[u8]) -> Option<Box<[u8]>> {
+        match &self.base {
+            Some(base) => target(reference, base, self.hosts),
+            None => {
+                from_host(reference.trim_ascii()).and_then(|_| target(reference, b"/", self.hosts))
+            }
+        }
+    }
+}
+
 /// Where a reference leads (RFC 3986 section 5.2), as the target of a request; `None` when that is
 /// not on this site, or is the page itself.
 pub fn target(reference: &[u8], from: &[u8], hosts: &[String]) -> Option<Box<[u8]>> {
-    let reference = reference.split(|byte| *byte == b'#').next()?.trim_ascii();
-    let reference = local(reference, hosts)?;
+    let reference = local(without_fragment(reference), hosts)?;
     let path = from.split(|byte| *byte == b'?').next().unwrap_or_default();
     let mut whole = Vec::with_capacity(path.len() + reference.len());
     match reference {
@@ -54,14 +85,22 @@ pub fn target(reference: &[u8], from: &[u8], hosts: &[String]) -> Option<Box<[u8
     Some(without_dots(&whole).into())
 }
 
+fn without_fragment(reference: &[u8]) -> &[u8] {
+    reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii()
+}
+
+/// A reference from its host on, where it has one that is asked by HTTP.
+fn from_host(reference: &[u8]) -> Option<&[u8]> {
+    let scheme: &[u8] = b"http://";
+    match reference.split_at_checked(scheme.len()) {
+        Some((front, rest)) if front.eq_ignore_ascii_case(scheme) => Some(rest),
+        _ => reference.strip_prefix(b"//"),
+    }
+}
+
 /// The reference without this site's own scheme and host; `None` where it has others.
 fn local<'a>(reference: &'a [u8], hosts: &[String]) -> Option<&'a [u8]> {
-    let lower = reference[..reference.len().min(8)].to_ascii_lowercase();
-    let rest = if lower.starts_with(b"http://") {
-        &reference[7..]
-    } else if reference.starts_with(b"//") {
-        &reference[2..]
-    } else {
+    let Some(rest) = from_host(reference) else {
         let head = reference.split(|byte| b"/?".contains(byte)).next().unwrap_or_default();
         return (!head.contains(&b':')).then_some(reference);
     };
@@ -165,12 +204,42 @@ mod tests {
     }
 
     #[test]
+    fn references_are_relative_to_what_the_page_says() {
+        let hosts = ["h:81".to_owned()];
+        let to = |head: &str, reference: &str| {
+            let site = Site::of(Page::html(head.as_bytes()), b"/a/b?c", &hosts);
+            let target = site.target(reference.as_bytes());
+            target.map(|target| String::from_utf8_lossy(&target).into_owned())
+        };
+        for (head, d, rooted) in [
+            ("<base href='/'>", Some("/d"), Some("/e")),
+            ("<BASE target=_top><base href='/x&#47;y#z'><base href=/w/>", Some("/x/d"), Some("/e")),
+            ("<base href=../v/>", Some("/v/d"), Some("/e")),
+            ("<base href=http://h:81/u/t>", Some("/u/d"), Some("/e")),
+            ("<base href=//h:81>", Some("/d"), Some("/e")),
+            ("<base href=http://elsewhere/u/>", None, None),
+            ("<base href=' # '>", Some("/a/d"), Some("/e")),
+            ("<!-- <base href=/u/> --><based href=/u/><base>", Some("/a/d"), Some("/e")),
+            ("<body><base href=/u/>", Some("/a/d"), Some("/e")),
+        ] {
+            assert_eq!(to(head, "d").as_deref(), d, "{head}");
+            assert_eq!(to(head, "/e").as_deref(), rooted, "{head}");
+            assert_eq!(to(head, " http://h:81/f").as_deref(), Some("/f"), "{head}");
+            assert_eq!(to(head, "//elsewhere/f"), None, "{head}");
+        }
+    }
+
+    #[test]
     fn links_of_the_site_s_own_host_are_followed() {
         let follow = Follow { except: vec!["logout".into()], states: Vec::new() };
-        let page = Page::html(b"<a href='http://h:81/x?a=1&#38;b=2'> <a href=/logout> <a href=//other/>");
+        let page =
+            Page::html(b"<a href='http://h:81/x?a=1&#38;b=2'> <a href=/logout> <a href=//other/>");
         let to = |hosts: &[String]| followed(&follow, page, b"/p", hosts, &mut Stream::new(1, 1));
         assert_eq!(to(&["h:81".to_owned()]).as_deref(), Some(b"/x?a=1&b=2".as_slice()));
         assert_eq!(to(&["h".to_owned()]), None);
+        let page = Page::html(b"<base href=/q/><a href=x>");
+        let to = followed(&follow, page, b"/p", &[], &mut Stream::new(1, 1));
+        assert_eq!(to.as_deref(), Some(b"/q/x".as_slice()));
     }
 
     #[test]

@@ -60,15 +60,27 @@ impl<'a> Page<'a> {
         self.values("option", "value")
     }
 
+    /// What its links and images are relative to, where it says so.
+    pub fn base(self) -> Option<&'a [u8]> {
+        tags(self.markup())
+            .take_while(|tag| !is_of(tag.0, "body"))
+            .filter(|tag| tag.is("base"))
+            .find_map(|tag| tag.attribute("href"))
+    }
+
     /// The values of an attribute of all elements of a name, where it is HTML.
     pub fn values<'b>(
         self,
         element: &'b str,
         attribute: &'b str,
     ) -> impl Iterator<Item = &'a [u8]> + use<'a, 'b> {
-        tags(if self.is_html { self.body } else { &[] })
+        tags(self.markup())
             .filter(move |tag| tag.is(element))
             .filter_map(move |tag| tag.attribute(attribute))
+    }
+
+    fn markup(self) -> &'a [u8] {
+        if self.is_html { self.body } else { &[] }
     }
 }
 

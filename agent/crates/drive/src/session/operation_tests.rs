@@ -284,6 +284,8 @@ fn images_are_where_a_browser_finds_them() {
         assert_eq!(named, i32::from(path.is_some()), "{src}");
         assert_eq!(found[2..], images.into_iter().collect::<Vec<_>>(), "{src}");
     }
+    let (_, found) = of_event(&script, "<base href=/><img src=a.gif>");
+    assert_eq!(found[2..], [Resource::Image(b"/a.gif".as_slice().into())]);
 }
 
 #[test]
