@@ -12,13 +12,17 @@ use crate::session::User;
 const MOST_IMAGES: usize = 256;
 
 /// What a page that came makes its user's browser fetch, the last first; and how many images the page
-/// refers to. A browser with a cache counts an image once a page, and fetches it once a session; one
+/// refers to. A browser counts an image once a page, and with a cache fetches it once a session; one
 /// that the workload has among what belongs to the page is counted, and fetched as such.
 pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Resource>) {
     let number = user.request().state;
     let state = &script.workload.states[usize::from(number)];
     let site = Site::of(page, user.request().target(), &script.hosts);
     let images = &state.images;
+    let rules = &script.workload.rules;
+    let cached = rules.cache.is_some();
+    let once = rules.browser || cached;
+    let mut seen = Vec::new();
     let mut paths: Vec<Box<[u8]>> = page
         .values(&images.element, &images.attribute)
         .filter(|address| {
@@ -27,18 +31,9 @@ pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Re
         })
         .filter_map(|address| site.target(&unescape(address)))
         .filter(|path| !images.except.iter().any(|target| target.as_bytes() == &**path))
+        .filter(|path| !once || is_new(path, &mut seen))
         .take(MOST_IMAGES)
         .collect();
-    let cached = script.workload.rules.cache.is_some();
-    if cached {
-        let mut seen = Vec::with_capacity(paths.len());
-        paths.retain(|path| {
-            let name = name_of(path);
-            let first = !seen.contains(&name);
-            seen.push(name);
-            first
-        });
-    }
     let named = paths.len() as i32;
     paths.retain(|path| !script.has_resource(number, path));
     let mut browser = user.browser().filter(|_| cached);
@@ -55,4 +50,14 @@ pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Re
     }
     found.reverse();
     (named, found)
+}
+
+/// Whether an image is not among those seen before, to which it is added.
+fn is_new(path: &[u8], seen: &mut Vec<u64>) -> bool {
+    let name = name_of(path);
+    let new = !seen.contains(&name);
+    if new {
+        seen.push(name);
+    }
+    new
 }

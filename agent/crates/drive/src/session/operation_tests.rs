@@ -234,17 +234,29 @@ fn of_event(script: &Script, page: &str) -> (i32, Vec<Resource>) {
 
 #[test]
 fn an_image_among_the_files_of_its_page_is_fetched_once() {
-    for cache in [false, true] {
+    for (cache, browser) in [(true, true), (false, true), (false, false)] {
         let script = ruled(|rules| {
             cached(0.0)(rules);
             rules.cache.take_if(|_| !cache);
+            rules.browser = browser;
         });
         let page = "<img src='/c.png'><img src='../c.png#x'><img src='/d.png'>";
         let files = [Resource::Static(1), Resource::Static(2)];
         let image = Resource::Image(b"/d.png".as_slice().into());
         let (named, found) = of_event(&script, page);
-        assert_eq!(named, if cache { 2 } else { 3 });
+        assert_eq!(named, if browser { 2 } else { 3 });
         assert_eq!(found, [&files[..], &[image]].concat());
+    }
+}
+
+#[test]
+fn a_browser_fetches_an_image_once_a_page_and_others_each_time() {
+    let page = [&"<img src=/a.png>".repeat(300), "<img src=/b.png>"].concat();
+    for (browser, most, last) in [(true, 2, b"/b.png"), (false, 256, b"/a.png")] {
+        let script = ruled(|rules| (rules.browser, rules.cache) = (browser, None));
+        let (named, found) = of_event(&script, &page);
+        assert_eq!((named, found.len()), (most, 2 + most as usize));
+        assert_eq!(found.last(), Some(&Resource::Image(last.as_slice().into())));
     }
 }
 
