@@ -64,6 +64,16 @@ def test_no_password_of_a_body_is_in_what_is_kept(
     assert state["body"]["content_type"] == kind
 
 
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_what_has_no_body_is_of_the_type_that_it_was_said_to_be(
+    tmp_path: Path, method: str
+) -> None:
+    bare = entry({"url": "http://h/x", "method": method})
+    untyped, typed = visit(tmp_path, bare, sending(method, "application/json", ""))
+    assert "body" not in untyped
+    assert typed["body"] == {"content_type": "application/json", "values": "plain", "parts": []}
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_a_form_s_token_is_each_user_s_own_by_any_method(tmp_path: Path, method: str) -> None:
     page = before(f'<input name="csrf" value="{TOKEN}">')

@@ -115,10 +115,13 @@ impl Rendering<'_> {
         let form = self.given.form;
         let content_type = match &form.body {
             Some(body) => Some(body.content_type.as_str()),
-            None => in_body.then_some(match form.encoding {
-                Encoding::Urlencoded => "application/x-www-form-urlencoded",
-                Encoding::Multipart => upload::CONTENT_TYPE,
-            }),
+            None if !in_body => None,
+            None => match form.encoding {
+                // What is not there is of no type.
+                Encoding::Urlencoded if form.parameters.is_empty() => None,
+                Encoding::Urlencoded => Some("application/x-www-form-urlencoded"),
+                Encoding::Multipart => Some(upload::CONTENT_TYPE),
+            },
         };
         if let Some(content_type) = content_type {
             text.extend_from_slice(b"Content-Type: ");

@@ -142,7 +142,8 @@ class _Rendering:
 
     def _body(self, number: int, exchange: Exchange) -> State:
         if not exchange.body:
-            return {}
+            said = _content_type(exchange)
+            return {"body": {"content_type": said, "values": "plain", "parts": []}} if said else {}
         if (kind := body_kind(exchange)) == "plain":
             # Whatever is in a body that cannot be read may be secret.
             parts: list[Source] = [{"secret": exchange.body}]

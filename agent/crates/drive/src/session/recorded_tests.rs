@@ -62,6 +62,25 @@ fn a_body_has_its_values_as_its_kind_writes_them() {
     }
 }
 
+#[test]
+fn what_has_no_body_says_no_type_but_where_it_was_recorded() {
+    for (more, headers, body) in [
+        ("", "", ""),
+        (r#", "body": {"content_type": "text/x", "parts": []}"#, "Content-Type: text/x\r\n", ""),
+        (
+            r#", "parameters": [{"name": "a", "from": {"constant": "x"}}]"#,
+            "Content-Type: application/x-www-form-urlencoded\r\n",
+            "a=x",
+        ),
+    ] {
+        let script = script(BETWEEN, &format!(r#""method": "POST"{more}"#));
+        let user = after(&script, "");
+        let request = user.request();
+        assert_eq!((request.headers(), request.body()), (headers.as_bytes(), body.as_bytes()));
+        assert!(request.has_body(), "its length is said, also where that is none");
+    }
+}
+
 const BEARER: &str = r#""headers": [{"name": "Authorization", "from":
     {"joined": [{"constant": "Bearer "}, {"remembered": "v1"}]}}]"#;
 
