@@ -71,6 +71,18 @@ def test_what_the_driver_has_itself_or_holds_for_one_request_is_left_out(
     assert state["headers"] == []
 
 
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [({"origin": "https://h"}, True), ({"Origin": "null"}, False), ({"Accept": "a/b"}, False)],
+)
+def test_who_said_from_which_site_a_request_came_says_so(
+    tmp_path: Path, headers: dict[str, str], says: bool
+) -> None:
+    (state,) = visit(tmp_path, asking("/", headers, method="POST"))
+    assert state.get("origin", False) is says
+    assert "https://h" not in str(state["headers"])
+
+
 def test_a_small_number_in_a_header_is_an_id_where_its_name_says_so(tmp_path: Path) -> None:
     before = entry({"url": "http://h/"}, {"content": {"text": '[{"id":7}]'}})
     _, state = visit(tmp_path, before, asking("/x", {"X-Tenant-Id": "7", "X-Page": "7"}))

@@ -169,6 +169,13 @@ impl Script {
         if request.method == Method::Post { &self.tails[usize::from(request.state)] } else { &[] }
     }
 
+    /// Whether a request says from which site it comes: where a reply makes a page of what was sent,
+    /// browsers do not any more (Fetch standard, section 3.2).
+    pub fn says_origin(&self, request: &Request) -> bool {
+        let state = &self.workload.states[usize::from(request.state)];
+        state.origin && state.method == request.method
+    }
+
     /// The resources of the state's page, by their places in [`Script::resources`].
     pub fn resources_of(&self, state: u8) -> &[u16] {
         &self.resources_of[usize::from(state)]

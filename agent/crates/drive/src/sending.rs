@@ -81,8 +81,8 @@ impl Shard {
                         dialogue.write(request.target(), id, &mut self.outgoing);
                     }
                     Answer::Http(_) => {
-                        let tail = script.tail(request);
-                        wire.page(request, tail, &user.jar, id, &mut self.outgoing);
+                        let (origin, tail) = (script.says_origin(request), script.tail(request));
+                        wire.page(request, origin, tail, &user.jar, id, &mut self.outgoing);
                     }
                 }
             }

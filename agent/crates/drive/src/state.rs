@@ -29,6 +29,9 @@ pub struct State {
     /// Headers of its own.
     #[serde(default)]
     pub headers: Vec<Parameter>,
+    /// Whether it says from which site it comes (`Origin`), which is the one that is asked.
+    #[serde(default)]
+    pub origin: bool,
     /// A body of parts; parameters then are the query's.
     pub body: Option<Body>,
     /// Any link of the site on the last page, instead of `path`, is followed.

@@ -10,6 +10,7 @@ const ACCEPT: &[u8] = b"Accept: */*\r\n";
 /// Writes requests, the fixed part of their heads made once.
 pub struct Wire {
     fixed: Vec<u8>,
+    origin: Vec<u8>,
     ids: bool,
     traces: bool,
 }
@@ -25,16 +26,29 @@ impl Wire {
             " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tierlab\r\nConnection: {connection}\r\n",
             target.host()
         );
-        Self { fixed: fixed.into_bytes(), ids: plan.request_ids, traces: plan.traces }
+        let origin = format!("Origin: http://{}\r\n", target.host()).into_bytes();
+        Self { fixed: fixed.into_bytes(), origin, ids: plan.request_ids, traces: plan.traces }
     }
 
-    /// Writes the request of a page into `text`, which it empties first; `tail` ends its body.
-    pub fn page(&self, request: &Request, tail: &[u8], cookies: &Jar, id: u64, text: &mut Vec<u8>) {
+    /// Writes the request of a page into `text`, which it empties first; `tail` ends its body, and with
+    /// `origin` it says from which site it comes.
+    pub fn page(
+        &self,
+        request: &Request,
+        origin: bool,
+        tail: &[u8],
+        cookies: &Jar,
+        id: u64,
+        text: &mut Vec<u8>,
+    ) {
         self.head(request.method.name(), request.target(), id, text);
         if !request.accepts() {
             text.extend_from_slice(ACCEPT);
         }
         cookies.write(request.target(), text);
+        if origin {
+            text.extend_from_slice(&self.origin);
+        }
         text.extend_from_slice(request.headers());
         if request.has_body() {
             let length = request.body().len() + tail.len();
@@ -74,6 +88,35 @@ impl Wire {
         }
         if self.traces {
             let _ = write!(text, "traceparent: 00-{id:032x}-{id:016x}-01\r\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Method;
+
+    #[test]
+    fn the_site_of_which_a_request_says_that_it_comes_is_the_one_that_is_asked() {
+        for (host, site) in [("null", "10.0.0.1:8080"), (r#""shop.example""#, "shop.example")] {
+            let plan = format!(
+                r#"{{"targets": [{{"address": "10.0.0.1", "port": 8080, "host": {host}}}],
+                "workload": "w", "users": 1, "seed": 1, "phases": [], "request_ids": false,
+                "loop": {{"mode": "closed", "think_ns": 0}}}}"#
+            );
+            let plan: Plan = serde_json::from_str(&plan).expect("the test's JSON is well formed");
+            let wire = Wire::new(&plan, &plan.targets[0]);
+            let request = Request::new(0, Method::Post, b"/x".to_vec(), 2, 2);
+            let mut sent = Vec::new();
+            for origin in [false, true] {
+                wire.page(&request, origin, b"", &Jar::default(), 1, &mut sent);
+                let text = String::from_utf8_lossy(&sent).into_owned();
+                assert!(text.contains(&format!("\r\nHost: {site}\r\n")), "{text}");
+                let said = text.contains(&format!("\r\nOrigin: http://{site}\r\n"));
+                assert_eq!(said, origin, "{text}");
+                assert_eq!(text.contains("Origin"), origin, "{text}");
+            }
         }
     }
 }

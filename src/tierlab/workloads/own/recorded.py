@@ -21,6 +21,7 @@ from tierlab.workloads.own.slots import (
     body_kind,
     body_slots,
     header_slots,
+    says_origin,
     target_slots,
 )
 from tierlab.workloads.own.steps import Step, steps
@@ -134,6 +135,8 @@ class _Rendering:
             ],
             "resources": _without_secrets(step.resources),
         }
+        if says_origin(exchange):
+            state["origin"] = True
         if failed := _without_secrets(step.failed):
             state["images"] = {"except": failed}
         if not (200 <= step.status < 300 or step.status == 304):

@@ -96,6 +96,12 @@ def header_slots(exchange: Exchange) -> Iterator[tuple[str, list[Slot]]]:
             yield name, [Slot("header", "", lead, lead), Slot("header", name, rest, rest)]
 
 
+def says_origin(exchange: Exchange) -> bool:
+    """Whether a request said from which site it came; users say the site as they ask for it."""
+    said = (value for name, value in exchange.headers if name.lower() == "origin")
+    return any(value not in ("", "null") for value in said)
+
+
 def body_kind(exchange: Exchange) -> Kind:
     """What a body is: by its type, or by its looks where programs leave that to their library."""
     body, said = exchange.body or "", exchange.body_type

@@ -81,6 +81,21 @@ fn what_has_no_body_says_no_type_but_where_it_was_recorded() {
     }
 }
 
+#[test]
+fn what_a_reply_makes_a_page_of_does_not_say_from_which_site_it_comes() {
+    for (status, method, says) in
+        [(302, "POST", false), (303, "PUT", false), (307, "POST", true), (302, "GET", true)]
+    {
+        let script = script(BETWEEN, &format!(r#""method": "{method}", "origin": true"#));
+        let mut user = User::new(&script, 1, 0);
+        assert!(!script.says_origin(user.request()), "it was not recorded");
+        user.decide(&script, Outcome::Page(Page::html(b"")));
+        assert!(script.says_origin(user.request()));
+        assert!(user.sent_on(&script, status, b"/there"));
+        assert_eq!(script.says_origin(user.request()), says, "{status} {method}");
+    }
+}
+
 const BEARER: &str = r#""headers": [{"name": "Authorization", "from":
     {"joined": [{"constant": "Bearer "}, {"remembered": "v1"}]}}]"#;
 
