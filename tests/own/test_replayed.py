@@ -24,7 +24,7 @@ from tests.rubbos.private_mariadb import free_port
 from tierlab.errors import UserError
 from tierlab.exchange.access_log import read_access_log
 from tierlab.experiment import Experiment
-from tierlab.workloads.own.logged import kind
+from tierlab.workloads.own.page_kinds import kind
 from tierlab.workloads.own.pages import OTHER
 from tierlab.workloads.own.replayed import MOST_KINDS, replayed
 

@@ -41,6 +41,8 @@ mod order;
 mod pairing;
 mod parser;
 mod path;
+mod path_value;
+mod percent;
 mod pipeline;
 mod postgresql;
 mod protocol;

@@ -2,9 +2,11 @@
 
 use crate::Salt;
 use crate::literal::Literals;
+use crate::path_value::varying;
+use crate::percent::decoded;
 
-/// Writes `<method> <path>` to `label`: no authority, query string or path parameters, and `{id}`
-/// for segments that are numbers, UUIDs or hexadecimal ids.
+/// Writes `<method> <path>` to `label`: no authority, query string or path parameters, `{id}` for
+/// numbers, UUIDs and hexadecimal ids, and `{token}` for mail addresses and what looks made by chance.
 pub(crate) fn template(method: &str, target: &[u8], label: &mut String) {
     label.push_str(method);
     label.push(' ');
@@ -17,18 +19,22 @@ pub(crate) fn template(method: &str, target: &[u8], label: &mut String) {
             label.push('/');
         }
         let name = name_of(segment);
-        if is_id(name) {
-            label.push_str("{id}");
-        } else {
-            label.extend(name.iter().map(|&byte| printable(byte)));
-        }
+        let plain = decoded(name);
+        let shown = varying(&plain).map_or(name, |found| {
+            label.push_str(found.placeholder);
+            found.suffix
+        });
+        label.extend(shown.iter().map(|&byte| printable(byte)));
     }
 }
 
-/// Adds the path's ids, which its template leaves out, to `literals`.
-pub(crate) fn ids(target: &[u8], salt: &Salt, literals: &mut Literals) {
-    let names = path_of(target).split(|&byte| byte == b'/').map(name_of);
-    names.filter(|name| is_id(name)).for_each(|name| literals.add(salt, name));
+/// Adds the path's values, which its template leaves out, to `literals`.
+pub(crate) fn values(target: &[u8], salt: &Salt, literals: &mut Literals) {
+    for segment in path_of(target).split(|&byte| byte == b'/') {
+        if let Some(found) = varying(&decoded(name_of(segment))) {
+            literals.add(salt, found.value);
+        }
+    }
 }
 
 /// The bytes after `?` and before `#`.
@@ -58,12 +64,6 @@ fn path_of(target: &[u8]) -> &[u8] {
 /// A segment without its parameters.
 fn name_of(segment: &[u8]) -> &[u8] {
     segment.split(|&byte| byte == b';').next().unwrap_or(segment)
-}
-
-fn is_id(segment: &[u8]) -> bool {
-    let digits = segment.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let hexadecimal = segment.iter().all(|&byte| byte.is_ascii_hexdigit() || byte == b'-');
-    digits > 0 && (digits == segment.len() || (hexadecimal && segment.len() >= 8))
 }
 
 fn printable(byte: u8) -> char {
@@ -99,11 +99,22 @@ mod tests {
     }
 
     #[test]
+    fn values_are_told_from_names_as_the_drivers_users_do() {
+        for line in include_str!("../tests/paths.txt").lines() {
+            let (path, shown) = line.split_once(' ').unwrap();
+            assert_eq!(of(path), format!("GET {}", shown.trim_start()), "{path}");
+        }
+    }
+
+    #[test]
     fn what_was_taken_out_is_a_literal() {
         let salt = Salt::new([3; 16]);
         let mut literals = Literals::default();
-        ids(b"http://example.org/users/42;v=1/mail/9f86d081-884c?page=7", &salt, &mut literals);
-        assert_eq!(literals.hashes(), [salt.hash(b"42"), salt.hash(b"9f86d081-884c")]);
+        let target = b"http://example.org/users/42;v=1/mail/9f86d081-884c?page=7";
+        values(target, &salt, &mut literals);
+        values(b"/img/17.jpg/jane%40example.org", &salt, &mut literals);
+        let expected = ["42", "9f86d081-884c", "17", "jane@example.org"];
+        assert_eq!(literals.hashes(), expected.map(|value| salt.hash(value.as_bytes())));
     }
 
     #[test]

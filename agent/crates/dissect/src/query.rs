@@ -2,6 +2,7 @@
 
 use crate::Salt;
 use crate::literal::Literals;
+use crate::percent::escaped;
 
 /// Adds the decoded value of every `name=value` to `literals`.
 pub(crate) fn values(query: &[u8], salt: &Salt, scratch: &mut Vec<u8>, literals: &mut Literals) {
@@ -20,23 +21,17 @@ fn decode(value: &[u8], decoded: &mut Vec<u8>) {
     decoded.clear();
     let mut rest = value;
     while let [first, tail @ ..] = rest {
+        let escape = escaped(rest);
         rest = tail;
-        decoded.push(match (first, tail) {
+        decoded.push(match (first, escape) {
             (b'+', _) => b' ',
-            (b'%', [high, low, after @ ..]) => match (hex(*high), hex(*low)) {
-                (Some(high), Some(low)) => {
-                    rest = after;
-                    high << 4 | low
-                }
-                _ => b'%',
-            },
-            (other, _) => *other,
+            (_, Some(byte)) => {
+                rest = &tail[2..];
+                byte
+            }
+            (other, None) => *other,
         });
     }
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    (digit as char).to_digit(16).map(|value| value as u8)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ from tierlab.workloads.own.checks import (
     saying,
     with_expected,
 )
-from tierlab.workloads.own.origins import is_number, is_token
+from tierlab.workloads.own.page_kinds import kind
 from tierlab.workloads.own.pages import drawn
 from tierlab.workloads.own.secrets import is_sensitive
 from tierlab.workloads.own.slots import target_slots
@@ -80,13 +80,6 @@ def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[st
         # Where they lead to is in the log.
         "rules": rules() | {"redirects": "stay"},
     }
-
-
-def kind(target: str) -> str:
-    """The path without what changes in it."""
-    path = target.partition("?")[0]
-    segments = path.split("/")
-    return "/".join("{id}" if is_number(s) else "{token}" if is_token(s) else s for s in segments)
 
 
 def _begins(firsts: Counter[str], expect: Mapping[str, str]) -> list[State]:

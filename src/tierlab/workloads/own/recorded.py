@@ -13,6 +13,7 @@ from tierlab.errors import UserError
 from tierlab.exchange.har import Exchange, read_har
 from tierlab.workloads.own.checks import check_matched, rules, with_expected
 from tierlab.workloads.own.origins import Origins, is_number, is_token
+from tierlab.workloads.own.page_kinds import kind
 from tierlab.workloads.own.secrets import is_sensitive
 from tierlab.workloads.own.slots import (
     FORM,
@@ -125,7 +126,7 @@ class _Rendering:
         target = list(target_slots(exchange.target, self._base))
         rest = _joined(self._source(number, slot) for slot in target)
         state: State = {
-            "interaction": f"{exchange.method} {_kind(target)}",
+            "interaction": f"{exchange.method} {kind(exchange.target)}",
             "method": exchange.method,
             "path": "/",
             "rest": _without_first_slash(rest),
@@ -147,15 +148,15 @@ class _Rendering:
         if not exchange.body:
             said = _content_type(exchange)
             return {"body": {"content_type": said, "values": "plain", "parts": []}} if said else {}
-        if (kind := body_kind(exchange)) == "plain":
+        if (values := body_kind(exchange)) == "plain":
             # Whatever is in a body that cannot be read may be secret.
             parts: list[Source] = [{"secret": exchange.body}]
         else:
             parts = _joined(self._source(number, slot) for slot in body_slots(exchange))
         return {
             "body": {
-                "content_type": _content_type(exchange) or TYPES[kind],
-                "values": "plain" if kind == "multipart" else kind,
+                "content_type": _content_type(exchange) or TYPES[values],
+                "values": "plain" if values == "multipart" else values,
                 "parts": parts,
             }
         }
@@ -195,8 +196,8 @@ def _values(visit: Sequence[Step]) -> dict[tuple[str, ...], list[str]]:
 
 
 def _place(exchange: Exchange, slot: Slot) -> tuple[str, ...]:
-    kind = _kind(list(target_slots(exchange.target)))
-    return (exchange.method, kind, _operation(exchange), slot.place, slot.name)
+    operation = _operation(exchange)
+    return (exchange.method, kind(exchange.target), operation, slot.place, slot.name)
 
 
 def _operation(exchange: Exchange) -> str:
@@ -208,21 +209,6 @@ def _operation(exchange: Exchange) -> str:
         return values.get("method", "")
     text = values.get("query", "")
     return values.get("operationName", "") or (text if "{" in text else "")
-
-
-def _kind(slots: Sequence[Slot]) -> str:
-    """The path without what changes in it: ``/item/{id}``."""
-    return "".join(_shown(slot) for slot in slots if slot.place == "path")
-
-
-def _shown(slot: Slot) -> str:
-    if not slot.name:
-        return slot.raw
-    if is_number(slot.value):
-        return "{id}"
-    return (
-        "{token}" if is_token(slot.value) and not re.search(r"\.\w{2,5}$", slot.value) else slot.raw
-    )
 
 
 def _joined(sources: Iterator[Source]) -> list[Source]:

@@ -22,7 +22,8 @@ from tierlab.workloads.own.checks import (
     saying,
     with_expected,
 )
-from tierlab.workloads.own.logged import can_be_asked, kind, sessions
+from tierlab.workloads.own.logged import can_be_asked, sessions
+from tierlab.workloads.own.page_kinds import kind
 from tierlab.workloads.own.pages import OTHER
 
 MOST_KINDS = 100

@@ -74,7 +74,7 @@ pub(super) fn exchange(packet: &Frame<'_>, cx: &mut Context<'_>) -> (Exchange<()
     }
     let label = shared.labels.number(&shared.text);
     let mut exchange = Exchange::new(packet.start_ns, packet.end_ns, packet.size(), label, ());
-    path::ids(forward.uri, &shared.salt, &mut exchange.literals);
+    path::values(forward.uri, &shared.salt, &mut exchange.literals);
     query::values(forward.query, &shared.salt, &mut shared.scratch, &mut exchange.literals);
     exchange.id_hash = cx.id_hash(request_id(forward.traceparent, forward.request_id));
     (exchange, forward.is_form)

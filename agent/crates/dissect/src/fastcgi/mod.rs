@@ -232,7 +232,7 @@ fn asked(exchange: &mut Exchange<Asked>, cx: &mut Context<'_>) -> Vec<u8> {
             &mut shared.text,
         );
         exchange.label = shared.labels.number(&shared.text);
-        path::ids(params.target, &shared.salt, &mut exchange.literals);
+        path::values(params.target, &shared.salt, &mut exchange.literals);
     }
     query::values(params.query, &shared.salt, &mut shared.scratch, &mut exchange.literals);
     exchange.detail.form = params.is_form.then(Vec::new);

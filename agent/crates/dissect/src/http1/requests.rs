@@ -134,7 +134,7 @@ fn exchange(head: &RequestHead<'_>, cx: &mut Context<'_>) -> Exchange<Method> {
     }
     let label = shared.labels.number(&shared.text);
     let mut exchange = Exchange::new(0, 0, 0, label, method);
-    path::ids(head.target, &shared.salt, &mut exchange.literals);
+    path::values(head.target, &shared.salt, &mut exchange.literals);
     let values = path::query_of(head.target);
     query::values(values, &shared.salt, &mut shared.scratch, &mut exchange.literals);
     exchange.id_hash = cx.id_hash(head.id);

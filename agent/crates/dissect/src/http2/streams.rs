@@ -159,7 +159,7 @@ fn label(head: &Head, cx: &mut Context<'_>) -> crate::label::Label {
 /// What a request tells beside its label.
 fn said(exchange: &mut Exchange<Asked>, head: &Head, cx: &mut Context<'_>) {
     let shared = &mut *cx.shared;
-    path::ids(&head.path, &shared.salt, &mut exchange.literals);
+    path::values(&head.path, &shared.salt, &mut exchange.literals);
     let values = path::query_of(&head.path);
     query::values(values, &shared.salt, &mut shared.scratch, &mut exchange.literals);
     exchange.detail.form = head.is_form.then(Vec::new);
