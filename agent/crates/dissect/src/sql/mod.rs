@@ -1,6 +1,7 @@
 //! SQL digests: a statement without its literals and comments.
 
 mod digest;
+mod head;
 mod recent;
 mod tokens;
 mod writer;

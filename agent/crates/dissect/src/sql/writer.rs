@@ -1,5 +1,7 @@
-//! Writes a digest, token by token: literals become `?`, a list of them `(?+)`, a list of such lists one
-//! of them.
+//! Writes a digest, token by token: literals and names that clients make up become `?`, a list of
+//! literals `(?+)`, a list of such lists one of them.
+
+use super::head::Head;
 
 /// A digest is not made longer than this many bytes.
 pub(super) const LONGEST: usize = 1_000;
@@ -9,6 +11,7 @@ pub(super) const LIST: &str = "(?+)";
 
 pub(super) struct Writer<'a> {
     label: &'a mut String,
+    head: Head,
     /// White space came since the last token.
     space: bool,
     /// Where a parenthesis opened that holds nothing but literals so far.
@@ -21,7 +24,7 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Goes on behind what is in `label`.
     pub(super) fn new(label: &'a mut String) -> Self {
-        Self { label, space: false, list: None, open: 0, outermost: 0 }
+        Self { label, head: Head::First, space: false, list: None, open: 0, outermost: 0 }
     }
 }
 
@@ -75,6 +78,9 @@ impl Writer<'_> {
 
     /// A keyword or a name comes.
     pub(super) fn word(&mut self, word: &[u8]) {
+        if self.head.is_made_up(word) {
+            return self.literal();
+        }
         self.separate();
         self.list = None;
         if let Ok(text) = str::from_utf8(word)
@@ -115,6 +121,9 @@ impl Writer<'_> {
                 // A sign before a literal leaves a list a list.
                 if !matches!(sign, b'-' | b'+' | b'?') {
                     self.list = None;
+                }
+                if sign == b';' {
+                    self.head = Head::First;
                 }
                 self.separate();
                 self.put(if sign.is_ascii_graphic() { sign as char } else { '?' });
