@@ -61,7 +61,7 @@ pub(crate) fn digest(
                 writer.literal();
             }
             Token::Parameter => writer.literal(),
-            Token::Word(word) => writer.word(word),
+            Token::Word(word) => writer.word(word, tokens.rest),
             Token::Sign(sign) => writer.sign(sign),
         }
         if writer.is_full() && found.literals.is_full() {
@@ -149,7 +149,7 @@ mod tests {
             ),
             ("SELECT a,b FROM t LIMIT 0, 25;", "SELECT a, b FROM t LIMIT ?, ?"),
             ("SELECT * FROM t WHERE id IN (1, 2,3)", "SELECT * FROM t WHERE id IN (?+)"),
-            ("INSERT INTO t VALUES (NULL, 'a''b', 2)", "INSERT INTO t VALUES (NULL, ?, ?)"),
+            ("INSERT INTO t VALUES (a, 'a''b', 2)", "INSERT INTO t VALUES (a, ?, ?)"),
             ("INSERT INTO t VALUES (1,'a'),(2,'b') , (3,'c')", "INSERT INTO t VALUES (?+)"),
             ("SELECT COUNT( * ), NOW() -- why\n FROM `t 2`", "SELECT COUNT(*), NOW() FROM `t 2`"),
             ("SELECT 1 /* a */ + /* b */ 2", "SELECT ? + ?"),
@@ -220,12 +220,14 @@ mod tests {
     fn wherever_a_list_is_cut_the_digest_is_the_same() {
         for (sql, from, expected) in [
             ("INSERT INTO t (a) VALUES (1,0x2f,'a''b'), (2,3,'c'),(3e5,4,'d')", 27, "(?+)"),
-            ("INSERT INTO t (a) VALUES (1,NULL), (2,NULL),(3,NULL)", 35, "(?, NULL)"),
+            ("INSERT INTO t (a) VALUES (1,NULL), (NULL,2),(DEFAULT,NULL)", 27, "(?+)"),
+            ("INSERT INTO t (a) VALUES (1::numeric(5,2), DATE '1'),('1'::int[],2)", 27, "(?+)"),
+            ("INSERT INTO t (a) VALUES (1,NOW()), (2,NOW()),(3,NOW())", 36, "(?, NOW())"),
             ("INSERT INTO t (a) VALUES (1, 'a long literal'", 28, "(?+)"),
         ] {
             for bytes in from..=sql.len() {
                 // What follows the first row is one of as many rows as there are.
-                let label = of_cut(sql, bytes).0.replace("(?, NULL), (?, NULL)", "(?, NULL)");
+                let label = of_cut(sql, bytes).0.replace("(?, NOW()), (?, NOW())", "(?, NOW())");
                 assert_eq!(label, format!("INSERT INTO t (a) VALUES {expected}"), "{sql:.bytes$}");
             }
         }

@@ -10,6 +10,8 @@ pub(super) enum Head {
     Name(&'static [&'static str]),
     /// Such a name, if `TO` comes.
     Rollback,
+    /// What a table or another object is made of.
+    Definition,
     /// Anything.
     Rest,
 }
@@ -19,7 +21,7 @@ impl Head {
     pub(super) fn is_made_up(&mut self, word: &[u8]) -> bool {
         let is_one_of = |words: &[&str]| words.iter().any(|it| is(word, it));
         match *self {
-            Self::Rest => return false,
+            Self::Rest | Self::Definition => {}
             Self::First => *self = Self::behind(word),
             Self::Rollback if is(word, "TO") => *self = Self::Name(&["SAVEPOINT"]),
             Self::Rollback if is_one_of(&["WORK", "TRANSACTION"]) => {}
@@ -33,16 +35,23 @@ impl Head {
         false
     }
 
+    /// In a definition, `NULL` and `DEFAULT` are no values.
+    pub(super) fn has_values(self) -> bool {
+        !matches!(self, Self::Definition)
+    }
+
     /// What comes behind a statement's first word.
     fn behind(word: &[u8]) -> Self {
-        let known = NAMING.iter().find(|it| is(word, it.0));
+        let known = STATEMENTS.iter().find(|it| is(word, it.0));
         known.map_or(Self::Rest, |it| it.1)
     }
 }
 
-/// Statements with such a name.
-const NAMING: [(&str, Head); 10] = [
+/// Statements in which what comes next matters.
+const STATEMENTS: [(&str, Head); 12] = [
+    ("ALTER", Head::Definition),
     ("CLOSE", Head::Name(&["ALL"])),
+    ("CREATE", Head::Definition),
     ("DEALLOCATE", Head::Name(&["ALL", "PREPARE"])),
     ("DECLARE", Head::Name(&[])),
     ("EXECUTE", Head::Name(&["IMMEDIATE"])),
@@ -66,15 +75,7 @@ fn is(word: &[u8], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dialect, Statement, digest};
-    use crate::Salt;
-
-    fn of(sql: &str) -> String {
-        let (mut label, dialect) = (String::new(), Dialect::Postgresql);
-        let statement = Statement { text: sql.as_bytes(), dialect, goes_on: false };
-        digest(statement, &Salt::new([9; 16]), &mut Vec::new(), &mut label);
-        label
-    }
+    use super::super::digest_of;
 
     #[test]
     fn names_that_clients_make_up_go() {
@@ -99,7 +100,7 @@ mod tests {
             ("/*rid=1*/ PREPARE p7 (int) AS SELECT $1", "PREPARE ? (int) AS SELECT ?"),
             ("EXECUTE p7 (1, 'a')", "EXECUTE ? (?+)"),
         ] {
-            assert_eq!(of(sql), expected);
+            assert_eq!(digest_of(sql), expected);
         }
     }
 
@@ -113,7 +114,7 @@ mod tests {
             "CREATE TRIGGER a AFTER UPDATE ON t EXECUTE FUNCTION f()",
             "SELECT prepare FROM execute",
         ] {
-            assert_eq!(of(sql), sql);
+            assert_eq!(digest_of(sql), sql);
         }
     }
 }

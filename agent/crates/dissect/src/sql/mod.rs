@@ -4,6 +4,7 @@ mod digest;
 mod head;
 mod recent;
 mod tokens;
+mod typed;
 mod writer;
 
 pub(crate) use digest::{Digest, digest};
@@ -16,6 +17,15 @@ pub(crate) struct Statement<'a> {
     pub dialect: Dialect,
     /// It is longer than that.
     pub goes_on: bool,
+}
+
+/// The digest of a statement of PostgreSQL's.
+#[cfg(test)]
+fn digest_of(sql: &str) -> String {
+    let (mut label, dialect) = (String::new(), Dialect::Postgresql);
+    let statement = Statement { text: sql.as_bytes(), dialect, goes_on: false };
+    digest(statement, &crate::Salt::new([9; 16]), &mut Vec::new(), &mut label);
+    label
 }
 
 /// Whose SQL it is.
