@@ -2,6 +2,7 @@
 
 use super::names;
 use super::replies::Told;
+use super::subcommands;
 use super::wait::Wait;
 use crate::label::Label;
 use crate::literal::Literals;
@@ -55,8 +56,8 @@ impl Command {
                 self.name = names::command(word).filter(|_| whole);
                 self.wait = self.name.and_then(Wait::of);
             }
-            2 if self.name.is_some_and(names::has_subcommands) => {
-                self.subcommand = names::subcommand(word).filter(|_| whole);
+            2 if self.name.is_some_and(subcommands::has_subcommands) => {
+                self.subcommand = subcommands::subcommand(word).filter(|_| whole);
             }
             _ if !whole => {}
             3 if (self.name, self.subcommand) == (Some("CLIENT"), Some("REPLY")) => {

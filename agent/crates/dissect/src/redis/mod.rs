@@ -10,9 +10,11 @@
 
 mod bulk;
 mod command;
+mod modules;
 mod names;
 mod replies;
 mod requests;
+mod subcommands;
 mod value;
 mod wait;
 

@@ -1,5 +1,7 @@
 //! The commands that there are. What is none of them is not kept: it may be anything.
 
+use super::modules;
+
 /// Redis' own, in alphabetical order (`COMMAND LIST`).
 const COMMANDS: [&str; 254] = [
     "ACL",
@@ -258,130 +260,16 @@ const COMMANDS: [&str; 254] = [
     "ZUNIONSTORE",
 ];
 
-/// Subcommands of any of those that have some, in alphabetical order.
-const SUBCOMMANDS: [&str; 95] = [
-    "ADDSLOTS",
-    "BUMPEPOCH",
-    "CACHING",
-    "CAT",
-    "CHANNELS",
-    "CONSUMERS",
-    "COUNT",
-    "COUNTKEYSINSLOT",
-    "CREATE",
-    "CREATECONSUMER",
-    "DELCONSUMER",
-    "DELETE",
-    "DELUSER",
-    "DESTROY",
-    "DOCS",
-    "DOCTOR",
-    "DRYRUN",
-    "DUMP",
-    "ENCODING",
-    "EXISTS",
-    "FAILOVER",
-    "FLUSH",
-    "FLUSHSLOTS",
-    "FORGET",
-    "FREQ",
-    "FULL",
-    "GENPASS",
-    "GET",
-    "GETKEYS",
-    "GETKEYSANDFLAGS",
-    "GETKEYSINSLOT",
-    "GETNAME",
-    "GETREDIR",
-    "GETUSER",
-    "GRAPH",
-    "GROUPS",
-    "HELP",
-    "HISTOGRAM",
-    "HISTORY",
-    "ID",
-    "IDLETIME",
-    "INFO",
-    "KEYSLOT",
-    "KILL",
-    "LATEST",
-    "LEN",
-    "LINKS",
-    "LIST",
-    "LOAD",
-    "LOADEX",
-    "LOG",
-    "MALLOC-STATS",
-    "MEET",
-    "MYID",
-    "MYSHARDID",
-    "NO-EVICT",
-    "NO-TOUCH",
-    "NODES",
-    "NUMPAT",
-    "NUMSUB",
-    "PAUSE",
-    "PURGE",
-    "REFCOUNT",
-    "REPLICAS",
-    "REPLICATE",
-    "REPLY",
-    "RESET",
-    "RESETSTAT",
-    "RESTORE",
-    "REWRITE",
-    "SAVE",
-    "SAVECONFIG",
-    "SEGFAULT",
-    "SET",
-    "SETID",
-    "SETINFO",
-    "SETNAME",
-    "SETSLOT",
-    "SETUSER",
-    "SHARDCHANNELS",
-    "SHARDNUMSUB",
-    "SHARDS",
-    "SLAVES",
-    "SLEEP",
-    "SLOTS",
-    "STATS",
-    "STREAM",
-    "TRACKING",
-    "TRACKINGINFO",
-    "UNBLOCK",
-    "UNLOAD",
-    "UNPAUSE",
-    "USAGE",
-    "USERS",
-    "WHOAMI",
-];
-
-/// Commands of which the next word tells what they do.
-const CONTAINERS: [&str; 17] = [
-    "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DEBUG", "FUNCTION", "LATENCY", "MEMORY",
-    "MODULE", "OBJECT", "PUBSUB", "SCRIPT", "SENTINEL", "SLOWLOG", "XGROUP", "XINFO",
-];
-
 /// No name is longer.
-const LONGEST: usize = 24;
+pub(super) const LONGEST: usize = 24;
 
 /// The command with this name, in any case.
 pub(super) fn command(word: &[u8]) -> Option<&'static str> {
-    find(&COMMANDS, word)
+    find(&COMMANDS, word).or_else(|| find(&modules::COMMANDS, word))
 }
 
-/// The subcommand with this name, in any case.
-pub(super) fn subcommand(word: &[u8]) -> Option<&'static str> {
-    find(&SUBCOMMANDS, word)
-}
-
-/// True if the next word tells what the command does.
-pub(super) fn has_subcommands(command: &str) -> bool {
-    CONTAINERS.contains(&command)
-}
-
-fn find(names: &[&'static str], word: &[u8]) -> Option<&'static str> {
+/// The one of these names, which are in alphabetical order, that the word is.
+pub(super) fn find(names: &[&'static str], word: &[u8]) -> Option<&'static str> {
     let mut name = [0; LONGEST];
     let name = name.get_mut(..word.len())?;
     name.copy_from_slice(word);
@@ -396,14 +284,14 @@ mod tests {
 
     #[test]
     fn names_are_in_order_and_found_in_any_case() {
-        for names in [&COMMANDS[..], &SUBCOMMANDS, &CONTAINERS] {
+        for names in [&COMMANDS[..], &modules::COMMANDS] {
             assert!(names.is_sorted() && names.iter().all(|name| name.len() <= LONGEST));
+            for &name in names {
+                assert_eq!(command(name.to_lowercase().as_bytes()), Some(name));
+            }
         }
-        for name in COMMANDS {
-            assert_eq!(command(name.to_lowercase().as_bytes()), Some(name));
+        for unknown in [&b"secret"[..], b"JSON.SECRET", b"JSON.", b"V", &[b'x'; 100]] {
+            assert_eq!(command(unknown), None);
         }
-        assert_eq!(subcommand(b"Set"), Some("SET"));
-        assert_eq!(command(b"secret"), None);
-        assert_eq!(command(&[b'x'; 100]), None);
     }
 }
