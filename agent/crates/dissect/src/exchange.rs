@@ -55,6 +55,13 @@ impl<T> Exchange<T> {
         self.bytes_in += bytes as u64;
     }
 
+    /// The request goes on with another, which has no reply of its own.
+    pub(crate) fn join(&mut self, later: &Self) {
+        self.request_grew(later.request_end_ns, later.bytes_in as usize);
+        self.id_hash = later.id_hash.or(self.id_hash);
+        self.literals.append(&later.literals);
+    }
+
     /// Some of the reply came, beginning at `start_ns`.
     pub(crate) fn reply_grew(&mut self, start_ns: i64, bytes: u64) {
         self.reply_start_ns.get_or_insert(start_ns);
@@ -129,13 +136,20 @@ impl<T> Exchanges<T> {
         self.waiting.back_mut()
     }
 
+    /// Takes out the exchange whose request came last.
+    pub(crate) fn pop_last(&mut self) -> Option<Exchange<T>> {
+        let last = self.waiting.pop_back();
+        self.uncertain = self.uncertain.min(self.waiting.len());
+        last
+    }
+
     /// The exchange whose reply is due.
     pub(crate) fn first(&mut self) -> Option<&mut Exchange<T>> {
         self.waiting.front_mut()
     }
 
     /// Every one, the oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Exchange<T>> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Exchange<T>> {
         self.waiting.iter()
     }
 

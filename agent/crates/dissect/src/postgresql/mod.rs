@@ -2,11 +2,14 @@
 //! (<https://www.postgresql.org/docs/current/protocol.html>).
 //!
 //! A visit is a Query, a FunctionCall, a login, or an Execute with the Parse, Bind, Describe and Close
-//! before it. Where a Flush or a Sync ends these without an Execute they are a visit of their own: a
+//! before it. An Execute is one visit with those before it that lie before the same
+//! Sync or Flush, if they began its transaction, set something for it or ran the same statement. Where a
+//! Flush or a Sync ends what comes before an Execute without one, that is a visit of its own: a
 //! `PREPARE` if a Parse is among them. A reply ends with the ReadyForQuery if the request has the Sync,
 //! otherwise with what completes it. What the server skipped after an error ends with the
 //! ReadyForQuery behind it, and has the error's status. A CancelRequest has no reply and is no visit.
 
+mod joined;
 mod message;
 mod replies;
 mod requests;

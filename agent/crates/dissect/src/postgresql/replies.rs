@@ -24,12 +24,16 @@ impl Session {
         if self.adrift {
             return;
         }
+        // What is said at any time tells nothing of what follows an Execute.
+        if self.exchanges.len() > 1 && !matches!(kind, b'A' | b'N' | b'S') {
+            self.complete(cx);
+        }
         match kind {
             b'Z' => return self.ready(message, cx),
             b'E' => return self.failed(message, cx),
             _ => {}
         }
-        let is_last = self.exchanges.len() == 1;
+        let may_be_joined = self.may_be_joined();
         let is_certain = self.exchanges.uncertain() == 0;
         let Some(exchange) = self.exchanges.first() else { return };
         let size = message.size();
@@ -40,23 +44,21 @@ impl Session {
             _ => exchange.reply_grew(message.start_ns, size),
         }
         let asked = &mut exchange.detail;
-        let is_over = match (kind, asked.kind) {
+        match (kind, asked.kind) {
             (b'1' | b'2' | b'3' | b'n' | b'T', Kind::Steps(_) | Kind::Ended | Kind::Execute) => {
                 asked.due = asked.due.saturating_sub(1);
-                asked.kind == Kind::Ended && asked.due == 0
             }
-            (b'C' | b'I' | b's', Kind::Execute) => true,
-            (b'G', Kind::Execute) => {
-                asked.syncs_again = asked.syncs;
-                false
+            (b'C' | b'I' | b's', Kind::Execute) => {
+                asked.executes = asked.executes.saturating_sub(1);
             }
-            _ => false,
-        };
-        if !is_over || exchange.detail.syncs || !is_certain {
+            (b'G', Kind::Execute) => return asked.syncs_again = asked.syncs,
+            _ => return,
+        }
+        if !asked.is_answered() || asked.syncs || !is_certain {
             return;
         }
         exchange.status = Some(0);
-        if is_last && exchange.detail.kind == Kind::Execute && !exchange.detail.is_flushed {
+        if may_be_joined && exchange.detail.is_open() {
             exchange.detail.completed_ns = Some(message.end_ns);
         } else {
             self.exchanges.replied(Some(message.end_ns), cx);
@@ -125,6 +127,11 @@ impl Session {
 }
 
 impl Asked {
+    /// True if every message was answered that is known to belong to it.
+    fn is_answered(&self) -> bool {
+        matches!(self.kind, Kind::Ended | Kind::Execute) && self.due == 0 && self.executes == 0
+    }
+
     /// True if the next ReadyForQuery is this request's. A Query is skipped after an error, too.
     fn ends_with_ready(&self, skipped: Option<Skipped>) -> bool {
         self.syncs && !(skipped.is_some() && self.kind == Kind::Query)

@@ -104,11 +104,13 @@ impl Session {
         self.extend(First::Bind, message, cx);
         let Some(exchange) = self.exchanges.last() else { return };
         exchange.detail.kind = Kind::Execute;
+        exchange.detail.executes = 1;
         match portal {
             Some(portal) => said(exchange, portal.label, portal.digest),
             None => exchange.label = cx.shared.labels.number("EXECUTE"),
         }
         pair(exchange, cx);
+        self.join(cx);
     }
 
     fn flush(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
@@ -125,14 +127,6 @@ impl Session {
         self.complete(cx);
     }
 
-    /// An Execute that was completed has no Sync: its reply has ended.
-    fn complete(&mut self, cx: &mut Context<'_>) {
-        let completed = self.exchanges.first().and_then(|it| it.detail.completed_ns);
-        if completed.is_some() && self.exchanges.len() == 1 {
-            self.exchanges.replied(completed, cx);
-        }
-    }
-
     fn sync(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
         self.end_steps(cx);
         if let Some(exchange) = self.exchanges.last()
@@ -140,6 +134,7 @@ impl Session {
         {
             exchange.detail.syncs = true;
             exchange.detail.syncs_again = false;
+            exchange.detail.completed_ns = None;
             exchange.request_grew(message.end_ns, message.size() as usize);
             return;
         }
@@ -181,10 +176,14 @@ impl Session {
             First::Close => shared.labels.number("CLOSE"),
         };
         pair(exchange, cx);
+        self.complete(cx);
     }
 
     fn push(&mut self, asked: Asked, message: &Message<'_>, cx: &mut Context<'_>) {
-        self.complete(cx);
+        // What comes before an Execute may join the one before, with it.
+        if !matches!(asked.kind, Kind::Steps(_)) {
+            self.complete(cx);
+        }
         let content = if cx.shared.passes { cx.shared.salt.hash(message.prefix) } else { 0 };
         let (start_ns, end_ns) = (message.start_ns, message.end_ns);
         let asked = Asked { content, ..asked };

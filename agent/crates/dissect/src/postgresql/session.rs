@@ -32,11 +32,14 @@ pub(super) struct Asked {
     pub kind: Kind,
     /// So many of Parse, Bind, Describe and Close are not answered.
     pub due: u32,
+    /// So many Executes are not completed.
+    pub executes: u32,
     /// A ReadyForQuery ends the reply.
     pub syncs: bool,
     /// The client asked for the reply with a Flush.
     pub is_flushed: bool,
-    /// An Execute was completed then, but has neither a Sync yet nor a Flush: its reply may go on.
+    /// An Execute was completed then, but has neither a Sync yet nor a Flush: its reply may go on, and
+    /// another Execute may join it.
     pub completed_ns: Option<i64>,
     /// The server ignores this request's Sync, because it copies in; the client sends another.
     pub syncs_again: bool,
@@ -69,6 +72,7 @@ impl Asked {
         Self {
             kind,
             due: 0,
+            executes: 0,
             syncs: false,
             is_flushed: false,
             completed_ns: None,

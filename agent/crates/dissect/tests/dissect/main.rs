@@ -11,6 +11,7 @@ mod memcached;
 mod mysql;
 mod mysql_bytes;
 mod pass_through;
+mod pipelines;
 mod played;
 mod postgresql;
 mod postgresql_bytes;

@@ -1,0 +1,98 @@
+//! PostgreSQL's pipelines: what of them is one visit.
+
+use crate::postgresql::{UNDEFINED_TABLE, ends, logged_in_conversation, results};
+use crate::postgresql_bytes::*;
+use crate::support::salt;
+use tierlab_dissect::Side::{Client, Server as ServerSide};
+
+/// A statement without a Sync.
+fn step(sql: &str, values: &[&str]) -> Vec<u8> {
+    [parse("", sql), bind("", "", values), execute("")].concat()
+}
+
+fn done(tag: &str) -> Vec<u8> {
+    [PARSED, BOUND, &complete(tag)].concat()
+}
+
+/// As pgjdbc sends the first statement of a transaction, with a Close of one that it needs no more.
+#[test]
+fn what_begins_a_transaction_is_of_its_first_statement() {
+    let mut it = logged_in_conversation();
+    let asked = [
+        step("BEGIN", &[]),
+        close(b'S', "S_1"),
+        step("SET x = 'y'", &[]),
+        step("SAVEPOINT s", &[]),
+        step("/*rid=00ff*/SELECT a FROM t WHERE b = $1", &["17"]),
+        sync(),
+    ]
+    .concat();
+    let (first, last) = it.say_in(Client, 30, &asked);
+    let reply =
+        [done("BEGIN"), CLOSED.to_vec(), done("SET"), done("SAVEPOINT"), done("SELECT 0")].concat();
+    let start = it.say(ServerSide, &reply);
+    let end = it.say(ServerSide, &ready(b'T'));
+    let results = results(&it);
+    assert_eq!(results.labels()[1..], ["SELECT a FROM t WHERE b = ?"]);
+    let visit = &results.visits[1];
+    assert_eq!((visit.arrival_ns, visit.request_end_ns), (first, last));
+    assert_eq!((visit.reply_start_ns, visit.departure_ns), (Some(start), Some(end)));
+    let bytes = (asked.len() as i64, (reply.len() + ready(b'T').len()) as i64);
+    assert_eq!((visit.bytes, visit.status), (bytes, Some(0)));
+    assert_eq!(visit.id_hash, Some(salt().hash(b"00ff")));
+    assert_eq!(visit.literals, [salt().hash(b"y"), salt().hash(b"17")]);
+}
+
+/// The server may have answered some of it, or all so far, before the client sends the rest.
+#[test]
+fn a_batch_is_a_visit() {
+    let (next, run) = (bind("", "s", &["7"]), execute(""));
+    let row = [&next[..], &run].concat();
+    let done = [BOUND, &complete("UPDATE 1")].concat();
+    for (answered, is_cut) in [(0, true), (1, false), (20, true), (40, false), (40, true)] {
+        let (end, begin) = if is_cut { (&next[..], &run) } else { (&[][..], &row) };
+        let mut it = logged_in_conversation();
+        it.say(Client, &[parse("s", "UPDATE t SET a = $1"), sync()].concat());
+        it.say(ServerSide, &[PARSED, &ready(b'T')].concat());
+        let first = it.say(Client, &[&row.repeat(40), end].concat());
+        it.say(ServerSide, &done.repeat(answered));
+        it.say(Client, &[begin, &row.repeat(4)[..], end].concat());
+        it.say(ServerSide, &done.repeat(2));
+        it.say(Client, &[begin, &row.repeat(4)[..], &sync()].concat());
+        let end = it.say(ServerSide, &[done.repeat(48 - answered), ready(b'T')].concat());
+        let results = results(&it);
+        let update = "UPDATE t SET a = ?";
+        let prepare = format!("PREPARE {update}");
+        assert_eq!(results.labels()[1..], [&prepare, update], "{answered} {is_cut}");
+        assert_eq!((results.visits[2].arrival_ns, ends(&results)[1]), (first, Some(end)));
+    }
+}
+
+#[test]
+fn the_first_error_is_that_of_a_batch() {
+    let mut it = logged_in_conversation();
+    let update = step("UPDATE t SET a = $1", &["7"]);
+    it.say(Client, &[update.repeat(9), sync()].concat());
+    it.say(ServerSide, &[done("UPDATE 1").repeat(3), error("42P01", "ERROR")].concat());
+    let failed = it.say(ServerSide, &ready(b'E'));
+    it.say(Client, &extended("ROLLBACK", &[]));
+    let end = it.say(ServerSide, &[done("ROLLBACK"), ready(b'I')].concat());
+    let results = results(&it);
+    assert_eq!(results.labels()[1..], ["UPDATE t SET a = ?", "ROLLBACK"]);
+    assert_eq!(ends(&results), [Some(failed), Some(end)]);
+    assert_eq!(results.visits[1].status, Some(UNDEFINED_TABLE));
+}
+
+#[test]
+fn a_sync_or_a_flush_ends_what_others_would_join() {
+    let begun = done("BEGIN");
+    for (last, reply) in [(sync(), [&begun[..], &ready(b'T')].concat()), (flush(), begun)] {
+        let mut it = logged_in_conversation();
+        it.say(Client, &[step("BEGIN", &[]), last, step("SELECT a", &[]), sync()].concat());
+        let begun = it.say(ServerSide, &reply);
+        let end = it.say(ServerSide, &[done("SELECT 0"), ready(b'T')].concat());
+        let results = results(&it);
+        assert_eq!(results.labels()[1..], ["BEGIN", "SELECT a"]);
+        assert_eq!(ends(&results), [Some(begun), Some(end)]);
+    }
+}
