@@ -1,8 +1,10 @@
 //! What of a pipeline is one visit. The server answers all of it at its Sync, mostly in one packet: a
-//! transaction's beginning and its first statement, or every row of a batch, would each be a visit as
-//! long as the whole.
+//! transaction's beginning and its first statement, every row of a batch, or a statement and the Close
+//! of its portal would each be a visit as long as the whole.
 
-use super::session::{Asked, Kind, Session};
+use super::Message;
+use super::requests::grew;
+use super::session::{Asked, First, Kind, Session};
 use crate::context::Context;
 
 /// Statements that only prepare for the next one, by their first word.
@@ -30,6 +32,18 @@ impl Session {
         asked.executes += later.detail.executes;
         asked.due += later.detail.due;
         asked.completed_ns = None;
+    }
+
+    /// A Close: it belongs to the Execute before it.
+    pub(super) fn close(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
+        match self.exchanges.last() {
+            Some(exchange) if exchange.detail.is_open() => {
+                grew(exchange, message, cx);
+                exchange.detail.due += 1;
+                exchange.detail.completed_ns = None;
+            }
+            _ => self.step(First::Close, message, cx),
+        }
     }
 
     /// Nothing joins an Execute that was completed: its reply has ended.

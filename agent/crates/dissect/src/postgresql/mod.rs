@@ -2,7 +2,7 @@
 //! (<https://www.postgresql.org/docs/current/protocol.html>).
 //!
 //! A visit is a Query, a FunctionCall, a login, or an Execute with the Parse, Bind, Describe and Close
-//! before it. An Execute is one visit with those before it that lie before the same
+//! before it and the Close behind it. An Execute is one visit with those before it that lie before the same
 //! Sync or Flush, if they began its transaction, set something for it or ran the same statement. Where a
 //! Flush or a Sync ends what comes before an Execute without one, that is a visit of its own: a
 //! `PREPARE` if a Parse is among them. A reply ends with the ReadyForQuery if the request has the Sync,

@@ -45,7 +45,7 @@ impl Session {
             b'D' => self.step(First::Describe, message, cx),
             b'C' => {
                 self.statements.closed(message.prefix);
-                self.step(First::Close, message, cx);
+                self.close(message, cx);
             }
             b'E' => self.execute(message, cx),
             b'H' => self.flush(message, cx),
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// One of the messages before an Execute.
-    fn step(&mut self, first: First, message: &Message<'_>, cx: &mut Context<'_>) {
+    pub(super) fn step(&mut self, first: First, message: &Message<'_>, cx: &mut Context<'_>) {
         self.extend(first, message, cx);
         if let Some(exchange) = self.exchanges.last() {
             exchange.detail.due += 1;
@@ -225,7 +225,7 @@ fn said(exchange: &mut Exchange<Asked>, label: Label, digest: Digest) {
 }
 
 /// A request goes on with this message.
-fn grew(exchange: &mut Exchange<Asked>, message: &Message<'_>, cx: &mut Context<'_>) {
+pub(super) fn grew(exchange: &mut Exchange<Asked>, message: &Message<'_>, cx: &mut Context<'_>) {
     exchange.request_grew(message.end_ns, message.size() as usize);
     if cx.shared.passes {
         let before = exchange.detail.content.rotate_left(1);

@@ -96,3 +96,25 @@ fn a_sync_or_a_flush_ends_what_others_would_join() {
         assert_eq!(ends(&results), [Some(begun), Some(end)]);
     }
 }
+
+/// As sqlx and Postgrex send every statement; with a Flush the reply ends with what completes it.
+#[test]
+fn a_close_behind_an_execute_belongs_to_it() {
+    for (kind, is_synced) in [(b'P', true), (b'S', true), (b'P', false)] {
+        let mut it = logged_in_conversation();
+        let last = if is_synced { sync() } else { flush() };
+        let asked = [step("SELECT a FROM t", &[]), close(kind, ""), last].concat();
+        let arrival = it.say(Client, &asked);
+        it.say(ServerSide, &done("SELECT 0"));
+        let mut end = it.say(ServerSide, CLOSED);
+        if is_synced {
+            end = it.say(ServerSide, &ready(b'I'));
+        }
+        it.say(Client, &[close(b'S', "s"), sync()].concat());
+        let closed = it.say(ServerSide, &[CLOSED, &ready(b'I')].concat());
+        let results = results(&it);
+        assert_eq!(results.labels()[1..], ["SELECT a FROM t", "CLOSE"]);
+        assert_eq!(ends(&results), [Some(end), Some(closed)]);
+        assert_eq!(results.visits[1].arrival_ns, arrival);
+    }
+}
