@@ -6,9 +6,9 @@ use crate::literal::Literals;
 use crate::memory::of_queue;
 use std::collections::VecDeque;
 
-/// More requests than this do not wait for a reply on one connection; a stream that says so is not
-/// what it seems.
-const MOST: usize = 1024;
+/// More requests than this do not wait on one connection. (Clients load millions of rows or keys in
+/// one go, but the sockets' buffers hold no more of them than this.)
+pub(crate) const MOST: usize = 16 << 10;
 
 /// A request and what is known of its reply. `T` is what the protocol must know to read the reply.
 pub(crate) struct Exchange<T> {
@@ -76,11 +76,13 @@ pub(crate) struct Exchanges<T> {
     uncertain: usize,
     /// When it was last known that replies were lost.
     lost_ns: i64,
+    /// Too many waited: whose replies come is not known any more.
+    overrun: bool,
 }
 
 impl<T> Default for Exchanges<T> {
     fn default() -> Self {
-        Self { waiting: VecDeque::new(), uncertain: 0, lost_ns: i64::MIN }
+        Self { waiting: VecDeque::new(), uncertain: 0, lost_ns: i64::MIN, overrun: false }
     }
 }
 
@@ -88,7 +90,11 @@ impl<T> Exchanges<T> {
     /// A request came.
     pub(crate) fn push(&mut self, exchange: Exchange<T>, cx: &mut Context<'_>) {
         if self.waiting.len() >= MOST {
-            self.replied(None, cx);
+            self.overrun = true;
+            self.abandon(cx);
+        }
+        if self.overrun {
+            return cx.visit(&exchange, None);
         }
         let is_uncertain = self.was_before_loss(&exchange);
         self.waiting.push_back(exchange);

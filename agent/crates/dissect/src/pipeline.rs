@@ -11,11 +11,7 @@
 //! reply came too many. Until then replies end no visit.
 
 use crate::context::Context;
-use crate::exchange::{Exchange, Exchanges};
-
-/// More requests than this do not wait on one connection. (Clients load millions of keys in one
-/// go, but the sockets' buffers hold no more of them than this.)
-const MOST: usize = 16 << 10;
+use crate::exchange::{Exchange, Exchanges, MOST};
 
 /// So often a client that sends on must have asked while nothing was due.
 const CALM: u8 = 8;

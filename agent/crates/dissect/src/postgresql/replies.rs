@@ -17,7 +17,7 @@ impl Session {
         let kind = message.header[0];
         let name = reply_name(kind).unwrap_or("unknown");
         cx.message(Side::Server, (message.start_ns, message.end_ns), message.size(), name);
-        self.is_ready = kind == b'Z';
+        self.is_ready = kind == b'Z' && self.waits();
         if kind == b'K' {
             greeted(message, cx);
         }

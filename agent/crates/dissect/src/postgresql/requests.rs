@@ -136,7 +136,7 @@ impl Session {
             exchange.detail.syncs_again = false;
             exchange.detail.completed_ns = None;
             exchange.request_grew(message.end_ns, message.size() as usize);
-            return;
+            return self.syncs();
         }
         self.push(Asked { syncs: true, ..Asked::of(Kind::Ended) }, message, cx);
         if let Some(exchange) = self.exchanges.last() {
@@ -183,6 +183,10 @@ impl Session {
         // What comes before an Execute may join the one before, with it.
         if !matches!(asked.kind, Kind::Steps(_)) {
             self.complete(cx);
+        }
+        self.make_room(cx);
+        if asked.syncs {
+            self.syncs();
         }
         let content = if cx.shared.passes { cx.shared.salt.hash(message.prefix) } else { 0 };
         let (start_ns, end_ns) = (message.start_ns, message.end_ns);

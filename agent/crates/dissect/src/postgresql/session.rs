@@ -2,7 +2,7 @@
 
 use super::statements::Statements;
 use crate::context::Context;
-use crate::exchange::Exchanges;
+use crate::exchange::{Exchanges, MOST};
 use crate::label::Label;
 
 /// What a request is.
@@ -56,6 +56,8 @@ pub(super) struct Session {
     pub adrift: bool,
     /// Requests were lost: some of the exchanges may be parts of one, until then, too.
     pub in_doubt: bool,
+    /// So many ReadyForQuery are due until nothing is, since more waited than are remembered.
+    overrun: Option<usize>,
     /// The server's last message said that it waits.
     pub is_ready: bool,
     /// An error made the server skip what comes before the next Sync; its status.
@@ -89,11 +91,43 @@ impl Session {
         self.exchanges.lost_replies(seen_ns);
         self.is_ready = false;
         self.skipped = None;
+        self.overrun = None;
+    }
+
+    /// A request comes. If too many wait, none of them will be known by its reply.
+    pub(super) fn make_room(&mut self, cx: &mut Context<'_>) {
+        if self.exchanges.len() >= MOST {
+            let syncing = self.syncing();
+            self.overrun.get_or_insert(syncing);
+            self.exchanges.abandon(cx);
+            (self.adrift, self.is_ready) = (true, false);
+            self.skipped = None;
+        }
+    }
+
+    /// A request has a Sync, or needs none: a ReadyForQuery is due.
+    pub(super) fn syncs(&mut self) {
+        if let Some(due) = &mut self.overrun {
+            *due += 1;
+        }
+    }
+
+    /// A ReadyForQuery came. True if the server waits, as far as is known: it may be in the middle of
+    /// what was asked.
+    pub(super) fn waits(&mut self) -> bool {
+        let Some(due) = &mut self.overrun else { return true };
+        *due = due.saturating_sub(1);
+        let waits = *due == 0 && self.exchanges.last().is_none_or(|it| it.detail.syncs);
+        if waits {
+            self.overrun = None;
+        }
+        waits
     }
 
     /// Requests were lost, and with them the end of an extended query and its Sync.
     pub(super) fn lost_requests(&mut self, cx: &mut Context<'_>) {
         self.in_doubt = true;
+        self.overrun = None;
         self.statements.lost();
         if let Some(exchange) = self.exchanges.last()
             && let Kind::Steps(_) = exchange.detail.kind

@@ -174,3 +174,21 @@ fn noise_behind_good_beginnings_is_read_without_harm() {
         check(&dissect(&servers(), &it.frames), it.frames.len());
     }
 }
+
+/// More than are remembered: whose the replies are cannot be told any more.
+#[test]
+fn of_too_many_requests_none_has_anothers_reply() {
+    let web = server("web.1", Protocol::Http1, 1, false);
+    let mut it = Conversation::open(&web, 50_000, 0);
+    for n in 0..17_000 {
+        it.send(Client, format!("GET /a{n}x HTTP/1.1\r\n\r\n").as_bytes());
+    }
+    let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let ends: Vec<_> = (0..17_000).map(|_| it.send(ServerSide, reply)).collect();
+    let results = dissect(&[web], &it.frames);
+    assert_eq!(results.visits.len(), ends.len());
+    let of_another = results.visits.iter().enumerate().find(|(n, visit)| {
+        visit.label != format!("GET /a{n}x") || visit.departure_ns.is_some_and(|it| it != ends[*n])
+    });
+    assert_eq!(of_another, None);
+}

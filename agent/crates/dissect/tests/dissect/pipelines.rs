@@ -1,8 +1,9 @@
-//! PostgreSQL's pipelines: what of them is one visit.
+//! PostgreSQL's pipelines: what of them is one visit, and how many statements may wait.
 
 use crate::postgresql::{UNDEFINED_TABLE, ends, logged_in_conversation, results};
 use crate::postgresql_bytes::*;
-use crate::support::salt;
+use crate::support::{Seen, salt};
+use std::collections::HashMap;
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 
 /// A statement without a Sync.
@@ -116,5 +117,47 @@ fn a_close_behind_an_execute_belongs_to_it() {
         assert_eq!(results.labels()[1..], ["SELECT a FROM t", "CLOSE"]);
         assert_eq!(ends(&results), [Some(end), Some(closed)]);
         assert_eq!(results.visits[1].arrival_ns, arrival);
+    }
+}
+
+/// So many different statements, each with its own Sync or all with the last one's; the server begins to
+/// answer before the last ones are sent. No visit has another's end. Gives how many have their own.
+fn ends_of_a_pipeline(count: usize, each_syncs: bool) -> usize {
+    let syncs = |n: usize| each_syncs || n + 1 == count;
+    let answer = |n| [done("SELECT 0"), if syncs(n) { ready(b'I') } else { vec![] }].concat();
+    let mut it = logged_in_conversation();
+    let mut expected = HashMap::new();
+    for n in 0..count {
+        let asked = step(&format!("SELECT a{n}"), &[]);
+        it.send(Client, &[asked, if syncs(n) { sync() } else { vec![] }].concat());
+        if n + 100 == count {
+            expected.insert("SELECT a0".to_owned(), it.send(ServerSide, &answer(0)));
+        }
+    }
+    for n in 1..count {
+        expected.insert(format!("SELECT a{n}"), it.send(ServerSide, &answer(n)));
+    }
+    it.say(Client, &extended("SELECT b", &[]));
+    expected.insert("SELECT b".to_owned(), it.say(ServerSide, &result(0, b"")));
+    let visits = &results(&it).visits[1..];
+    assert_eq!(visits.len(), count + 1);
+    assert_eq!(visits[count].departure_ns, Some(expected["SELECT b"]));
+    let ended = visits.iter().filter(|visit| visit.departure_ns.is_some());
+    let own = |visit: &&Seen| visit.departure_ns == expected.get(&visit.label).copied();
+    assert_eq!(ended.clone().filter(own).count(), ended.clone().count());
+    ended.count()
+}
+
+#[test]
+fn thousands_of_statements_may_wait() {
+    for each_syncs in [false, true] {
+        assert_eq!(ends_of_a_pipeline(3_000, each_syncs), 3_001);
+    }
+}
+
+#[test]
+fn of_too_many_statements_none_has_anothers_end() {
+    for each_syncs in [false, true] {
+        assert!(ends_of_a_pipeline(17_000, each_syncs) < 17_000);
     }
 }
