@@ -41,6 +41,8 @@ pub(crate) struct Http1 {
     unasked: Option<Unasked>,
     /// The bytes are another protocol's: from the start, or after an upgrade.
     opaque: bool,
+    /// Why they cannot be read, where they are in turns all the same.
+    other: Option<&'static str>,
 }
 
 impl Http1 {
@@ -65,6 +67,7 @@ impl Parser for Http1 {
             exchanges: Exchanges::default(),
             unasked: None,
             opaque: false,
+            other: None,
         }
     }
 
@@ -96,6 +99,10 @@ impl Parser for Http1 {
 
     fn finish(&mut self, cx: &mut Context<'_>) {
         self.exchanges.abandon(cx);
+    }
+
+    fn other(&self) -> Option<&'static str> {
+        self.other
     }
 
     fn held_bytes(&self) -> usize {

@@ -40,14 +40,14 @@ impl Reader {
         self.carried.clear();
     }
 
-    /// What a message that begins with these bytes is, if it is none of HTTP/1.
-    pub(super) fn other_protocol(&self, bytes: &[u8]) -> Option<&'static str> {
-        if !self.carried.is_empty() {
-            return None;
-        }
-        let begins = |with: &[u8]| bytes.starts_with(with);
-        let is_http2 = begins(b"PRI * HTTP/2.0").then_some("http2");
-        if begins(&tls::HANDSHAKE) { Some("tls") } else { is_http2 }
+    /// True if a message that begins with these bytes is one of TLS.
+    pub(super) fn begins_tls(&self, bytes: &[u8]) -> bool {
+        self.carried.is_empty() && bytes.starts_with(&tls::HANDSHAKE)
+    }
+
+    /// The same of HTTP/2.
+    pub(super) fn begins_http2(&self, bytes: &[u8]) -> bool {
+        self.carried.is_empty() && bytes.starts_with(b"PRI * HTTP/2.0")
     }
 
     /// Takes bytes of a head. Gives how many of them belong to it and, once it is complete, itself:

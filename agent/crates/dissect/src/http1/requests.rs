@@ -49,8 +49,12 @@ impl Http1 {
     }
 
     fn request_head(&mut self, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) -> usize {
-        if let Some(reason) = self.requests.other_protocol(bytes) {
-            self.become_opaque(at_ns, reason, cx);
+        if self.requests.begins_tls(bytes) {
+            self.other = Some("tls");
+            return bytes.len();
+        }
+        if self.requests.begins_http2(bytes) {
+            self.become_opaque(at_ns, "http2", cx);
             return bytes.len();
         }
         let (used, complete) = self.requests.head(at_ns, bytes);

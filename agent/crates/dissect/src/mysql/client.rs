@@ -28,17 +28,17 @@ impl Mysql {
             if self.phase == Phase::Login && packet.sequence == 0 {
                 // A command begins to count anew, a login goes on: the server's last word was lost.
                 if self.capabilities & login::COMPRESS != 0 {
-                    return self.become_opaque(at_ns, "compression", cx);
+                    return self.other = Some("compression");
                 }
                 self.phase = Phase::Commands;
                 self.reply.restart();
                 self.exchanges.abandon(cx);
             }
             match self.phase {
-                Phase::Opaque => return,
+                Phase::Replication => return,
                 Phase::Greeting | Phase::Login => {
                     if login::asks_for_tls(packet.prefix) {
-                        return self.become_opaque(at_ns, "tls", cx);
+                        return self.other = Some("tls");
                     }
                     if let Some(chosen) = log_in(&packet, &mut self.exchanges, cx) {
                         self.capabilities &= chosen;

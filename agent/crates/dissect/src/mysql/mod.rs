@@ -39,8 +39,8 @@ enum Phase {
     Login,
     /// The client commands.
     Commands,
-    /// The bytes cannot be read.
-    Opaque,
+    /// The server sends its log, for ever.
+    Replication,
 }
 
 /// What the protocol must know to read a reply.
@@ -66,6 +66,8 @@ pub(crate) struct Mysql {
     sends_file: bool,
     /// What the server can do, then what the client chose of it. All, if it was not seen.
     capabilities: u64,
+    /// Why the bytes cannot be read.
+    other: Option<&'static str>,
 }
 
 /// Whether a connection with these first bytes, or bytes of its middle, speaks it.
@@ -87,10 +89,15 @@ fn is_greeting(server: &[u8]) -> bool {
 }
 
 impl Mysql {
-    fn become_opaque(&mut self, at_ns: i64, reason: &'static str, cx: &mut Context<'_>) {
-        self.phase = Phase::Opaque;
+    fn replicate(&mut self, at_ns: i64, cx: &mut Context<'_>) {
+        self.phase = Phase::Replication;
         self.exchanges.abandon(cx);
-        cx.event(at_ns, EventKind::Opaque { reason });
+        cx.event(at_ns, EventKind::Opaque { reason: "replication" });
+    }
+
+    /// Nothing more of the connection is read here.
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Replication || self.other.is_some()
     }
 }
 
@@ -107,12 +114,13 @@ impl Parser for Mysql {
             statements: Statements::default(),
             sends_file: false,
             capabilities: u64::MAX,
+            other: None,
         }
     }
 
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         match from {
-            _ if self.phase == Phase::Opaque => {}
+            _ if self.is_over() => {}
             Side::Client => self.client_bytes(at_ns, bytes, cx),
             Side::Server => self.server_bytes(at_ns, bytes, cx),
         }
@@ -120,7 +128,7 @@ impl Parser for Mysql {
 
     fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
         match from {
-            _ if self.phase == Phase::Opaque => {}
+            _ if self.is_over() => {}
             Side::Client => self.client_lost(gap, cx),
             Side::Server => self.server_lost(gap, cx),
         }
@@ -130,6 +138,10 @@ impl Parser for Mysql {
 
     fn finish(&mut self, cx: &mut Context<'_>) {
         self.exchanges.abandon(cx);
+    }
+
+    fn other(&self) -> Option<&'static str> {
+        self.other
     }
 
     fn held_bytes(&self) -> usize {

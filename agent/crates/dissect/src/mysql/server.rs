@@ -70,7 +70,7 @@ impl Mysql {
                     self.after_reply(expected, end_ns, cx);
                 }
             }
-            if self.phase == Phase::Opaque {
+            if self.is_over() {
                 return;
             }
         }
@@ -130,11 +130,11 @@ impl Mysql {
             Expected::Login if self.phase == Phase::Login => {
                 self.phase = Phase::Commands;
                 if self.capabilities & login::COMPRESS != 0 {
-                    self.become_opaque(at_ns, "compression", cx);
+                    self.other = Some("compression");
                 }
             }
             Expected::Login => self.statements.clear(),
-            Expected::Replication => self.become_opaque(at_ns, "replication", cx),
+            Expected::Replication => self.replicate(at_ns, cx),
             _ => {}
         }
     }

@@ -247,18 +247,28 @@ fn a_conversation_is_taken_up_in_the_middle() {
 }
 
 #[test]
-fn what_is_no_http1_is_said_to_be_something_else() {
-    for (bytes, reason) in
-        [(&b"\x16\x03\x01\x02\0\x01"[..], "tls"), (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "http2")]
-    {
-        let mut it = Conversation::open(&web(), 50_000, 0);
-        it.say(Client, bytes);
-        it.say(ServerSide, b"\x16\x03\x03\0\x7a");
-        it.say(Client, GET);
-        let results = results(&it);
-        assert_eq!(results.happened(), [EventKind::Opaque { reason }]);
-        assert_eq!((results.visits.len(), results.messages.len()), (0, 0));
-    }
+fn what_is_encrypted_is_named_and_read_in_turns() {
+    let mut it = Conversation::open(&web(), 50_000, 0);
+    let first = it.say(Client, b"\x16\x03\x01\x02\0\x01");
+    let mut ends = vec![Some(it.say(ServerSide, b"\x16\x03\x03\0\x7a"))];
+    it.say(Client, b"\x17\x03\x03\0\x05hello");
+    ends.push(Some(it.say(ServerSide, b"\x17\x03\x03\0\x05world")));
+    it.fin(ServerSide);
+    let results = results(&it);
+    assert_eq!(results.happened(), [EventKind::Opaque { reason: "tls" }]);
+    assert_eq!((results.labels(), results.visits[0].arrival_ns), (vec!["tls"; 2], first));
+    assert_eq!(results.visits.iter().map(|it| it.departure_ns).collect::<Vec<_>>(), ends);
+}
+
+#[test]
+fn what_is_http2_is_said_to_be_something_else() {
+    let mut it = Conversation::open(&web(), 50_000, 0);
+    it.say(Client, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    it.say(ServerSide, b"\0\0\0\x04\0\0\0\0\0");
+    it.say(Client, GET);
+    let results = results(&it);
+    assert_eq!(results.happened(), [EventKind::Opaque { reason: "http2" }]);
+    assert_eq!((results.visits.len(), results.messages.len()), (0, 0));
 }
 
 #[test]

@@ -196,25 +196,33 @@ fn commands_may_be_sent_ahead() {
 }
 
 #[test]
-fn what_is_encrypted_or_compressed_is_not_read() {
+fn what_is_encrypted_or_compressed_is_named_and_read_in_turns() {
     let mut tls = Conversation::open(&db(), 50_000, 0);
     tls.say(ServerSide, &greeting(b"abcdefghijklmnopqrst", u32::MAX));
     let mut wish = vec![0; 32];
     wish[1] = 0x08;
-    tls.say(Client, &packet(1, &wish));
+    let first = tls.say(Client, &packet(1, &wish));
     tls.say(Client, b"\x16\x03\x01 and so on");
+    let mut ends = vec![Some(tls.say(ServerSide, b"\x16\x03\x03 and so on"))];
+    tls.say(Client, b"\x17\x03\x03\0\x05hello");
+    ends.push(Some(tls.say(ServerSide, b"\x17\x03\x03\0\x05world")));
+    tls.fin(ServerSide);
     let seen = results(&tls);
     assert_eq!(seen.happened(), [EventKind::Opaque { reason: "tls" }]);
-    assert_eq!(seen.visits, []);
+    assert_eq!((seen.labels(), seen.visits[0].arrival_ns), (vec!["tls"; 2], first));
+    assert_eq!(seen.visits.iter().map(|it| it.departure_ns).collect::<Vec<_>>(), ends);
 
     let mut compressed = Conversation::open(&db(), 50_000, 0);
     compressed.say(ServerSide, &greeting(b"abcdefghijklmnopqrst", u32::MAX));
     compressed.say(Client, &login(BASIC | 1 << 5));
     compressed.say(ServerSide, &packet(2, &ok(0, 2)));
-    compressed.say(Client, &query("SELECT 1"));
+    let asked = compressed.say(Client, b"\x0d\0\0\0\0\0\0\x09\0\0\0\x03SELECT 1");
+    let end = compressed.say(ServerSide, b"\x07\0\0\0\0\0\0\x03\0\0\x01\0\0\0");
+    compressed.fin(ServerSide);
     let seen = results(&compressed);
     assert_eq!(seen.happened(), [EventKind::Opaque { reason: "compression" }]);
-    assert_eq!(seen.labels(), ["LOGIN"]);
+    assert_eq!(seen.labels(), ["LOGIN", "compression"]);
+    assert_eq!((seen.visits[1].arrival_ns, seen.visits[1].departure_ns), (asked, Some(end)));
 }
 
 #[test]
