@@ -6,6 +6,7 @@ use crate::frame::Segment;
 use crate::memory::of_box;
 use crate::pairing::Clue;
 use crate::parser::{Gap, Parser};
+use crate::preamble::Preamble;
 use crate::sink::{EventKind, Side};
 use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
 use crate::turns::Turns;
@@ -31,6 +32,8 @@ pub(crate) struct Connection {
     syns_again: u32,
     client: Half,
     server: Half,
+    /// None once it is over, or where it was not seen.
+    preamble: Option<Preamble>,
     /// None until there is something to read: most of a flood of connections never says anything.
     parser: Option<Box<dyn Parser>>,
     held_bytes: usize,
@@ -50,6 +53,7 @@ struct Reading<'a> {
     from: Side,
     from_start: bool,
     last_byte_ns: &'a mut i64,
+    preamble: &'a mut Option<Preamble>,
     parser: &'a mut Option<Box<dyn Parser>>,
 }
 
@@ -67,6 +71,7 @@ impl Connection {
             syns_again: 0,
             client: Half::default(),
             server: Half::default(),
+            preamble: first.syn.then(Preamble::default),
             parser: None,
             held_bytes,
         }
@@ -133,6 +138,7 @@ impl Connection {
         for from in [Side::Client, Side::Server] {
             let (stream, mut reading) = self.half(from);
             stream.finish(&mut |piece| reading.hand_on(piece, cx));
+            reading.begin(cx);
         }
         if let Some(parser) = &mut self.parser {
             parser.finish(cx);
@@ -148,7 +154,8 @@ impl Connection {
     }
 
     fn count_memory(&mut self, cx: &mut Context<'_>) {
-        let parser = self.parser.as_ref().map_or(0, |it| it.held_bytes());
+        let parser = self.parser.as_ref().map_or(0, |it| it.held_bytes())
+            + self.preamble.as_ref().map_or(0, Preamble::held_bytes);
         let streams = self.client.stream.held_bytes() + self.server.stream.held_bytes();
         let held_bytes = of_box::<Self>() + streams + parser;
         cx.shared.memory.changed(self.held_bytes, held_bytes);
@@ -161,8 +168,8 @@ impl Connection {
             Side::Server => &mut self.server,
         };
         let (from_start, parser) = (self.from_start, &mut self.parser);
-        let last_byte_ns = &mut half.last_byte_ns;
-        (&mut half.stream, Reading { from, from_start, last_byte_ns, parser })
+        let (preamble, last_byte_ns) = (&mut self.preamble, &mut half.last_byte_ns);
+        (&mut half.stream, Reading { from, from_start, last_byte_ns, preamble, parser })
     }
 
     fn synchronise(&mut self, from: Side, at_ns: i64, segment: &Segment<'_>, cx: &mut Context<'_>) {
@@ -234,36 +241,63 @@ impl Connection {
 impl Reading<'_> {
     fn hand_on(&mut self, piece: Piece<'_>, cx: &mut Context<'_>) {
         let from = self.from;
-        let protocol = cx.shared.servers[cx.place.server].protocol;
-        let parser = self.parser.get_or_insert_with(|| protocol.parser(self.from_start));
         match piece {
             Piece::Bytes { at_ns, bytes } => {
                 *self.last_byte_ns = at_ns;
-                parser.bytes(from, at_ns, bytes, cx);
-                if let Some(reason) = parser.other() {
-                    parser.finish(cx);
-                    cx.event(at_ns, EventKind::Opaque { reason });
-                    *parser = Box::new(Turns::labelled(reason));
-                    parser.bytes(from, at_ns, bytes, cx);
+                let rest = match self.preamble {
+                    Some(preamble) if from == Side::Client => preamble.rest(at_ns, bytes),
+                    _ => Some(bytes),
+                };
+                let Some(rest) = rest else { return };
+                self.begin(cx);
+                if !rest.is_empty() {
+                    self.read(from, at_ns, rest, cx);
                 }
             }
             Piece::Cut { at_ns, bytes, ends } => {
                 *self.last_byte_ns = at_ns;
-                parser.lost(
-                    from,
-                    Gap { at_ns: Some(at_ns), seen_ns: at_ns, bytes: u64::from(bytes), ends },
-                    cx,
-                );
+                let bytes = u64::from(bytes);
+                self.lose(Gap { at_ns: Some(at_ns), seen_ns: at_ns, bytes, ends }, cx);
             }
             Piece::Lost { at_ns, bytes } => {
                 let known = if bytes < 1 << 31 { u64::from(bytes) } else { 0 };
                 cx.event(at_ns, EventKind::Gap { from, bytes: known });
-                parser.lost(
-                    from,
-                    Gap { at_ns: None, seen_ns: at_ns, bytes: u64::from(bytes), ends: false },
-                    cx,
-                );
+                let bytes = u64::from(bytes);
+                self.lose(Gap { at_ns: None, seen_ns: at_ns, bytes, ends: false }, cx);
             }
         }
+    }
+
+    /// No preamble comes any more; what the client said instead of one goes first. (A server may greet
+    /// before there is any.)
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        let is_over = |it: &mut Preamble| self.from == Side::Client || !it.begun.is_empty();
+        if let Some(Preamble { begun, begun_ns, .. }) = self.preamble.take_if(is_over)
+            && !begun.is_empty()
+        {
+            self.read(Side::Client, begun_ns, &begun, cx);
+        }
+    }
+
+    fn read(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
+        let parser = self.parser(cx);
+        parser.bytes(from, at_ns, bytes, cx);
+        if let Some(reason) = parser.other() {
+            parser.finish(cx);
+            cx.event(at_ns, EventKind::Opaque { reason });
+            *parser = Box::new(Turns::labelled(reason));
+            parser.bytes(from, at_ns, bytes, cx);
+        }
+    }
+
+    fn lose(&mut self, gap: Gap, cx: &mut Context<'_>) {
+        self.begin(cx);
+        let from = self.from;
+        self.parser(cx).lost(from, gap, cx);
+    }
+
+    fn parser(&mut self, cx: &Context<'_>) -> &mut Box<dyn Parser> {
+        let protocol = cx.shared.servers[cx.place.server].protocol;
+        self.parser.get_or_insert_with(|| protocol.parser(self.from_start))
     }
 }

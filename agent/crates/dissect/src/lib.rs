@@ -45,6 +45,7 @@ mod path_value;
 mod percent;
 mod pipeline;
 mod postgresql;
+mod preamble;
 mod protocol;
 mod query;
 mod redis;

@@ -16,6 +16,7 @@ mod played;
 mod postgresql;
 mod postgresql_bytes;
 mod postgresql_startup;
+mod preamble;
 mod prepared;
 mod properties;
 mod reassembly;
