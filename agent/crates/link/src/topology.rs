@@ -153,6 +153,12 @@ impl Topology {
     pub fn calls(&self, upper: Server, lower: Server) -> bool {
         self.callers[lower as usize].contains(&upper)
     }
+
+    /// True when `upper` calls `lower`, directly or through others.
+    pub fn is_above(&self, upper: Server, lower: Server) -> bool {
+        let callers = &self.callers[lower as usize];
+        callers.iter().any(|&it| it == upper || self.is_above(upper, it))
+    }
 }
 
 /// A server's name without its number.
@@ -221,6 +227,9 @@ mod tests {
         assert_eq!(it.pairs_below(number("app.2")), [1]);
         assert!(it.calls(number("app.2"), number("lb.1")));
         assert!(!it.calls(number("app.2"), number("db.1")));
+        assert!(it.is_above(number("web.1"), number("db.1")));
+        assert!(!it.is_above(number("db.1"), number("web.1")));
+        assert!(!it.is_above(number("app.1"), number("app.2")));
         assert!(it.knows(number("web.1")) && it.pair_above(number("web.1")).is_none());
         assert!(!it.knows(99) && it.pair_above(99).is_none() && it.pairs_below(99).is_empty());
     }
