@@ -1,76 +1,86 @@
 //! Links by an explicit key that a visit and its parent share: the request id, or the connection
 //! that a pass-through tier continues.
 
+use crate::held::{Held, Inside, is_beside};
 use crate::topology::{Server, Topology};
 use crate::visit::{Link, Linked, Means, Span, Visit};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Rows come in the order of departure, but a capture sees a parent's last byte up to this much
 /// before its child's (the front server need not wait for the end mark of its back connection).
-const DISORDER_NS: i64 = 1_000_000_000;
+pub(crate) const DISORDER_NS: i64 = 1_000_000_000;
 
 /// Clocks of one capture point agree; two threads' packets may still swap within this.
-const SLACK_NS: i64 = 50_000;
+pub(crate) const SLACK_NS: i64 = 50_000;
+
+/// Where so many parents in turn had no other with their key beside them, keys are those of single
+/// calls, and no child waits for another parent.
+const ALONE: u32 = 10_000;
 
 /// Share of links that are right when key and span agree, and when the spans only overlap.
 const CONTAINED: f64 = 1.0;
 const OVERLAPPING: f64 = 0.99;
 
 /// A visit that waits for its parent.
-struct Child {
-    visit: Visit,
-    means: Means,
-    certainty: f64,
-    due_ns: i64,
+pub(crate) struct Child {
+    pub visit: Visit,
+    pub means: Means,
+    pub certainty: f64,
+    pub due_ns: i64,
 }
 
 #[derive(Clone, Copy)]
-struct Parent {
-    visit: i64,
-    server: Server,
-    span: Span,
+pub(crate) struct Parent {
+    pub visit: i64,
+    pub server: Server,
+    pub span: Span,
 }
 
-/// A child inside of a parent. It is not decided yet: calls side by side in one trace have one id, so
-/// that another may be its parent, which may still come.
-struct Inside {
-    child: Child,
+/// A parent, and which of the children that are held are inside of it and of none before it.
+struct Known {
     parent: Parent,
-    /// So many may be its parent.
-    of: u32,
-}
-
-/// A parent, with children that are inside of it. It knows them until it is forgotten.
-struct Holder {
-    parent: Parent,
-    children: Vec<Inside>,
+    children: Range<u64>,
 }
 
 #[derive(Default)]
 struct Meeting {
     children: Vec<Child>,
-    parents: VecDeque<Holder>,
+    parents: VecDeque<Known>,
+    /// Which are held that came after their parent.
+    late: Vec<u64>,
 }
 
 /// Where children and parents of one pair of tiers meet by key.
 pub struct Keyed {
     meetings: FxHashMap<u64, Meeting>,
+    /// Children that are inside of a parent, but may be another's.
+    held: Held,
     /// When to look again at which key: children and parents each in the order of their time.
     children_due: VecDeque<(i64, u64)>,
     parents_due: VecDeque<(i64, u64)>,
     window_ns: i64,
+    /// So many parents in turn had no other beside them; none where none can have.
+    alone: Option<u32>,
 }
 
 impl Keyed {
-    /// Children wait for `window_ns` after their departure.
-    pub fn new(window_ns: i64) -> Self {
+    /// Keys of calls one after the other. Children wait for `window_ns` after their departure.
+    pub fn in_turn(window_ns: i64) -> Self {
         Self {
             meetings: FxHashMap::default(),
+            held: Held::default(),
             children_due: VecDeque::new(),
             parents_due: VecDeque::new(),
             window_ns,
+            alone: None,
         }
+    }
+
+    /// The same, where calls with one key may be under way side by side.
+    pub fn side_by_side(window_ns: i64) -> Self {
+        Self { alone: Some(0), ..Self::in_turn(window_ns) }
     }
 
     /// A visit whose parent carries `key`; `certainty` is how sure the key itself is.
@@ -81,38 +91,58 @@ impl Keyed {
         (means, certainty): (Means, f64),
         now_ns: i64,
         topology: &Topology,
+        out: &mut Vec<Linked>,
     ) {
         let child =
             Child { visit, means, certainty, due_ns: now_ns.saturating_add(self.window_ns) };
+        let holds = holds(self.alone);
         let meeting = self.meetings.entry(key).or_default();
-        let after = |it: &Holder| it.parent.span.departure_ns >= child.visit.span.arrival_ns;
-        let parents = &mut meeting.parents;
-        let around: Vec<usize> = (0..parents.len())
-            .rev()
-            .take_while(|&at| after(&parents[at]))
-            .filter(|&at| fits(&parents[at].parent, &child, topology))
+        let around: Vec<Parent> = (meeting.parents.iter().rev().map(|it| it.parent))
+            .take_while(|parent| parent.span.departure_ns >= child.visit.span.arrival_ns)
+            .filter(|parent| fits(parent, &child, topology))
             .collect();
-        let Some((&last, others)) = around.split_first() else {
+        let Some(&parent) = around.iter().max_by_key(|it| it.span.arrival_ns) else {
             self.children_due.push_back((child.due_ns, key));
             return meeting.children.push(child);
         };
-        let mut inside = Inside { child, parent: parents[last].parent, of: 1 };
-        others.iter().for_each(|&at| inside.meet(&parents[at].parent, topology));
-        parents[last].children.push(inside);
+        if !holds {
+            return out.push(decided(child, Some((parent, CONTAINED))));
+        }
+        let mut inside = Inside::new(child, parent, now_ns);
+        let others = around.iter().filter(|it| it.visit != parent.visit);
+        others.for_each(|it| inside.meet(it, topology));
+        meeting.late.push(self.held.next_number());
+        self.held.push(inside);
     }
 
     /// A visit that carries `key` and may be the parent of others.
-    pub fn parent(&mut self, key: u64, visit: &Visit, now_ns: i64, topology: &Topology) {
+    pub fn parent(
+        &mut self,
+        key: u64,
+        visit: &Visit,
+        now_ns: i64,
+        topology: &Topology,
+        out: &mut Vec<Linked>,
+    ) {
         let parent = Parent { visit: visit.visit, server: visit.server, span: visit.span };
         let meeting = self.meetings.entry(key).or_default();
-        // The children of those that were over before are, too.
-        let since_ns = parent.span.arrival_ns.saturating_sub(SLACK_NS);
-        let others = meeting.parents.iter_mut().rev();
-        let at_once = others.take_while(|it| it.parent.span.departure_ns >= since_ns);
-        at_once.flat_map(|it| &mut it.children).for_each(|it| it.meet(&parent, topology));
-        let found = meeting.children.extract_if(.., |child| fits(&parent, child, topology));
-        let children = found.map(|child| Inside { child, parent, of: 1 }).collect();
-        meeting.parents.push_back(Holder { parent, children });
+        if let Some(alone) = &mut self.alone {
+            let beside = meeting.meet(&parent, &mut self.held, topology);
+            *alone = if beside { 0 } else { alone.saturating_add(1) };
+        }
+        let holds = holds(self.alone);
+        let first = self.held.next_number();
+        for child in std::mem::take(&mut meeting.children) {
+            if !fits(&parent, &child, topology) {
+                meeting.children.push(child);
+            } else if holds {
+                self.held.push(Inside::new(child, parent, now_ns));
+            } else {
+                out.push(decided(child, Some((parent, CONTAINED))));
+            }
+        }
+        let children = first..self.held.next_number();
+        meeting.parents.push_back(Known { parent, children });
         self.parents_due.push_back((now_ns + DISORDER_NS, key));
     }
 
@@ -128,9 +158,11 @@ impl Keyed {
                     None => meeting.children.push(child),
                 }
             }
-            let over = meeting.parents.pop_front();
-            out.extend(over.into_iter().flat_map(|it| it.children).map(Inside::decided));
+            meeting.parents.pop_front();
             self.forget_if_empty(key);
+        }
+        while let Some(Inside { child, parent, of }) = self.held.next_due(now_ns) {
+            out.push(decided(child, Some((parent, CONTAINED / f64::from(of)))));
         }
         while self.children_due.front().is_some_and(|&(due, _)| due <= now_ns) {
             let Some((_, key)) = self.children_due.pop_front() else { break };
@@ -161,33 +193,28 @@ impl Keyed {
     }
 }
 
-impl Inside {
-    /// Another parent comes, or is known. Of two the one that arrived last is likelier. No choice is one
-    /// that the child is inside of only with the slack, nor one that waited for the other.
-    fn meet(&mut self, other: &Parent, topology: &Topology) {
-        let child = &self.child.visit;
-        if !topology.calls(other.server, child.server) || !other.span.contains(child.span, 0) {
-            return;
-        }
-        let is_near = !self.parent.span.contains(child.span, 0);
-        if is_near || waited(&self.parent, other, topology) {
-            self.parent = *other;
-        } else if !waited(other, &self.parent, topology) {
-            self.of += 1;
-            if other.span.arrival_ns > self.parent.span.arrival_ns {
-                self.parent = *other;
+impl Meeting {
+    /// A parent comes: what is held may be inside of it, too. True if another is beside it.
+    fn meet(&mut self, parent: &Parent, held: &mut Held, topology: &Topology) -> bool {
+        self.late.retain(|&number| held.has(number));
+        // The children of those that were over before are, too.
+        let since_ns = parent.span.arrival_ns.saturating_sub(SLACK_NS);
+        let mut beside = false;
+        for other in self.parents.iter().rev() {
+            if other.parent.span.departure_ns < since_ns {
+                break;
             }
+            beside |= is_beside(&other.parent, parent, topology);
+            other.children.clone().for_each(|number| held.meet(number, parent, topology));
         }
-    }
-
-    fn decided(self) -> Linked {
-        decided(self.child, Some((self.parent, CONTAINED / f64::from(self.of))))
+        self.late.iter().for_each(|&number| held.meet(number, parent, topology));
+        beside
     }
 }
 
-/// True if one called the other, directly or through others.
-fn waited(upper: &Parent, lower: &Parent, topology: &Topology) -> bool {
-    upper.span.contains(lower.span, SLACK_NS) && topology.is_above(upper.server, lower.server)
+/// True if a child waits for other parents that it may be inside of.
+fn holds(alone: Option<u32>) -> bool {
+    alone.is_some_and(|it| it < ALONE)
 }
 
 fn fits(parent: &Parent, child: &Child, topology: &Topology) -> bool {
@@ -195,7 +222,7 @@ fn fits(parent: &Parent, child: &Child, topology: &Topology) -> bool {
         && parent.span.contains(child.visit.span, SLACK_NS)
 }
 
-fn overlapping(parents: &VecDeque<Holder>, child: &Child, topology: &Topology) -> Option<Parent> {
+fn overlapping(parents: &VecDeque<Known>, child: &Child, topology: &Topology) -> Option<Parent> {
     (parents.iter().map(|it| it.parent))
         .filter(|parent| topology.calls(parent.server, child.visit.server))
         .map(|parent| (parent.span.overlap_ns(child.visit.span), parent))
@@ -227,23 +254,22 @@ mod tests {
     const W: u16 = 2;
 
     /// W calls A and D, and A calls D.
-    fn parents(visits: Vec<Visit>) -> BTreeMap<i64, (i64, f64)> {
+    fn linker() -> Linker {
         let calls = [("w", vec!["a", "d"]), ("a", vec!["d"])];
         let calls: BTreeMap<_, _> = calls
             .map(|(upper, lower)| (upper.to_owned(), lower.iter().map(|&it| it.into()).collect()))
             .into();
         let topology = Topology::new(&calls).unwrap();
         let ways = topology.pairs().iter().map(|_| Way::ByIds).collect();
-        let mut linker = Linker::new(topology, ways, 60_000_000_000);
+        Linker::new(topology, ways, 60_000_000_000)
+    }
+
+    fn parents(visits: Vec<Visit>) -> BTreeMap<i64, (i64, f64)> {
+        let mut linker = linker();
         visits.into_iter().for_each(|visit| linker.push(visit));
         linker.finish();
-        let decided = linker.decided();
-        decided
-            .iter()
-            .filter_map(|(v, link)| {
-                Some((v.visit, (link.as_ref()?.parent, link.as_ref()?.confidence)))
-            })
-            .collect()
+        let linked = linker.decided().into_iter().filter_map(|(visit, link)| Some((visit, link?)));
+        linked.map(|(visit, link)| (visit.visit, (link.parent, link.confidence))).collect()
     }
 
     fn at(number: i64, server: u16, from_us: i64, to_us: i64) -> Visit {
@@ -296,5 +322,22 @@ mod tests {
         ]);
         assert_eq!([found[&1], found[&3]], [(2, 1.0), (4, 1.0)]);
         assert_eq!([found[&5], found[&8]], [(6, 1.0), (9, 1.0)]);
+    }
+
+    #[test]
+    fn ids_of_single_requests_keep_no_call_waiting() {
+        let mut linker = linker();
+        let request = |server, number: u64| {
+            let from_ns = 10_000 * number as i64;
+            visit(0).at(server).during(from_ns, from_ns + 5_000).id(number).build()
+        };
+        let mut decided_at_once = |servers: &[u16], number| {
+            servers.iter().for_each(|&server| linker.push(request(server, number)));
+            linker.decided().iter().filter(|(visit, _)| visit.server == D).count()
+        };
+        let decided: usize = (0..20_000).map(|number| decided_at_once(&[D, A], number)).sum();
+        assert_eq!(decided, 10_001);
+        assert_eq!(decided_at_once(&[D, A, A], 20_000), 1);
+        assert_eq!(decided_at_once(&[D, A], 20_001), 0);
     }
 }

@@ -6,6 +6,7 @@
 mod event_loop;
 #[cfg(test)]
 mod fixture;
+mod held;
 mod infer;
 mod keyed;
 mod linker;

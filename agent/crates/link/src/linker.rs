@@ -62,8 +62,8 @@ impl Linker {
     /// for its parent.
     pub fn new(topology: Topology, ways: Vec<Way>, window_ns: i64) -> Self {
         let pair = |way| Pair {
-            by_id: Keyed::new(window_ns),
-            by_connection: Keyed::new(window_ns),
+            by_id: Keyed::side_by_side(window_ns),
+            by_connection: Keyed::in_turn(window_ns),
             paired: false,
             neighbours: Neighbours::default(),
             in_loop: matches!(way, Way::InLoop),
@@ -93,7 +93,7 @@ impl Linker {
             self.now_ns = self.now_ns.max(visit.span.departure_ns);
         }
         for &below in self.topology.pairs_below(visit.server) {
-            self.pairs[below].parent(&visit, self.now_ns, &self.topology);
+            self.pairs[below].parent(&visit, self.now_ns, &self.topology, &mut self.out);
         }
         let calls = self.topology.pairs_below(visit.server);
         for each in &mut self.loops {
@@ -150,14 +150,14 @@ impl Pair {
         if let Some(connection) = visit.upstream {
             self.paired = true;
             let key = connection as u64;
-            self.by_connection.child(key, visit, (Means::Id, 1.0), now_ns, topology);
+            self.by_connection.child(key, visit, (Means::Id, 1.0), now_ns, topology, out);
         } else if let Some(inference) = &mut self.inference {
             inference.child(visit);
         } else if let Some(id) = visit.id {
             let mut borrowed = Vec::new();
             self.neighbours.meet(&visit, id, &mut borrowed);
             self.lend(borrowed, now_ns, topology, out);
-            self.by_id.child(id, visit, (Means::Id, 1.0), now_ns, topology);
+            self.by_id.child(id, visit, (Means::Id, 1.0), now_ns, topology, out);
         } else if visit.lent {
             self.neighbours.wait(visit);
         } else {
@@ -165,15 +165,15 @@ impl Pair {
         }
     }
 
-    fn parent(&mut self, visit: &Visit, now_ns: i64, topology: &Topology) {
+    fn parent(&mut self, visit: &Visit, now_ns: i64, topology: &Topology, out: &mut Vec<Linked>) {
         if self.paired {
             let key = visit.connection as u64;
-            self.by_connection.parent(key, visit, now_ns, topology);
+            self.by_connection.parent(key, visit, now_ns, topology, out);
         }
         if let Some(inference) = &mut self.inference {
             inference.parent(visit);
         } else if let Some(id) = visit.id {
-            self.by_id.parent(id, visit, now_ns, topology);
+            self.by_id.parent(id, visit, now_ns, topology, out);
         }
     }
 
@@ -189,7 +189,7 @@ impl Pair {
             match id {
                 Some(id) => {
                     let means = (Means::Inferred, BORROWED);
-                    self.by_id.child(id, visit, means, now_ns, topology);
+                    self.by_id.child(id, visit, means, now_ns, topology, out);
                 }
                 None => out.push((visit, None)),
             }
