@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tierlab.diagnosis.signals import Signals
+from tierlab.diagnosis.told import sources, tells_locks
 from tierlab.tables import manifest as manifests
+from tierlab.tables.run import Run
 
 from . import made_stall
 from .made_stall import MS
@@ -38,9 +41,39 @@ def test_a_last_tier_that_is_no_database_has_no_locks_that_were_overlooked(tmp_p
     assert not causes(finding) & {"lock", "checkpoint", "cold_cache"}
 
 
-@pytest.mark.parametrize("kept", [{"is_database": True}, {}])
+@pytest.mark.parametrize(
+    "kept", [{"is_database": True}, {}, {"is_database": False, "protocol": "mysql"}]
+)
 def test_a_database_or_what_may_be_one_has(tmp_path, kept):
-    """Older folders do not say: whom others call and who calls nobody may be one."""
+    """Older folders do not say: whom others call and who calls nobody may be one. Of one that came
+    as an image or by a command all was as sure as if it had been asked.
+    """
     (finding,) = two_tiers(tmp_path, **kept).findings
     assert "lock" in causes(finding)
     assert finding.confidence < 0.9
+
+
+def speaking(folder, **protocols):
+    """A run whose servers are no databases that Tierlab set up, and of which web.1 alone counts."""
+    rows = made_stall.read(made_stall.make(folder, None), "database")
+    made_stall.write(folder, "database", [row | {"subject": "web.1"} for row in rows])
+    known = made_stall.manifest()
+    for part in known.servers.values():
+        part.is_database = False
+        part.protocol = protocols.get(part.tier, "http")
+    known.write(folder)
+    return Run(folder)
+
+
+def test_who_speaks_as_a_database_is_one_unless_it_hands_that_on(tmp_path):
+    run = speaking(tmp_path, lb="mysql", db="mysql")
+    signals = Signals(run, run.connect())
+    told = [name for name in run.manifest.servers if tells_locks(run, signals, name)]
+    assert told == ["web.1", "db.1"]
+
+
+@pytest.mark.parametrize(("protocol", "is_missed"), [("postgresql", True), ("http", False)])
+def test_the_counts_of_a_database_that_nobody_asked_are_missed(tmp_path, protocol, is_missed):
+    """Other answers were as sure as with them."""
+    run = speaking(tmp_path, db=protocol)
+    assert ("database" in sources(run.manifest)) == is_missed

@@ -37,23 +37,38 @@ def tells_pauses(run: Run, server: str) -> bool:
 
 
 def tells_locks(run: Run, signals: Signals, server: str) -> bool:
-    """Say whether a server counts what waits for its locks: it did in this run; or nobody's counts
-    were kept, and it is a database. Where that was not kept either it is taken for one if others
-    call it and it calls nobody, as what keeps data.
+    """Say whether a server counts what waits for its locks: it did in this run; or its counts are
+    missing, and it is a database. Where that was not kept it is taken for one if nobody's counts
+    were, others call it and it calls nobody, as what keeps data.
     """
-    if run.has(DATABASE):
-        return server in signals.subjects(DATABASE, LOCK_WAITS)
-    part = run.manifest.servers.get(server)
+    manifest = run.manifest
+    if run.has(DATABASE) and server in signals.subjects(DATABASE, LOCK_WAITS):
+        return True
+    part = manifest.servers.get(server)
     if part is not None and part.is_database is not None:
-        return part.is_database
-    topology = run.manifest.topology
-    return bool(topology.callers(server)) and not topology.callees(server)
+        return _keeps_tables(manifest, server)
+    topology = manifest.topology
+    called_only = bool(topology.callers(server)) and not topology.callees(server)
+    return called_only and not run.has(DATABASE)
 
 
 def sources(manifest: Manifest) -> list[str]:
     """Return the tables that can tell something of this run: where no server is a database, there
     are no counts of one to be missed.
     """
-    parts = manifest.servers.values()
-    none_is = bool(parts) and all(each.is_database is False for each in parts)
+    servers = manifest.servers
+    none_is = bool(servers) and not any(_keeps_tables(manifest, name) for name in servers)
     return [name for name in SCHEMAS if not (none_is and name == DATABASE)]
+
+
+def _keeps_tables(manifest: Manifest, server: str) -> bool:
+    """Say whether a server is a database, as far as that was kept. One that Tierlab did not set up
+    is told by what it speaks, unless it calls another that speaks so, as a proxy does.
+    """
+    part = manifest.servers[server]
+    if part.is_database is not False:
+        return True
+    if not part.speaks_sql:
+        return False
+    called = manifest.topology.callees(server)
+    return not any(manifest.servers[name].speaks_sql for name in called)

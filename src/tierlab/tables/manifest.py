@@ -55,6 +55,11 @@ class ServerPart(_Part):
     is_database: bool | None = None
 
     @property
+    def speaks_sql(self) -> bool:
+        """Whether it speaks what databases do, and proxies before them."""
+        return self.protocol in ("mysql", "postgresql")
+
+    @property
     def workers(self) -> int | None:
         """How many requests it works on at once, by its ``threads``; None where these are of
         another use. Where nothing was kept they are taken for workers.

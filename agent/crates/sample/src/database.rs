@@ -25,7 +25,7 @@ pub fn start(
 ) -> Result<Result<Polls<Reading>, NotMeasured>, RecordError> {
     let servers = plan.databases.iter().map(|it| (it.subject.clone(), link::to(it)));
     if plan.databases.is_empty() {
-        return Ok(Err(NotMeasured("the plan names no database server".to_owned())));
+        return Ok(Err(NotMeasured("the system has no database that Tierlab sets up".to_owned())));
     }
     Polls::start(servers, plan.database_interval_ns, place)
 }
