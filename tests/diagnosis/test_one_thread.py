@@ -12,11 +12,14 @@ from .made_stall import LENGTH, MS, START
 from .signatures import diagnosed
 
 SECOND = 1_000 * MS
+SHARED = {"worker_threads": False}
+UNKNOWN = {"worker_threads": None}
 
 
-def make(folder, *, shared=True, **made):
-    """An overload of eight CPUs of which one is busy; ``shared``, if app.1 has threads for nobody
-    in particular. They are looked at once a second.
+def make(folder, *, process=1, beside=(0.1,), kept=SHARED, **made):
+    """An overload of eight CPUs of which one is busy. app.1 has that thread, the first of process
+    1, and those ``beside`` it, which ran for that share of the time. They are looked at once a
+    second.
     """
     made_overload.make(folder, **made)
     first = [row for row in made_stall.read(folder, "cpu") if row["subject"] == "cpu0"]
@@ -25,14 +28,14 @@ def make(folder, *, shared=True, **made):
     rows = made_stall.read(folder, "pressure")
     made_stall.write(folder, "pressure", [row | {"some": 0.02} for row in rows])
     threads = [
-        {"t_ns": t, "dt_ns": SECOND, "subject": "app.1", "process": 1, "name": "own"}
+        {"t_ns": t, "dt_ns": SECOND, "subject": "app.1", "process": process, "name": "own"}
         | {"thread": thread, "run_ns": int(share * SECOND)}
         for t in range(START + SECOND, START + LENGTH + 1, SECOND)
-        for thread, share in enumerate((ran(t), 0.1), start=1)
+        for thread, share in enumerate((ran(t), *beside), start=1)
     ]
     made_stall.write(folder, "process", [*made_stall.read(folder, "process"), *threads])
     known = made_overload.manifest()
-    app = known.servers["app.1"].model_copy(update={"worker_threads": not shared})
+    app = known.servers["app.1"].model_copy(update=kept)
     known.model_copy(update={"servers": known.servers | {"app.1": app}}).write(folder)
     return folder
 
@@ -41,13 +44,26 @@ def ran(end):
     return 1.0 if made_overload.is_full(end - SECOND // 2) else 0.62
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_one_full_thread_is_an_overload_where_all_requests_need_it(tmp_path, monkeypatch, shared):
+@pytest.mark.parametrize(
+    ("made", "shared"),
+    [
+        ({"kept": SHARED}, True),
+        ({"kept": {"worker_threads": True}}, False),
+        ({"kept": UNKNOWN}, True),
+        ({"kept": UNKNOWN, "process": 7}, False),  # it is not the main thread
+        ({"kept": UNKNOWN, "beside": (0.5, 0.6)}, False),  # others do more
+        ({"kept": UNKNOWN | {"protocol": "postgresql"}}, False),  # a connection's own process
+    ],
+)
+def test_one_full_thread_is_an_overload_where_all_requests_need_it(
+    tmp_path, monkeypatch, made, shared
+):
     """Responses took two seconds, a thread was busy for all of the time, and it was "Nothing
-    abnormal": of all CPUs a fifth was busy.
+    abnormal": of all CPUs a fifth was busy. So it was, too, where nobody had said that they all
+    need it, as of a program of the user's own.
     """
     monkeypatch.setattr(made_overload, "FULL", (START + 2 * SECOND, START + LENGTH))
-    found = diagnosed(make(tmp_path, shared=shared))
+    found = diagnosed(make(tmp_path, **made))
     told = [(each.cause, each.subject) for each in found.findings]
     assert told == ([("overload", "app.1")] if shared else [])
     if shared:

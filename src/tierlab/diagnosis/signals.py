@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 
 from tierlab.analysis.query import Bools, Connection, Floats, Ints, columns
+from tierlab.diagnosis.busiest_threads import Thread, busiest_threads
 from tierlab.diagnosis.finding import Window
 from tierlab.tables.run import Run
 
@@ -204,23 +205,18 @@ class Signals:
         return sorted(self._known[(table, value, where)])
 
     def busiest_thread(self, subject: str) -> Signal | None:
-        """Return the share of time that the thread of a server ran that ran most in the run: where
-        it is full, idle CPUs are of no use. None: not measured, or each request has a thread.
+        """Return the share of time that the thread of a server ran that all its requests need:
+        where it is full, idle CPUs are of no use. None: not measured, or each request has one.
         """
-        part = self._run.manifest.servers.get(subject)
-        if part is None or part.worker_threads is not False or subject not in self._busiest:
+        if subject not in self._busiest:
             return None
         process, thread = self._busiest[subject]
         where = f"process = {process} AND thread = {thread}"
         return self.get("process", "run_ns * 1.0 / dt_ns", subject, where)
 
     @cached_property
-    def _busiest(self) -> dict[str, tuple[int, int]]:
-        found = self._db.execute(
-            """SELECT subject, process, thread FROM process WHERE thread IS NOT NULL
-            GROUP BY ALL ORDER BY sum(run_ns) NULLS FIRST, process, thread"""
-        ).fetchall()
-        return {subject: (process, thread) for subject, process, thread in found}
+    def _busiest(self) -> dict[str, Thread]:
+        return busiest_threads(self._db, self._run.manifest.servers)
 
     def own_processes(self, subject: str) -> Signal | None:
         """Return the cores that a server's own processes used: those of names that use CPU in quiet

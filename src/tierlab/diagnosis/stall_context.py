@@ -30,7 +30,7 @@ class StallContext:
     ``entry`` is the first server. ``tells_pauses`` and ``tells_locks`` say whether this server
     gives that evidence of itself, as far as this run tells; ``pauses`` is None where none was kept.
     ``worker_threads`` says whether each request has one of its ``threads`` to itself; None where
-    that was not kept.
+    nobody knows, or that was not kept.
     ``cores`` are the CPUs that the server may run on, ``weight`` its share's as it was read back
     (1024 is the usual), ``laboratory`` the share of each that driving and watching takes (0 where
     that is not known), and ``peers`` the contexts, in the same window, of the other servers that

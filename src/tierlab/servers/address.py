@@ -30,6 +30,7 @@ class Address(Server):
     programs: ClassVar[Mapping[str, str]] = {}
     soft_resources: ClassVar = {}
     own_options = AddressOptions
+    worker_threads: ClassVar[bool | None] = None
     stands = True
 
     options: AddressOptions

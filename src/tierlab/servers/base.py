@@ -135,8 +135,9 @@ class Server(ABC):
     """Soft resources that the agent knows how to hold, the one that matters most first."""
     is_event_loop: ClassVar[bool] = False
     """Whether its one thread works on all requests in turns, in the order of their messages."""
-    worker_threads: ClassVar[bool] = True
-    """Whether each request that it works on has one of its `threads` to itself meanwhile."""
+    worker_threads: ClassVar[bool | None] = True
+    """Whether each request that it works on has one of its `threads` to itself meanwhile; None of a
+    program of which nobody knows."""
     waits_without_worker: ClassVar[bool] = False
     """Whether a connection needs one of its `threads` only once a request's head has come whole."""
     stands: ClassVar[bool] = False

@@ -70,6 +70,7 @@ class Command(Server):
     programs: ClassVar[Mapping[str, str]] = {}
     soft_resources: ClassVar[Mapping[str, SoftResource]] = {}
     own_options = CommandOptions
+    worker_threads: ClassVar[bool | None] = None
     stop_seconds = 10.0
     disk = (FILES,)
 

@@ -24,6 +24,7 @@ class Image(Server):
     programs: ClassVar[Mapping[str, str]] = {}
     soft_resources: ClassVar[Mapping[str, SoftResource]] = {}
     own_options = ImageOptions
+    worker_threads: ClassVar[bool | None] = None
     stop_seconds = 10.0
     brings_root = True
 

@@ -38,8 +38,9 @@ class ServerPart(_Part):
     """One server: where it stood, what it spoke, how it was set.
 
     ``system`` is of which of several systems it is; ``port`` is 0 of one that nobody calls.
-    ``worker_threads`` says whether each request has one of its ``threads`` to itself, and
-    ``is_database`` whether it is one; None in folders from before they were kept.
+    ``worker_threads`` says whether each request has one of its ``threads`` to itself, None where
+    nobody knows, and ``is_database`` whether Tierlab set it up as one; both are None in folders
+    from before they were kept.
     """
 
     tier: str
