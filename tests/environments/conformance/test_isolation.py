@@ -28,6 +28,18 @@ def test_servers_have_no_rights(environment: Environment, entry: Entry, domain: 
     assert values["NoNewPrivs:"] == "1"
 
 
+def test_servers_listen_on_every_port_of_a_network_of_the_trials_own(
+    environment: Environment, entry: Entry, domain: Domain
+) -> None:
+    """Bare processes could not on port 80, as they are not root's."""
+    require(environment, entry, Capability.NETWORK, None)
+    if entry.own_kernel:
+        pytest.skip("its ports are its own kernel's")
+    listen = 'import socket; socket.create_server(("127.0.0.1", 80))'
+    done = domain.run(["/usr/bin/python3", "-c", listen], timeout=20)
+    assert done.status == 0, done.stderr
+
+
 def test_no_server_is_limited_in_its_processes(
     environment: Environment, entry: Entry, domain: Domain
 ) -> None:

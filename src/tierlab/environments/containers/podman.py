@@ -67,8 +67,7 @@ class Podman(HostEnvironment):
         return self._images
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
-        # As container engines have it: images whose programs are not root's listen on 80 too.
-        ground = super()._prepare({**sysctls, "net.ipv4.ip_unprivileged_port_start": 0})
+        ground = super()._prepare(sysctls)
         assert ground.hierarchy is not None  # `probe` refuses a machine without
         # Before any group: the last of what a ledger lists goes first.
         ground.hierarchy.hand_down_all(self._ledger)

@@ -45,6 +45,12 @@ SYSCTLS: Mapping[str, int] = {
 }
 """What is set in a trial's namespace unless the trial says otherwise."""
 
+OF_NAMESPACE: Mapping[str, int] = {
+    # As container engines have it: servers that are not root's listen on 80 too.
+    "net.ipv4.ip_unprivileged_port_start": 0,
+}
+"""What a trial's namespace is given besides; kernels of domains' own are not."""
+
 SERVER_USER = "nobody"
 WORK_ROOT = Path("/var/tmp")
 UNKNOWN = "another program"
@@ -83,7 +89,7 @@ class HostEnvironment(Environment):
         hierarchy = find_hierarchy() if Capability.ACCOUNTING in probed.can else None
         make_folder(self._ledger, self.work)
         if Capability.NETWORK in probed.can:
-            namespace = netns.create(self._ledger, sysctls)
+            namespace = netns.create(self._ledger, {**OF_NAMESPACE, **sysctls})
         return Ground(
             environment=self.name,
             ledger=self._ledger,
