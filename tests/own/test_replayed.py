@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.drive.driving import Driven, Driver
+from tests.drive.driving import Driven, Driver, target
 from tests.own.test_logged import line
 from tests.rubbos.private_mariadb import free_port
 from tierlab.errors import UserError
@@ -201,6 +201,68 @@ class _Late(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+@contextmanager
+def late(kind: type[_Late], count: int = 1, **attributes: Any) -> Iterator[list[int]]:
+    """The ports of so many servers of such a kind."""
+    with ExitStack() as stack:
+        ports = []
+        for number in range(count):
+            handler = type("Late", (kind,), attributes | {"number": number})
+            server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+            stack.callback(server.shutdown)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            ports.append(server.server_address[1])
+        yield ports
+
+
+class _Asked(_Late):
+    """Notes by visit which server was asked, and from where."""
+
+    number: int
+    asked: dict[str, set[tuple[int, str]]]
+
+    def do_GET(self) -> None:
+        self.asked.setdefault(self.path[1], set()).add((self.number, self.client_address[0]))
+        super().do_GET()
+
+
+def test_what_overlaps_in_a_visit_goes_where_the_visit_does(tmp_path: Path) -> None:
+    """It went to others of several servers, and came from other addresses."""
+    log = write(tmp_path / "access.log", [(0, n % 3, f"/{'abc'[n % 3]}/{n}") for n in range(12)])
+    asked: dict[str, set[tuple[int, str]]] = {}
+    with late(_Asked, 2, asked=asked, seen=[]) as ports:
+        targets, sources = [target(port) for port in ports], ["127.128.0.0/12"]
+        sent(tmp_path / "drive", 0, log, 8.0, seconds=0.5, targets=targets, sources=sources)
+    assert [len(asked[visit]) for visit in "abc"] == [1, 1, 1]
+    assert len(set.union(*asked.values())) == 3
+    assert {number for each in asked.values() for number, _ in each} == {0, 1}
+
+
+class _Closed(_Late):
+    """Notes when its connections were closed."""
+
+    closed: list[float]
+
+    def finish(self) -> None:
+        super().finish()
+        self.closed.append(time.monotonic())
+
+
+def test_a_visit_that_is_over_keeps_no_connection(tmp_path: Path) -> None:
+    """Those that it had opened besides, while it asked for several things at once, stayed."""
+    asked = [(0, 1, "/a"), (0, 1, "/b"), (0, 1, "/c"), (4, 1, "/x")]
+    log = write(tmp_path / "access.log", asked)
+    seen: list[tuple[float, str, str | None]] = []
+    closed: list[float] = []
+    with late(_Closed, closed=closed, seen=seen) as (port,):
+        sent(tmp_path / "drive", port, log, 8.0, seconds=1.9, connection="keep_alive")
+        given_up = time.monotonic() + 10
+        while len(closed) < 3 and time.monotonic() < given_up:
+            time.sleep(0.01)
+    assert len(closed) == 3
+    assert max(closed) - seen[-1][0] < 0.2 + 0.6, "the driver ends a second later"
 
 
 @pytest.mark.slow

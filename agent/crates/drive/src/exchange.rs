@@ -33,7 +33,8 @@ impl Shard {
         if flight.resource.is_some() {
             flight.answer = Answer::Http(Reply::counted());
         } else {
-            let to = self.destinations.of(self.share.number(flight.user));
+            let number = self.share.number(self.replay.owner(flight.user));
+            let to = self.destinations.of(number);
             flight.answer = to.answer(self.buffers.pop().unwrap_or_default(), flight.reused);
             flight.opened += 1;
             flight.record.attempts += i16::from(flight.pages == 0 || flight.opened > 1);

@@ -172,12 +172,7 @@ impl Shard {
         }
         match self.common.plan.pace {
             Pace::Open { .. } => self.idle.push_back(number),
-            Pace::Recorded { .. } => {
-                let is_over = self.recorded_due(self.replay.owner(number)).is_none();
-                if is_over && self.places[number as usize] != NOWHERE {
-                    self.release(place);
-                }
-            }
+            Pace::Recorded { .. } => self.close_if_over(self.replay.owner(number)),
             Pace::Closed { think_ns, think_cap_ns } => {
                 let cap = think_cap_ns.unwrap_or(think_ns.saturating_mul(10));
                 let user = &mut self.users[number as usize];

@@ -62,17 +62,34 @@ impl Shard {
         self.begin(user, due)
     }
 
+    /// Closes the connections of a visit that is over, but those on which a request is under way.
+    pub(crate) fn close_if_over(&mut self, visit: u32) {
+        if self.recorded_due(visit).is_some() {
+            return;
+        }
+        let others = std::mem::take(&mut self.replay.others[visit as usize]);
+        for user in others.iter().copied().chain([visit]) {
+            let place = self.places[user as usize];
+            if place != NOWHERE && !self.waits(user) {
+                self.release(place as usize);
+            }
+        }
+        self.replay.others[visit as usize] = others;
+    }
+
+    /// Whether a user waits for what it has asked for.
+    fn waits(&self, user: u32) -> bool {
+        let place = self.places[user as usize];
+        place != NOWHERE && self.flights[place as usize].is_under_way()
+    }
+
     /// A user of the visit that waits for nothing; another one where all of them do.
     fn free_user(&mut self, visit: u32) -> u32 {
-        let waits = |user: u32| {
-            let place = self.places[user as usize];
-            place != NOWHERE && self.flights[place as usize].is_under_way()
-        };
-        if !waits(visit) {
+        if !self.waits(visit) {
             return visit;
         }
         let others = &self.replay.others[visit as usize];
-        let user = match others.iter().copied().find(|user| !waits(*user)) {
+        let user = match others.iter().copied().find(|user| !self.waits(*user)) {
             Some(user) => user,
             None => {
                 let user = self.add_user();

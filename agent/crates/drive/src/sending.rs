@@ -23,7 +23,7 @@ impl Shard {
         flight.key = None;
         self.connect_deadlines.set(now, place, flight.connection);
         let connection = flight.connection;
-        let number = self.share.number(flight.user);
+        let number = self.share.number(self.replay.owner(flight.user));
         let (to, source) = (self.destinations.of(number).address, self.sources.of(number));
         let kept = self.common.plan.connection == Connection::KeepAlive;
         let fd = match Socket::connect(to, source, kept) {
@@ -62,7 +62,8 @@ impl Shard {
     pub(crate) fn send(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
         let Some(socket) = &flight.socket else { return Ok(()) };
-        let wire = &self.destinations.of(self.share.number(flight.user)).wire;
+        let number = self.share.number(self.replay.owner(flight.user));
+        let wire = &self.destinations.of(number).wire;
         let (user, script) = (&mut self.users[flight.user as usize], &self.common.script);
         let id = flight.request_id;
         match flight.part(script) {
