@@ -15,9 +15,11 @@ import pytest
 from scipy import stats
 
 from tests.pace import pace
+from tierlab.workloads.own.pages import following
 from tierlab.workloads.rubbos.users import users
 
 from .driving import MILLISECOND, POPULATION, RAMP_UP, SECOND, Driver
+from .test_drive_failures import OK, sends, serving
 
 
 def think_times(requests: pd.DataFrame) -> np.ndarray:
@@ -60,6 +62,20 @@ def test_over_the_cap_the_published_client_does_not_think(site, drive: Driver) -
     thinks = think_times(drive(site(), workload, loop=loop).requests)
     assert np.quantile(thinks, 0.99) <= 30.02
     assert np.mean(thinks < 0.02) == share(np.exp(-1.5), len(thinks))
+
+
+def test_a_request_ends_with_its_last_byte_and_not_when_the_driver_has_seen_to_it(
+    drive: Driver,
+) -> None:
+    """What it looks for in a page, and makes of its next request, was a part of the response."""
+    page = b'<a href="http://elsewhere/no">' * 1_000_000 + b'<a href="/">'
+    reply = OK + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(page) + page
+    with serving(sends(reply)) as port:
+        users = following(("/",), (), (), 1000, {})
+        requests = drive(port, users, users=1, think_ms=0, seconds=2).requests
+    ended, asked = requests.end_ns.to_numpy()[:-1], requests.start_ns.to_numpy()[1:]
+    assert len(ended) > 1
+    assert np.median(asked - ended) > 5 * MILLISECOND, "it looks at a million links"
 
 
 @pytest.mark.parametrize(("fidelity", "spread"), [("corrected", RAMP_UP), ("published", 0)])

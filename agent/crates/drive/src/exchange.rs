@@ -123,6 +123,7 @@ impl Shard {
     /// The answer is complete.
     fn complete(&mut self, place: usize) -> Result<()> {
         let flight = &mut self.flights[place];
+        flight.ended_ns = monotonic_ns();
         flight.record.bytes += flight.answer.received();
         flight.record.rows += flight.answer.rows();
         if self.common.plan.connection == Connection::PerRequest || !flight.answer.persistent() {
@@ -211,6 +212,7 @@ impl Shard {
     /// The exchange failed.
     pub(crate) fn fail(&mut self, place: usize, failure: Failure) -> Result<()> {
         let flight = &mut self.flights[place];
+        flight.ended_ns = monotonic_ns();
         flight.socket = None;
         let untouched = flight.answer.received() == 0;
         flight.record.bytes += flight.answer.received();

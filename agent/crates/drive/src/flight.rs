@@ -76,6 +76,8 @@ pub struct Flight {
     pub pages: u16,
     /// How often the present page was asked for.
     pub opened: i16,
+    /// When the last byte of the last exchange had come, or it had failed, by the monotonic clock.
+    pub ended_ns: i64,
     /// Whether the user thinks afterwards.
     pub thinks: bool,
     /// What will be recorded.
@@ -144,6 +146,7 @@ impl Flight {
             more: false,
             pages: 0,
             opened: 0,
+            ended_ns: 0,
             thinks: true,
             record: Record::default(),
         }

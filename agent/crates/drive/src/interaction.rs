@@ -157,13 +157,14 @@ impl Shard {
     /// Records the interaction, and lets its user think.
     pub(crate) fn end(&mut self, place: usize) -> Result<()> {
         let now = monotonic_ns();
-        self.put_down(place, now);
+        let ended_ns = self.flights[place].ended_ns;
+        self.put_down(place, ended_ns);
         let flight = &mut self.flights[place];
         let number = flight.user;
         let user = &mut self.users[number as usize];
         let thinks = flight.thinks;
         let state = flight.record.state;
-        let took_ns = now + self.real_offset_ns - flight.record.start_ns;
+        let took_ns = ended_ns + self.real_offset_ns - flight.record.start_ns;
         let same_session = user.session() == flight.record.session;
         if flight.socket.is_some() && same_session {
             flight.stage = Stage::Idle;
@@ -183,6 +184,8 @@ impl Shard {
                     Some((From::Start, drawn)) => (drawn - took_ns).max(0),
                     None => user.think_ns(script, think_ns, cap),
                 };
+                // It thinks while the driver looks at the page.
+                let think = (think - (now - ended_ns)).max(0);
                 let due = self.thought_by(number, now, think);
                 self.schedule.extend(due.map(|due| Reverse((due, number))));
                 if due != Some(now + think) && self.places[number as usize] != NOWHERE {
@@ -205,10 +208,10 @@ impl Shard {
         Ok(())
     }
 
-    fn put_down(&mut self, place: usize, now: i64) {
+    fn put_down(&mut self, place: usize, ended_ns: i64) {
         self.in_flight -= 1;
         let flight = &self.flights[place];
-        let end_ns = now + self.real_offset_ns;
+        let end_ns = ended_ns + self.real_offset_ns;
         let number = self.share.number(self.replay.owner(flight.user));
         let protocol = self.destinations.of(number).protocol();
         self.tally.ended(&self.common.script, number, protocol, &flight.record, end_ns);
