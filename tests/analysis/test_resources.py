@@ -86,10 +86,10 @@ def test_driver_lag_and_its_verdict(tiny):
     assert found.was_bottleneck
     assert found.cpu_share is None
     assert found.lag.max_s == pytest.approx(0.3)
-    kinds = ["refused", "no_address", "image_no_descriptors"]
+    kinds = ["refused", "no_address", "image_no_descriptors", "static_no_address"]
     short = tiny({"requests": [{**sent(0), "error": kind} for kind in kinds]})
     found = driver(short.db, short.measured, None, 1_000 * MS)
-    assert "could not open 2 connections" in found.reason
+    assert "could not open 3 connections" in found.reason
 
 
 def test_the_drivers_cpu_is_that_of_the_runtime(tiny):

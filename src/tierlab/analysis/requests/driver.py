@@ -26,7 +26,7 @@ _RECORDS = """SELECT * FROM (
 """The driver's record of each second that says its CPU time, as SQL; of several systems each has a
 driver, which is the subject. Older records say nothing of the busiest thread."""
 
-OWN_LIMIT = "regexp_full_match(error, '(image_)?no_(descriptors|address)')"
+OWN_LIMIT = "regexp_full_match(error, '(image_|static_)?no_(descriptors|address)')"
 """A request that failed at a limit of the driver's own, as SQL."""
 
 
