@@ -190,3 +190,24 @@ def test_a_reply_that_sends_its_user_elsewhere_has_no_page_that_says_something(
     assert ended[ended.interaction != "empty"].error.isna().all()
     assert set(ended[ended.interaction == "empty"].error) == {"text_missing"}
     assert len({target for _, target, _ in asked}) == 3
+
+
+@pytest.mark.parametrize("redirects", ["own", "within", "stay"])
+def test_a_reply_that_sends_its_user_off_the_site_has_failed_and_says_where_to(
+    redirects: str, drive: Driver
+) -> None:
+    """To HTTPS, above all. As a log's user stays it was a success."""
+    states = [{"name": name, "path": f"/{name}"} for name in ("tls", "away", "here")]
+    pages = {
+        "/tls": (301, "https://{host}/in?token=secret"),
+        "/away": (302, "http://login.example/in"),
+        "/here": (302, "http://{host}/there"),
+    }
+    with serving(pages) as (port, _):
+        users = workload(*states, redirects=redirects, after_failure="next")
+        driven = drive(port, users, seconds=0.3)
+    ended = driven.requests[driven.requests.error != "cut"]
+    errors = {name: set(mine.error.dropna()) for name, mine in ended.groupby("interaction")}
+    assert errors == {"tls": {"status_301"}, "away": {"status_302"}, "here": set()}
+    where = {"tls": f"https://127.0.0.1:{port}", "away": "http://login.example"}
+    assert driven.summary["sent_off"] == where

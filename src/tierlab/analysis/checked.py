@@ -22,10 +22,13 @@ WORDS = {
 }
 """What the driver's errors mean to whoever checks."""
 
+REDIRECTIONS = ("301", "302", "303", "307", "308")
+"""Statuses that say that what was asked for is elsewhere."""
+
 
 def checked(folder: Path, manifest: Manifest, calls: CheckedCalls) -> list[Checked]:
     """What the tables of a run folder show, in a request's order."""
-    found = [*_servers(folder, manifest), *calls.found, *_interactions(folder)]
+    found = [*_servers(folder, manifest), *calls.found, *_interactions(folder, manifest)]
     return [*found, *_missed(folder)]
 
 
@@ -62,7 +65,7 @@ def _counts(folder: Path, table: str, column: str, wanted: str) -> dict[str, int
     return dict(duckdb.execute(query, [str(path)]).fetchall())
 
 
-def _interactions(folder: Path) -> Iterator[Checked]:
+def _interactions(folder: Path, manifest: Manifest) -> Iterator[Checked]:
     path = folder / "requests.parquet"
     if not path.exists():
         yield Checked(False, "No user sent a request.")
@@ -76,18 +79,34 @@ def _interactions(folder: Path) -> Iterator[Checked]:
     ).fetchall()
     if not rows:
         yield Checked(False, "No request came to its end; check for longer with --seconds.")
+    sent_off = _sent_off(manifest)
     for name, count, failed, error, median_ms in rows:
         if failed == 0:
             yield Checked(True, f"{name}: {count} of {count} worked, {median_ms:.1f} ms each.")
         else:
             good = "none" if failed == count else f"{count - failed}"
-            yield Checked(False, f"{name}: {good} of {count} worked: {_meant(error)}.")
+            why = _meant(error, sent_off.get(name))
+            yield Checked(False, f"{name}: {good} of {count} worked: {why}.")
 
 
-def _meant(error: str) -> str:
-    if error.startswith("status_"):
-        return f"the reply has status {error.removeprefix('status_')}"
-    return WORDS.get(error, error)
+def _sent_off(manifest: Manifest) -> dict[str, str]:
+    """By interaction: where off the site a reply sent its user."""
+    said = (each.get("sent_off", {}) for each in manifest.observation.summaries.values())
+    return {name: where for each in said for name, where in each.items()}
+
+
+def _meant(error: str, sent_off: str | None) -> str:
+    if not error.startswith("status_"):
+        return WORDS.get(error, error)
+    status = error.removeprefix("status_")
+    said = f"the reply has status {status}"
+    if sent_off is None or status not in REDIRECTIONS:
+        return said
+    said += f" and sends users to {sent_off}, which is off the site"
+    if sent_off.lower().startswith("https:"):
+        return f"{said}: they speak no TLS; have the application not redirect to HTTPS"
+    host = sent_off.partition("//")[2]
+    return f'{said}; say host = "{host}" in the first server\'s table if that is its name'
 
 
 def _missed(folder: Path) -> Iterator[Checked]:

@@ -174,7 +174,9 @@ impl Shard {
         let state = self.users[flight.user as usize].request().state;
         let expected = &self.common.script.workload.states[usize::from(state)].expect;
         let redirects = self.common.script.workload.rules.redirects;
-        let stays = redirects == Redirects::Stay && reply.redirects();
+        let hosts = &self.common.script.hosts;
+        let stays =
+            redirects == Redirects::Stay && reply.redirects() && flight.sent_off(hosts).is_none();
         let status = reply.status();
         let right = match expected.status.as_slice() {
             [] => (200..300).contains(&status) || stays,
@@ -197,8 +199,14 @@ impl Shard {
             self.flights[place].turn_page();
             return self.exchange(place);
         }
-        if failure.is_some() && self.opens_again(place) {
-            return Ok(());
+        if failure.is_some() {
+            let (flight, script) = (&self.flights[place], &self.common.script);
+            if let Some(location) = flight.sent_off(&script.hosts) {
+                self.tally.sent_off(script, flight.record.state, location);
+            }
+            if self.opens_again(place) {
+                return Ok(());
+            }
         }
         self.see_page(place, failure)
     }

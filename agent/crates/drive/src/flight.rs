@@ -3,6 +3,7 @@
 
 use crate::answer::Answer;
 use crate::failure::Failure;
+use crate::links;
 use crate::script::Script;
 use crate::socket::Socket;
 use crate::sql::Key;
@@ -180,6 +181,12 @@ impl Flight {
         self.resource = self.resources.pop();
         (self.sent_to, self.hops) = (None, 0);
         self.resource.is_some()
+    }
+
+    /// Where the answer sends its user, as far as that is off the site of these names.
+    pub fn sent_off(&self, hosts: &[String]) -> Option<&[u8]> {
+        let reply = self.answer.http().filter(|reply| reply.redirects())?;
+        reply.told().location.as_deref().filter(|to| links::leaves(to, hosts))
     }
 
     /// Whether the present exchange is for the interaction's first page.

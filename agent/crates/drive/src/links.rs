@@ -98,6 +98,21 @@ fn from_host(reference: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// Whether a reference leads off this site.
+pub fn leaves(reference: &[u8], hosts: &[String]) -> bool {
+    local(without_fragment(reference), hosts).is_none()
+}
+
+/// The scheme and the host of a reference: what follows may have secrets in it.
+pub fn origin(reference: &[u8]) -> String {
+    let reference = reference.trim_ascii();
+    let ends = |from: usize, at: &[u8]| reference[from..].iter().position(|byte| at.contains(byte));
+    let scheme = ends(0, b":/?#").filter(|at| reference[*at] == b':').map_or(0, |at| at + 1);
+    let host = scheme + if reference[scheme..].starts_with(b"//") { 2 } else { 0 };
+    let end = ends(host, b"/?#").map_or(reference.len(), |length| host + length);
+    String::from_utf8_lossy(&reference[..end]).into_owned()
+}
+
 /// The reference without this site's own scheme and host; `None` where it has others.
 fn local<'a>(reference: &'a [u8], hosts: &[String]) -> Option<&'a [u8]> {
     let Some(rest) = from_host(reference) else {
@@ -240,6 +255,24 @@ mod tests {
         let page = Page::html(b"<base href=/q/><a href=x>");
         let to = followed(&follow, page, b"/p", &[], &mut Stream::new(1, 1));
         assert_eq!(to.as_deref(), Some(b"/q/x".as_slice()));
+    }
+
+    #[test]
+    fn where_a_reference_leads_off_the_site_is_told_without_what_may_be_secret() {
+        let hosts = ["shop.example:8080".to_owned()];
+        for (reference, wanted) in [
+            ("https://shop.example:8080/a?token=1", Some("https://shop.example:8080")),
+            ("http://login.example?next=/", Some("http://login.example")),
+            ("//other/x", Some("//other")),
+            ("app:in?u=http://x/", Some("app:in")),
+            ("http://shop.example:8080/x", None),
+            ("/x?u=https://other/", None),
+            ("#top", None),
+            ("", None),
+        ] {
+            let left = leaves(reference.as_bytes(), &hosts);
+            assert_eq!(left.then(|| origin(reference.as_bytes())).as_deref(), wanted);
+        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub fn summary(whole: &Whole, cost: &Cost, users: usize, sessions: u64) -> Value
         "requests": whole.recorded,
         "errors": whole.errors.values().sum::<u64>(),
         "errors_by_name": whole.errors,
+        "sent_off": whole.sent_off,
         "attempts": whole.attempts,
         "rows": whole.rows,
         "users": users,

@@ -3,6 +3,7 @@
 
 use crate::flight::{Purpose, Record};
 use crate::judgement::{Judgement, Times, times};
+use crate::links;
 use crate::plan::Plan;
 use crate::script::Script;
 use anyhow::Result;
@@ -77,6 +78,8 @@ pub struct Whole {
     pub errors: BTreeMap<String, u64>,
     /// Interactions recorded.
     pub recorded: u64,
+    /// By interaction that failed so: where off the site a reply sent its user, scheme and host.
+    pub sent_off: BTreeMap<String, String>,
     /// How often a page was requested.
     pub attempts: u64,
     /// Rows that statements gave.
@@ -124,6 +127,7 @@ impl Whole {
         Ok(Self {
             judgement: Judgement::new()?,
             errors: BTreeMap::new(),
+            sent_off: BTreeMap::new(),
             recorded: 0,
             attempts: 0,
             rows: 0,
@@ -136,6 +140,7 @@ impl Whole {
         for (name, count) in other.errors {
             *self.errors.entry(name).or_default() += count;
         }
+        self.sent_off.extend(other.sent_off);
         self.recorded += other.recorded;
         self.attempts += other.attempts;
         self.rows += other.rows;
@@ -172,6 +177,14 @@ impl Tally {
         let lag = lag_ns.max(0) as u64;
         self.figures.lag.saturating_record(lag);
         self.figures.largest_lag_ns = self.figures.largest_lag_ns.max(lag);
+    }
+
+    /// Notes where off the site a reply sent the user of an interaction, which fails by that.
+    pub fn sent_off(&mut self, script: &Script, state: u8, location: &[u8]) {
+        let name = script.workload.states[usize::from(state)].shown();
+        if !self.whole.sent_off.contains_key(name) {
+            self.whole.sent_off.insert(name.to_owned(), links::origin(location));
+        }
     }
 
     /// Records an interaction of the user `number` that ended at `end_ns`.

@@ -1,0 +1,55 @@
+"""What is said of a system after one user went through it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.diagnosis import made_stall
+from tierlab.analysis.checked import checked
+from tierlab.analysis.checked_calls import CheckedCalls
+from tierlab.tables.manifest import Manifest, Observation
+
+
+def found(folder: Path, error: str, sent_off: str | None) -> str:
+    """What is said of a page that failed so."""
+    row = {"interaction": "/", "start_ns": 1, "end_ns": 2, "error": error}
+    made_stall.write(folder, "requests", [row])
+    summary = {"sent_off": {} if sent_off is None else {"/": sent_off}}
+    manifest = Manifest(
+        experiment="e",
+        trial="001",
+        environment="native",
+        workload="own",
+        created_ns=1,
+        observation=Observation(summaries={"drive": summary}),
+    )
+    (only,) = checked(folder, manifest, CheckedCalls())
+    assert only.works is False
+    return only.sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "sent_off", "said"),
+    [
+        ("status_404", None, "/: none of 1 worked: the reply has status 404."),
+        ("status_302", None, "/: none of 1 worked: the reply has status 302."),
+        (
+            "status_301",
+            "https://127.0.1.1:8000",
+            "and sends users to https://127.0.1.1:8000, which is off the site: they speak no TLS;"
+            " have the application not redirect to HTTPS.",
+        ),
+        (
+            "status_308",
+            "http://shop.example",
+            "and sends users to http://shop.example, which is off the site; say"
+            ' host = "shop.example" in the first server\'s table if that is its name.',
+        ),
+    ],
+)
+def test_a_page_that_sends_users_off_the_site_says_where_to(
+    tmp_path: Path, error: str, sent_off: str | None, said: str
+) -> None:
+    assert found(tmp_path, error, sent_off).endswith(said)
