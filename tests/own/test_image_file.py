@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.own.test_own_file import changed
+from tierlab.environments.containers import oci_image
 from tierlab.environments.containers.oci_image import OciImage, find_image
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, load
@@ -140,6 +141,28 @@ def test_archives_and_folders_of_images_are_read(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("none")
     with pytest.raises(UserError, match="which is no archive or folder of an OCI image"):
         find_image(str(tmp_path / "text"))
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("nginx:1.27", "docker.io/library/nginx:1.27"),
+        ("bitnami/redis", "docker.io/bitnami/redis"),
+        ("quay.io/shop/web", "quay.io/shop/web"),
+        ("host:5000/web", "host:5000/web"),
+        ("localhost/web", "localhost/web"),
+    ],
+)
+def test_an_image_that_podman_lacks_is_pulled_by_its_full_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, full: str
+) -> None:
+    """Debian's podman takes no other."""
+    monkeypatch.setattr(oci_image, "locate", lambda _program: "/bin/false")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    with pytest.raises(UserError) as raised:
+        find_image(name)
+    assert f"get it first: podman pull {full}, or of" in str(raised.value)
+    assert str(raised.value).endswith(f"docker save {name} | podman load")
 
 
 def test_paths_of_images_and_volumes_begin_where_the_file_is(tmp_path: Path) -> None:

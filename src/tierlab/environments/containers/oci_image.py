@@ -103,9 +103,18 @@ def _podman(*arguments: str) -> str:
         name = arguments[-1]
         raise UserError(
             f'names "{name}", an image that podman does not have for root on this machine; get it'
-            f" first: podman pull {name}"
+            f" first: podman pull {_full(name)}, or of Docker's own images: docker save {name} |"
+            " podman load"
         )
     raise UserError(f"cannot be looked up ({last_words(done.stderr)})")
+
+
+def _full(name: str) -> str:
+    """The name with its registry, without which podman takes none unless it is set up to."""
+    first, slash, _ = name.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return name
+    return f"docker.io/{name}" if slash else f"docker.io/library/{name}"
 
 
 def _archived(path: Path) -> OciImage:
