@@ -72,7 +72,11 @@ CASES: list[tuple[Change, str]] = [
     ({"system.web.host": "http://shop"}, "system.web.host must be a host's name, such as shop"),
     ({"system.web.host": "shop\r\nX: y"}, "system.web.host must be a host's name, such as shop"),
     ({"system.web.protocol": "grpc"}, 'system.web.protocol must be "http", '),
-    ({"system.web.protocol": "mysql"}, "system.web must speak http, as users do, not mysql"),
+    (
+        {"system.web.protocol": "mysql"},
+        "system.web is the first server, which users call over http, and speaks mysql; put the one"
+        ' that they call first, or say protocol = "http" if it speaks that',
+    ),
     ({"system.web.address": "localhost"}, "system.web.address must be an IPv4 address, such as"),
     (
         {"system.web.calls": ["cache"]},

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
 from tierlab.servers.base import UNCALLED
+from tierlab.servers.own_options import OwnOptions
 
 if TYPE_CHECKING:
     from tierlab.experiment.system import System
@@ -27,7 +28,7 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
     if not ports:
         raise problem("is missing: users call the first server", entry, "port")
     if users_speak not in ports:
-        raise problem(f"must speak {users_speak}, as users do, not {' or '.join(ports)}", entry)
+        raise problem(_not_the_users(shape, entry, ports), entry)
     spoken = {entry: (users_speak, ports[users_speak])}
     for caller in shape.tiers:
         for callee in shape.callees(caller):
@@ -44,6 +45,17 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
         if name not in spoken
     )
     return spoken
+
+
+def _not_the_users(shape: System, entry: str, ports: Mapping[str, int]) -> str:
+    """What to do about a first server that speaks otherwise than users do."""
+    users_speak = shape.application.users_speak
+    own = isinstance(shape.tiers[entry].settings.options, OwnOptions)
+    or_say = f', or say protocol = "{users_speak}" if it speaks that' if own else ""
+    return (
+        f"is the first server, which users call over {users_speak}, and speaks"
+        f" {' or '.join(ports)}; put the one that they call first{or_say}"
+    )
 
 
 def _protocol(shape: System, caller: str, callee: str) -> tuple[str, int]:
