@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,20 +53,12 @@ def ends(folder: Path) -> set[tuple[str, int]]:
 
 
 def check_lossy(
-    capture: Path,
-    loss: tuple[float, int],
-    out: Path,
-    agent: See,
-    wireshark: See,
-    *,
-    parts: Container[str] = (),
+    capture: Path, loss: tuple[float, int], out: Path, agent: See, wireshark: See
 ) -> None:
     """Take a share of the frames out of a capture: what is seen of the rest must be true.
 
     Every message in the lossy capture is one of the whole capture, with the same end, and so is
     every visit. Where a segment is gone and only its retransmission is left, that is its time.
-    Visits with the labels of ``parts`` are parts of others: where the rest of these is gone they
-    end with their own reply, which is a message of the whole capture, too.
     """
     share, seed = loss
     left = without_some(capture, share, seed, out / "lossy.pcap")
@@ -75,12 +67,7 @@ def check_lossy(
     made_up = {mark for mark in found - whole if mark[2] not in again}
     assert not made_up, sorted(made_up)[:5]
     true, mine = ends(out / "whole"), ends(out / "lossy")
-    own = {mark[2] for mark in whole}
-    wrong = {
-        (label, end)
-        for label, end in invented(mine, true)
-        if end not in again and not (label in parts and end in own)
-    }
+    wrong = {end for end in invented(mine, true) if end[1] not in again}
     assert not wrong, sorted(wrong)[:5]
     oracle = marks(wireshark(left, out)) & whole
     figure(

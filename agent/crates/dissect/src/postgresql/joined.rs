@@ -17,9 +17,7 @@ impl Session {
             let mut latest = self.exchanges.iter().rev();
             let (Some(later), Some(former)) = (latest.next(), latest.next()) else { return };
             let prepares = || is_preparing(cx.shared.labels.text(former.label));
-            // Behind a loss a Sync may lie between them.
-            let may_join = former.detail.is_open() && !self.in_doubt;
-            may_join && (former.label == later.label || prepares())
+            former.detail.is_open() && (former.label == later.label || prepares())
         };
         if !belongs {
             return self.complete(cx);
@@ -62,9 +60,9 @@ impl Session {
 }
 
 impl Asked {
-    /// True for an Execute behind which neither a Sync nor a Flush came.
+    /// True for an Execute behind which neither a Sync nor a Flush came, nor one may have been lost.
     pub(super) fn is_open(&self) -> bool {
-        self.kind == Kind::Execute && !self.syncs && !self.is_flushed
+        self.kind == Kind::Execute && !self.syncs && !self.is_flushed && !self.is_cut
     }
 }
 

@@ -58,7 +58,8 @@ impl Session {
             return;
         }
         exchange.status = Some(0);
-        if may_be_joined && exchange.detail.is_open() {
+        let may_go_on = exchange.detail.kind == Kind::Execute && !exchange.detail.is_flushed;
+        if may_be_joined && may_go_on {
             exchange.detail.completed_ns = Some(message.end_ns);
         } else {
             self.exchanges.replied(Some(message.end_ns), cx);

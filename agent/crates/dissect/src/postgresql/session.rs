@@ -38,6 +38,8 @@ pub(super) struct Asked {
     pub syncs: bool,
     /// The client asked for the reply with a Flush.
     pub is_flushed: bool,
+    /// Something behind it was lost.
+    pub is_cut: bool,
     /// An Execute was completed then, but has neither a Sync yet nor a Flush: its reply may go on, and
     /// another Execute may join it.
     pub completed_ns: Option<i64>,
@@ -77,6 +79,7 @@ impl Asked {
             executes: 0,
             syncs: false,
             is_flushed: false,
+            is_cut: false,
             completed_ns: None,
             syncs_again: false,
             content: 0,
@@ -129,9 +132,9 @@ impl Session {
         self.in_doubt = true;
         self.overrun = None;
         self.statements.lost();
-        if let Some(exchange) = self.exchanges.last()
-            && let Kind::Steps(_) = exchange.detail.kind
-        {
+        let Some(exchange) = self.exchanges.last() else { return };
+        exchange.detail.is_cut = true;
+        if let Kind::Steps(_) = exchange.detail.kind {
             exchange.detail.kind = Kind::Ended;
             exchange.detail.syncs = true;
             exchange.label = cx.shared.labels.number("(incomplete)");

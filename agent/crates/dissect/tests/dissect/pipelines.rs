@@ -98,6 +98,23 @@ fn a_sync_or_a_flush_ends_what_others_would_join() {
     }
 }
 
+#[test]
+fn what_was_lost_before_a_pipeline_parts_nothing_and_within_it_may_have_been_a_sync() {
+    for (before, lost, expected) in [
+        (vec![], query("SELECT b"), &["SELECT a"][..]),
+        (step("BEGIN", &[]), sync(), &["BEGIN", "SELECT a"]),
+    ] {
+        let mut it = logged_in_conversation();
+        it.say(Client, &before);
+        // It does not say that it waits.
+        it.say(ServerSide, &message(b'A', b"\0\0\x01\x01channel\0payload\0"));
+        it.lose(Client, &lost);
+        it.say(Client, &[step("BEGIN", &[]), step("SELECT a", &[]), sync()].concat());
+        it.say(ServerSide, &[done("BEGIN"), done("SELECT 0"), ready(b'T')].concat());
+        assert_eq!(results(&it).labels()[1..], *expected);
+    }
+}
+
 /// As sqlx and Postgrex send every statement; with a Flush the reply ends with what completes it.
 #[test]
 fn a_close_behind_an_execute_belongs_to_it() {
