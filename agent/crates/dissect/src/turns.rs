@@ -1,5 +1,6 @@
 //! A protocol that nobody told us: the client asks until the server answers, and the server answers
-//! until the client asks again. An answer's end is seen only at the next question or at the close.
+//! until the client asks again. An answer's end is seen only at the next question or at the close, or
+//! as nothing more of the connection is seen.
 
 use crate::context::Context;
 use crate::exchange::{Exchange, Exchanges};
@@ -12,12 +13,18 @@ pub(crate) struct Turns {
     label: &'static str,
     exchanges: Exchanges<()>,
     reply_end_ns: Option<i64>,
+    /// Who ended their side first.
+    left: Option<Side>,
 }
+
+/// What a client says as it leaves takes no longer than this; who gave up waiting asked before.
+const GOODBYE_NS: i64 = 100_000_000;
+const TLS: &str = "tls";
 
 impl Turns {
     /// Turns whose visits have this label.
     pub(crate) fn labelled(label: &'static str) -> Self {
-        Self { label, exchanges: Exchanges::default(), reply_end_ns: None }
+        Self { label, exchanges: Exchanges::default(), reply_end_ns: None, left: None }
     }
 
     fn grew(&mut self, from: Side, at_ns: i64, bytes: u64, cx: &mut Context<'_>) {
@@ -36,6 +43,17 @@ impl Turns {
             }
             (Side::Server, None) => {}
         }
+    }
+
+    /// True if what is not answered is how TLS leaves (`close_notify`, RFC 8446 section 6.1), maybe with
+    /// a last word of the protocol within: the client says so and goes.
+    fn is_goodbye(&mut self) -> bool {
+        self.label == TLS
+            && self.left == Some(Side::Client)
+            && self
+                .exchanges
+                .first()
+                .is_some_and(|it| it.request_end_ns - it.arrival_ns < GOODBYE_NS)
     }
 
     fn answered(&mut self, cx: &mut Context<'_>) {
@@ -68,12 +86,18 @@ impl Parser for Turns {
     }
 
     fn ended(&mut self, from: Side, _last_ns: i64, cx: &mut Context<'_>) {
+        self.left.get_or_insert(from);
         if from == Side::Server {
             self.answered(cx);
         }
     }
 
+    /// Nobody asks again: an answer that was seen had ended.
     fn finish(&mut self, cx: &mut Context<'_>) {
+        self.answered(cx);
+        if self.is_goodbye() {
+            self.exchanges.pop_last();
+        }
         self.exchanges.abandon(cx);
     }
 

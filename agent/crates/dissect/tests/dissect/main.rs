@@ -25,3 +25,4 @@ mod rows;
 mod said;
 mod support;
 mod tcp;
+mod turns;
