@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tierlab.tables.manifest import SOME_CALLS, Manifest
-from tierlab.topology import TLS, Call, Seen, spoken
-
-PLAIN: Mapping[str, str] = {"postgresql": "sslmode=disable", "mysql": "ssl-mode=DISABLED"}
-"""By protocol, what in a client's settings has it go without TLS."""
+from tierlab.topology import TLS, WITHOUT_TLS, Call, Seen, spoken
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class _Compared:
             return Checked(True, f"{names} {call.protocol}: {said} ({_count(seen)}).")
         if protocols[0] == TLS:
             sentence = f"{said}, but encrypted (TLS), so that no message can be read"
-            how = f" ({PLAIN[call.protocol]})" if call.protocol in PLAIN else ""
+            how = f" ({WITHOUT_TLS[call.protocol]})" if call.protocol in WITHOUT_TLS else ""
             remedy = f"servers of one host can do without it{how}"
             return Checked(None, f"{names} {call.protocol}: {sentence}: {remedy}.")
         table = self._servers[call.callee].tier
