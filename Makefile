@@ -29,7 +29,7 @@ help: ## List the commands
 demo: setup ## Set up, run RUBBoS on four real tiers, print the answer (the page: runs/demo/001/report.html)
 	@$(BIN)/tierlab demo
 
-test: setup-test agent-tests ## Set up and prove the product on real servers (14 minutes of tests)
+test: setup-test agent-tests ## Set up and prove the product on real servers (13 minutes of tests)
 	@$(BIN)/python tests/suite.py test
 
 test-environments: setup-environments ## The other environments and whole studies (21 minutes: guests are emulated)
