@@ -32,7 +32,7 @@ demo: setup ## Set up, run RUBBoS on four real tiers, print the answer (the page
 test: setup-test agent-tests ## Set up and prove the product on real servers (13 minutes of tests)
 	@$(BIN)/python tests/suite.py test
 
-test-environments: setup-environments ## The other environments and whole studies (21 minutes: guests are emulated)
+test-environments: setup-environments ## The other environments and whole studies (18 minutes: guests are emulated)
 	@$(BIN)/python tests/suite.py environments
 
 test-fast: setup ## The tests that take seconds
