@@ -3,7 +3,7 @@
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.queues.own_gaps import Gaps, own_gaps
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.slow_paths import Visits, on_slow_paths, requests_of_page, visits_of
+from tierlab.diagnosis.slow_paths import Visits, on_slow_paths, requests_of_users, visits_of
 from tierlab.diagnosis.stalls import LEAST_GAP_NS, Stall, stalls
 from tierlab.diagnosis.systems import requests_of
 from tierlab.diagnosis.waits import connecting, responding, ways
@@ -15,7 +15,7 @@ def run_stalls(observed: Observed, span: Span) -> list[Stall]:
     if not run.has("visits"):
         asked = requests_of(run.manifest)
         gaps = responding(db, span, LEAST_GAP_NS, asked)
-        return stalls(_unusual(gaps, requests_of_page(db, asked)))
+        return stalls(_unusual(gaps, requests_of_users(db, asked)))
     found = stalls(_unusual(own_gaps(db, span, LEAST_GAP_NS), visits_of(db)))
     if run.has("requests"):
         entries = run.manifest.topology.entries

@@ -6,14 +6,16 @@ if there are slow ones in most of the seconds in which the label is asked for, a
 came while one was served, were served as quickly as ever. Who holds up a server holds up those.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
 from tierlab.analysis.query import Bools, Connection, Ints, columns
 from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.analysis.served_from import SERVED_FROM_NS
-from tierlab.diagnosis.stalls import ALONE_NS, UNUSUAL
+from tierlab.diagnosis.stalls import ALONE_NS, UNUSUAL, USERS
 
 SECOND_NS = 1_000_000_000
 FEWEST_SECONDS = 10
@@ -27,65 +29,86 @@ they were served."""
 PASSED_BY = 0.75
 """Of those that came meanwhile so many are quick, over the share that is quick at any time."""
 
-Visits = Callable[[str, str], tuple[Ints, Ints]]
-"""A server's visits of a label: when each came, in order, and how long it stayed."""
+
+@dataclass(frozen=True)
+class Visits:
+    """All visits of a run: a table in SQL of ``server``, ``label``, ``came`` and ``left``."""
+
+    db: Connection
+    table: str
+
+    def seconds(self, pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        """Return in how many seconds a server was asked for a label, of those of these pairs."""
+        servers, labels = zip(*pairs, strict=True)
+        found = columns(
+            self.db,
+            f"""SELECT server, label, count(DISTINCT came // {SECOND_NS}) AS count
+                FROM {self.table} SEMI JOIN (
+                    SELECT unnest($servers) AS server, unnest($labels) AS label
+                ) USING (server, label) GROUP BY server, label""",
+            {"servers": list(servers), "labels": list(labels)},
+        )
+        keys = zip(found["server"].tolist(), found["label"].tolist(), strict=True)
+        return dict(zip(keys, found["count"].tolist(), strict=True))
+
+    def of(self, server: str, label: str) -> tuple[Ints, Ints]:
+        """Return when each of a server's visits of a label came, in order, and how long it
+        stayed.
+        """
+        found = columns(
+            self.db,
+            f"""SELECT came, "left" - came AS stay FROM {self.table}
+                WHERE server = $server AND label = $label ORDER BY came""",
+            {"server": server, "label": label},
+        )
+        return found["came"].astype(np.int64), found["stay"].astype(np.int64)
+
+
+def visits_of(db: Connection) -> Visits:
+    """Return the visits of servers, from when on they are the server's to serve."""
+    came = f"greatest({SERVED_FROM_NS}, request_end_ns)"
+    return Visits(
+        db,
+        f"""(SELECT server, label, {came} AS came, departure_ns AS "left" FROM visits
+            WHERE departure_ns IS NOT NULL)""",
+    )
+
+
+def requests_of_users(db: Connection, asked: str) -> Visits:
+    """Return the users' requests by page, of which there are no visits; ``asked`` is their table
+    in SQL.
+    """
+    return Visits(
+        db,
+        f"""(SELECT '{USERS}' AS server, interaction AS label, intended_ns AS came,
+            end_ns AS "left" FROM {asked} WHERE end_ns IS NOT NULL)""",
+    )
 
 
 def on_slow_paths(gaps: Gaps, visits: Visits) -> Bools:
     """Say of each gap whether it is as long as one of its label's slow path, and one of it."""
     found = np.zeros(len(gaps.start_ns), dtype=bool)
     slow = (gaps.length_ns >= ALONE_NS) & (gaps.length_ns >= UNUSUAL * gaps.usual_ns)
-    for server, label in _frequent(gaps.of(slow)):
+    for (server, label), seconds in _frequent(gaps.of(slow), visits).items():
         mine = np.flatnonzero((gaps.server == server) & (gaps.label == label))
-        came_ns, stay_ns = visits(server, label)
-        passed = mine[_passed_by(gaps.of(mine), came_ns, stay_ns)]
+        passed = mine[_passed_by(gaps.of(mine), *visits.of(server, label))]
         path = gaps.of(passed[slow[passed]])
-        if len({*_seconds(path.start_ns)}) > MOSTLY * len({*_seconds(came_ns)}):
+        if len({*_seconds(path.start_ns)}) > MOSTLY * seconds:
             times = gaps.length_ns[passed] / np.median(path.length_ns)
             found[passed[(times > 1 / UNUSUAL) & (times < UNUSUAL)]] = True
     return found
 
 
-def visits_of(db: Connection) -> Visits:
-    """Return who reads a server's visits."""
-
-    def read(server: str, label: str) -> tuple[Ints, Ints]:
-        found = columns(
-            db,
-            f"""SELECT a, d - a AS stay FROM (
-                SELECT greatest({SERVED_FROM_NS}, request_end_ns) AS a, departure_ns AS d
-                FROM visits WHERE server = $server AND label = $label AND departure_ns IS NOT NULL
-            ) ORDER BY a""",
-            {"server": server, "label": label},
-        )
-        return found["a"].astype(np.int64), found["stay"].astype(np.int64)
-
-    return read
-
-
-def requests_of_page(db: Connection, asked: str) -> Visits:
-    """Return who reads the users' requests for a page; ``asked`` is their table in SQL."""
-
-    def read(_users: str, page: str) -> tuple[Ints, Ints]:
-        found = columns(
-            db,
-            f"""SELECT intended_ns AS a, end_ns - intended_ns AS stay FROM {asked}
-                WHERE interaction = $page AND end_ns IS NOT NULL ORDER BY a""",
-            {"page": page},
-        )
-        return found["a"].astype(np.int64), found["stay"].astype(np.int64)
-
-    return read
-
-
-def _frequent(slow: Gaps) -> Iterator[tuple[str, str]]:
-    """Yield the servers and labels with slow ones in enough seconds to look into them."""
+def _frequent(slow: Gaps, visits: Visits) -> dict[tuple[str, str], int]:
+    """Return the servers and labels with slow ones in most of the seconds in which they are asked
+    for, and in how many these are: all others need not be looked into.
+    """
     pairs = zip(slow.server.tolist(), slow.label.tolist(), strict=True)
-    seconds = {(*pair, at) for pair, at in zip(pairs, _seconds(slow.start_ns), strict=True)}
-    counts: dict[tuple[str, str], int] = {}
-    for server, label, _ in seconds:
-        counts[server, label] = counts.get((server, label), 0) + 1
-    yield from sorted(pair for pair, count in counts.items() if count >= FEWEST_SECONDS)
+    moments = {(pair, at) for pair, at in zip(pairs, _seconds(slow.start_ns), strict=True)}
+    counts = Counter(pair for pair, _ in moments)
+    often = sorted(pair for pair, count in counts.items() if count >= FEWEST_SECONDS)
+    asked = visits.seconds(often) if often else {}
+    return {pair: asked[pair] for pair in often if counts[pair] > MOSTLY * asked[pair]}
 
 
 def _seconds(t_ns: Ints) -> list[int]:
