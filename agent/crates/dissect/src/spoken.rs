@@ -1,6 +1,6 @@
 //! Which protocol a connection speaks that nobody told us of, by what both sides say first.
 
-use crate::{Protocol, mysql, postgresql};
+use crate::{Protocol, mysql, postgresql, tls};
 
 /// What is spoken on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +16,7 @@ impl Spoken {
     pub fn name(self) -> &'static str {
         match self {
             Self::Protocol(protocol) => protocol.name(),
-            Self::Tls => "tls",
+            Self::Tls => tls::NAME,
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::exchange::{Exchange, Exchanges};
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
+use crate::tls;
 
 /// The exchange in progress and the last byte of its reply.
 pub(crate) struct Turns {
@@ -19,7 +20,6 @@ pub(crate) struct Turns {
 
 /// What a client says as it leaves takes no longer than this; who gave up waiting asked before.
 const GOODBYE_NS: i64 = 100_000_000;
-const TLS: &str = "tls";
 
 impl Turns {
     /// Turns whose visits have this label.
@@ -48,7 +48,7 @@ impl Turns {
     /// True if what is not answered is how TLS leaves (`close_notify`, RFC 8446 section 6.1), maybe with
     /// a last word of the protocol within: the client says so and goes.
     fn is_goodbye(&mut self) -> bool {
-        self.label == TLS
+        self.label == tls::NAME
             && self.left == Some(Side::Client)
             && self
                 .exchanges

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::exchange::Exchange;
 use crate::parser::Gap;
 use crate::sink::Side;
+use crate::tls;
 use crate::{path, query};
 
 /// A form longer than this is not hashed: its first values lie well before.
@@ -50,7 +51,7 @@ impl Http1 {
 
     fn request_head(&mut self, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) -> usize {
         if self.requests.begins_tls(bytes) {
-            self.other = Some("tls");
+            self.other = Some(tls::NAME);
             return bytes.len();
         }
         if self.requests.begins_http2(bytes) {

@@ -143,7 +143,7 @@ impl Http2 {
         let (expected, to_come) = self.preface.split_at(taken);
         if bytes[..taken] != *expected {
             let is_tls = bytes.starts_with(&tls::HANDSHAKE);
-            self.other = Some(if is_tls { "tls" } else { "unknown" });
+            self.other = Some(if is_tls { tls::NAME } else { "unknown" });
             return false;
         }
         self.preface = to_come;

@@ -78,7 +78,7 @@ impl Parser for Memcached {
 
     fn other(&self) -> Option<&'static str> {
         match &self.dialect {
-            _ if self.is_tls => Some("tls"),
+            _ if self.is_tls => Some(tls::NAME),
             Dialect::Text(text) if text.is_foreign() => Some("unknown"),
             _ => None,
         }

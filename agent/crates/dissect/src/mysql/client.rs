@@ -13,6 +13,7 @@ use crate::pairing::Clue;
 use crate::parser::Gap;
 use crate::sink::Side;
 use crate::sql::{self, Dialect};
+use crate::tls;
 
 impl Mysql {
     pub(super) fn client_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
@@ -38,7 +39,7 @@ impl Mysql {
                 Phase::Replication => return,
                 Phase::Greeting | Phase::Login => {
                     if login::asks_for_tls(packet.prefix) {
-                        return self.other = Some("tls");
+                        return self.other = Some(tls::NAME);
                     }
                     if let Some(chosen) = log_in(&packet, &mut self.exchanges, cx) {
                         self.capabilities &= chosen;

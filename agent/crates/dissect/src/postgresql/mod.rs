@@ -25,6 +25,7 @@ use crate::framed::{self, Frames};
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
+use crate::tls;
 use message::HEADER;
 use session::{Asked, Kind, Session};
 use startup::{Encryption, Startup};
@@ -110,7 +111,7 @@ impl Postgresql {
             if message::looks_like_requests(bytes) {
                 self.requests.resume();
             } else if startup::is_tls(bytes) {
-                self.other = Some("tls");
+                self.other = Some(tls::NAME);
             }
         }
         let begun = bytes;
@@ -132,7 +133,7 @@ impl Postgresql {
         }
         self.session.lost_requests(cx);
         if self.phase != Phase::Messages {
-            self.other = Some(if startup::is_tls(begun) { "tls" } else { "unknown" });
+            self.other = Some(if startup::is_tls(begun) { tls::NAME } else { "unknown" });
         }
     }
 

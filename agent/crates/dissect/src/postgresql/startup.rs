@@ -1,5 +1,7 @@
 //! What a client sends first. It has no type, but a length and a code.
 
+use crate::tls;
+
 use super::Message;
 use super::message::HEADER;
 
@@ -45,7 +47,7 @@ impl Encryption {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Tls => "tls",
+            Self::Tls => tls::NAME,
             Self::Gssapi => "gssapi",
         }
     }

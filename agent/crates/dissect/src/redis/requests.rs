@@ -80,7 +80,7 @@ impl Requests {
         cx: &mut Context<'_>,
     ) {
         if !self.has_begun && bytes.starts_with(&tls::HANDSHAKE) {
-            self.other = Some("tls");
+            self.other = Some(tls::NAME);
             return;
         }
         if self.state == State::Lost && looks_like_command(bytes) {
