@@ -24,6 +24,8 @@ pub enum TopologyError {
 pub struct Topology {
     names: Vec<String>,
     callers: Vec<Vec<Server>>,
+    /// By server, in order: all that call it, directly or through others.
+    uppers: Vec<Vec<Server>>,
     /// The pairs' names, those above first.
     pairs: Vec<String>,
     /// By server: the pair in which it is called, and those in which it calls.
@@ -72,9 +74,9 @@ impl Topology {
                 pair.filter(|_| !callers[server].is_empty())
             })
             .collect();
-        let event_loops = vec![false; names.len()];
-        let mut it =
-            Self { pairs: Vec::new(), above, below: vec![], names: vec![], callers, event_loops };
+        let (event_loops, uppers) = (vec![false; names.len()], uppers(&depths, &callers));
+        let (pairs, below) = (Vec::new(), Vec::new());
+        let mut it = Self { pairs, above, below, names: vec![], callers, uppers, event_loops };
         it.below = (0..names.len()).map(|server| it.called_by(server as Server)).collect();
         it.pairs = (tiers.iter().enumerate())
             .map(|(pair, tier)| format!("{}-{tier}", callers_of(pair, &it.below, &names)))
@@ -156,8 +158,7 @@ impl Topology {
 
     /// True when `upper` calls `lower`, directly or through others.
     pub fn is_above(&self, upper: Server, lower: Server) -> bool {
-        let callers = &self.callers[lower as usize];
-        callers.iter().any(|&it| it == upper || self.is_above(upper, it))
+        self.uppers[lower as usize].binary_search(&upper).is_ok()
     }
 }
 
@@ -198,6 +199,21 @@ fn depths(names: &[String], callers: &[Vec<Server>]) -> Result<Vec<usize>, Topol
         }
     }
     grown.map_or(Ok(depths), |lower| Err(TopologyError::Cycle(names[lower].clone())))
+}
+
+/// Who is above each server: its callers and who is above these, which have less depth.
+fn uppers(depths: &[usize], callers: &[Vec<Server>]) -> Vec<Vec<Server>> {
+    let mut order: Vec<usize> = (0..depths.len()).collect();
+    order.sort_by_key(|&server| depths[server]);
+    let mut uppers: Vec<Vec<Server>> = vec![Vec::new(); depths.len()];
+    for server in order {
+        let mut all = callers[server].clone();
+        all.extend(callers[server].iter().flat_map(|&it| &uppers[it as usize]));
+        all.sort_unstable();
+        all.dedup();
+        uppers[server] = all;
+    }
+    uppers
 }
 
 #[cfg(test)]
