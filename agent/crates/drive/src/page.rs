@@ -63,7 +63,7 @@ impl<'a> Page<'a> {
     /// What its links and images are relative to, where it says so.
     pub fn base(self) -> Option<&'a [u8]> {
         tags(self.markup())
-            .take_while(|tag| !is_of(tag.0, "body"))
+            .take_while(|tag| !tag.is("body"))
             .filter(|tag| tag.is("base"))
             .find_map(|tag| tag.attribute("href"))
     }
@@ -138,7 +138,7 @@ impl<'a> Tag<'a> {
     /// What is left of what follows it, when the text of its element is passed.
     fn passed<'b>(&self, after: &'b [u8]) -> &'b [u8] {
         // What ends itself, as in XHTML, has no text.
-        let has_text = |element: &&&str| is_of(self.0, element) && !self.0.ends_with(b"/");
+        let has_text = |element: &&&str| self.is(element) && !self.0.ends_with(b"/");
         let Some(element) = TEXTS.iter().find(has_text) else { return after };
         memmem::find_iter(after, b"</")
             .map(|at| &after[at..])
@@ -147,9 +147,7 @@ impl<'a> Tag<'a> {
     }
 
     fn is(&self, element: &str) -> bool {
-        self.0.len() > element.len()
-            && self.0[..element.len()].eq_ignore_ascii_case(element.as_bytes())
-            && self.0[element.len()].is_ascii_whitespace()
+        is_of(self.0, element)
     }
 
     /// The value of an attribute, without its quotes.
