@@ -61,6 +61,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Have what was imported be taken down as ever: what a library finds left it complains of."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Give a test its own name back, to which xdist's workers add its group: by that name what
