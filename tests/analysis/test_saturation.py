@@ -106,6 +106,21 @@ def test_after_a_change_a_domain_is_held_against_its_new_cores(tiny: Tiny) -> No
     assert shares["app.1 cpu"][:4].tolist() == [1.0, 1.0, 1.0, 0.5]
 
 
+def test_what_was_read_back_after_a_change_alone_is_known_from_then_on(tiny: Tiny) -> None:
+    """Before it nobody knows of how many PUs it was a share; what comes after was lost, too."""
+    cpu = rows("db.1", "cpu_ns", [TICK] * 4)
+    event = changed(2 * TICK, "db.1", pus=[0])
+    observed = tiny({"domain": cpu, "events": [event]}, mapping={"db.1": {"found": {}}})
+    assert observed.measured is not None
+    shares = utilisations(observed.db, observed.run.manifest, observed.measured)
+    assert np.isnan(shares["db.1 cpu"][:2]).all()
+    assert shares["db.1 cpu"][2:4].tolist() == [1.0, 1.0]
+    never = changed(90 * TICK, "db.1", pus=[0])
+    observed = tiny({"domain": cpu, "events": [never]}, mapping={"db.1": {"found": {}}})
+    assert observed.measured is not None
+    assert utilisations(observed.db, observed.run.manifest, observed.measured) == {}
+
+
 def test_after_a_change_threads_are_held_against_their_new_number(tiny: Tiny) -> None:
     servers = {n: p.model_copy(deep=True) for n, p in made_run.servers().items()}
     servers["web.1"].soft["threads"] = 9

@@ -41,9 +41,10 @@ def utilisations(
             t_ns, dt_ns, share = (found[name][mine] for name in ("t_ns", "dt_ns", "value"))
             if source == "domain":
                 cores = held.cores(str(subject), t_ns - dt_ns // 2)
-                share = None if cores is None else share / cores
-            if share is not None and count:
-                means = on_grid(t_ns, dt_ns, share, edge_ns)
+                share = np.full(share.size, np.nan) if cores is None else share / cores
+            known = np.isfinite(share)
+            if known.any() and count:
+                means = on_grid(t_ns[known], dt_ns[known], share[known], edge_ns)
                 result[f"{subject} {name}"] = means
     return result
 
