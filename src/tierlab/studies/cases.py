@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tierlab.analysis.comparing.blocks import Blocks
+from tierlab.analysis.comparing.blocks import Blocks, middle_s
 from tierlab.analysis.comparing.instability import Instability, instability
 from tierlab.analysis.query import Floats
 from tierlab.tables.manifest import Manifest
@@ -17,10 +17,13 @@ from tierlab.tables.manifest import Manifest
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial, its runtime cut into blocks of about a second."""
+    """One trial, its runtime cut into blocks of about a second. ``programs`` are the events of its
+    profile's first event by domain and program; empty where none was taken.
+    """
 
     manifest: Manifest
     blocks: Blocks
+    programs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def runs(self, run_s: float) -> Floats:
         """Throughput of each whole run of so many seconds, one after the other, in requests a
@@ -96,6 +99,11 @@ class Trial:
         return float(np.sum(taken) / self.blocks.done.sum())
 
     @property
+    def all_use(self) -> float | None:
+        """CPU use of all of these, in PUs; None where a server's was not measured."""
+        return None if self.all_cpu_s is None else self.all_cpu_s * self.throughput
+
+    @property
     def response_s(self) -> float:
         """Mean response time."""
         return float(self.blocks.time_s.sum() / self.blocks.done.sum())
@@ -104,6 +112,19 @@ class Trial:
     def throughput(self) -> float:
         """Requests a second that ended well."""
         return float(self.blocks.done.sum() / self.seconds)
+
+    def page(self, name: str) -> tuple[float, float]:
+        """How many requests of an interaction ended well, of all systems together, and their
+        response times added up, in seconds (to half a percent of each).
+        """
+        mine = [
+            each.sum(axis=0)
+            for called, each in self.blocks.times.items()
+            if called.rpartition(": ")[2] == name
+        ]
+        counts: Floats = np.sum(mine, axis=0) if mine else np.zeros(0)
+        middles = middle_s(np.arange(counts.size, dtype=np.float64))
+        return float(counts.sum()), float(np.sum(counts * middles))
 
     @property
     def seconds(self) -> float:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tierlab.analysis.comparing.blocks import blocks
 from tierlab.analysis.comparing.groups import groups_of
-from tierlab.analysis.observed import observe
+from tierlab.analysis.observed import Observed, observe
+from tierlab.analysis.resources.profile import profile
 from tierlab.errors import UserError
 from tierlab.studies.cases import Case, Cases, Trial
 from tierlab.studies.published import Published
@@ -34,4 +35,15 @@ def _trial(run: Run) -> Trial | None:
     if observed.measured is None or not run.has("requests"):
         return None
     cut = blocks(observed.db, observed.measured, most=None)
-    return Trial(run.manifest, cut) if cut.done.any() else None
+    return Trial(run.manifest, cut, _programs(observed)) if cut.done.any() else None
+
+
+def _programs(observed: Observed) -> dict[str, dict[str, int]]:
+    """The programs' shares of a profile, by domain; of the event that was sampled most."""
+    if observed.measured is None or not observed.run.has("counters"):
+        return {}
+    first = next(iter(profile(observed.db, observed.measured)), None)
+    domains = first.domains if first is not None else []
+    return {
+        each.domain: {line.binary or "?": line.count for line in each.binaries} for each in domains
+    }
