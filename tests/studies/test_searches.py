@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
+
+import made_run
+
+from tests.profile import made_profile
 from tests.studies.made_cases import trial
 from tierlab.analysis.comparing.blocks import BINS, bin_of
 from tierlab.studies.cases import Case, Cases, Trial
+from tierlab.studies.gather import gather
 from tierlab.studies.measured import Measured
 from tierlab.studies.measures import OVER_CASES
+from tierlab.studies.published import Printed, Published
 from tierlab.tables.manifest import ServerPart
 
 SECONDS = 10
@@ -100,9 +109,12 @@ def test_programs_shares_are_those_of_a_domains_tiers() -> None:
             "cache.1": {"memcached": 50},
         },
     )
+    software = ("nginx", "php-fpm", "mariadb", "httpd-php", "memcached")
     servers = {
-        name: ServerPart(tier=name[:-2], server="x", address="127.0.0.1", port=1, protocol="http")
-        for name in made.programs
+        name: ServerPart(
+            tier=name[:-2], server=server, address="127.0.0.1", port=1, protocol="http"
+        )
+        for name, server in zip(made.programs, software, strict=True)
     }
     made = replace(made, manifest=made.manifest.model_copy(update={"servers": servers}))
     php = taken("php over nginx", ({}, made))
@@ -110,3 +122,19 @@ def test_programs_shares_are_those_of_a_domains_tiers() -> None:
     assert php.words == "3.00: php-fpm8.2 60.0 %, nginx 20.0 %, [kernel] 20.0 %"
     assert taken("database's share", ({}, made)).value == pytest.approx(0.9)
     assert taken("database's share", ({}, searched(1, 1))).value is None
+
+
+def test_a_trial_has_its_profiles_programs_by_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / "x" / "001"
+    folder.mkdir(parents=True)
+    made_run.make(folder, made_run.Shape(requests=300, users=60))
+    made_profile.add(folder)
+    (case,) = gather(
+        tmp_path / "x", Published.model_construct(cases=[Printed(name="c", levels={})], run_s=None)
+    ).cases
+    (found,) = case.trials
+    assert {
+        domain: {name: count // made_profile.TEN_MS for name, count in programs.items()}
+        for domain, programs in found.programs.items()
+    } == {"app.1": {"[JIT]": 6, "libc.so.6": 4}, "db.1": {"mariadbd": 10}}
+    assert taken("database's share", ({}, found)).value == 1

@@ -20,7 +20,7 @@ from tierlab.installation import STUDIES
 from tierlab.report import Report, build
 from tierlab.report.study import NAME, build_cases, build_study, show
 from tierlab.studies.published import SUFFIX, Published, beside, load
-from tierlab.studies.records import kept, minutes
+from tierlab.studies.records import kept, minutes, short_minutes
 from tierlab.trial.complete import complete
 
 RUNS = Path("runs")
@@ -142,7 +142,8 @@ def _list(json: bool) -> None:
         published = load(beside(file))
         paper, short = published.paper, shortened(name, published)
         trials = experiment.load(file).trials()
-        question, took = trials[0].question, minutes(kept(file))
+        question, runs = trials[0].question, kept(file)
+        took, shorter_took = minutes(runs), short_minutes(runs)
         phases = _phases_minutes(trials)
         shorter = experiment.load(file, assignments=short).trials() if short else []
         if json:
@@ -154,6 +155,7 @@ def _list(json: bool) -> None:
                 "phases_minutes": round(phases, 1),
                 "short": {
                     "trials": len(shorter),
+                    "minutes": shorter_took,
                     "phases_minutes": round(_phases_minutes(shorter), 1),
                 }
                 if short
@@ -162,16 +164,20 @@ def _list(json: bool) -> None:
             }
             typer.echo(encoder.dumps(said))
             continue
-        time = (
-            f"took some {took:g} minutes where it was measured"
-            if took is not None
-            else (f"{phases:.1f} minutes of load; how long it takes in all was not noted")
-        )
+        time = _time(phases, took)
         console.print(Text(name, style="bold"))
         if short:
-            time += f"; --short: {_trials(shorter)}, {_phases_minutes(shorter):.1f} minutes of load"
+            of = _time(_phases_minutes(shorter), shorter_took)
+            time += f"; --short: {_trials(shorter)}, {of}"
         console.print(Text(f"  {question} ({_trials(trials)}, {time})"))
         console.print(Text(f"  {paper.author}: {paper.title}; {paper.where}", style="dim"))
+
+
+def _time(phases: float, took: float | None) -> str:
+    """How long it takes, in minutes: of load, and in all where that was noted."""
+    if took is None:
+        return f"{phases:.1f} minutes of load; how long it takes in all was not noted"
+    return f"took some {took:g} minutes where it was measured"
 
 
 def _trials(trials: Sequence[TrialPlan]) -> str:

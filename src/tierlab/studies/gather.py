@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
+from pathlib import Path, PurePath
 
 from tierlab.analysis.comparing.blocks import blocks
 from tierlab.analysis.comparing.groups import groups_of
@@ -42,8 +43,11 @@ def _programs(observed: Observed) -> dict[str, dict[str, int]]:
     """The programs' shares of a profile, by domain; of the event that was sampled most."""
     if observed.measured is None or not observed.run.has("counters"):
         return {}
-    first = next(iter(profile(observed.db, observed.measured)), None)
-    domains = first.domains if first is not None else []
-    return {
-        each.domain: {line.binary or "?": line.count for line in each.binaries} for each in domains
-    }
+    first = next(iter(profile(observed.db, observed.measured, top=sys.maxsize)), None)
+    found: dict[str, dict[str, int]] = {}
+    for domain in first.domains if first is not None else []:
+        mine = found.setdefault(domain.domain, {})
+        for line in domain.binaries:
+            name = PurePath(line.binary or "(unknown)").name
+            mine[name] = mine.get(name, 0) + line.count
+    return found

@@ -13,16 +13,16 @@ from tierlab.analysis.resources.profile import profile
 from tierlab.studies.cases import Cases
 from tierlab.studies.measured import CaseMeasure, Measured, missing
 
-FRONT, BACK = ("web", "app"), ("db", "geocoder")
-"""Tiers of the web server's domain and of the database's."""
+FRONT, BACK = ("nginx", "php-fpm"), ("mariadb", "httpd-php")
+"""What ran in the web server's domain, and in the database's with the geocoder."""
 
 
-def _samples(cases: Cases, tiers: Sequence[str]) -> dict[str, int]:
-    """Events of all trials by program, those of some tiers' servers together."""
+def _samples(cases: Cases, software: Sequence[str]) -> dict[str, int]:
+    """Events of all trials by program, those of the servers of some software together."""
     found: dict[str, int] = {}
     for trial in (trial for case in cases.cases for trial in case.trials):
         for name, server in trial.manifest.servers.items():
-            if server.tier in tiers:
+            if server.server in software:
                 for program, count in trial.programs.get(name, {}).items():
                     found[program] = found.get(program, 0) + count
     return found
@@ -60,10 +60,10 @@ def _shares(found: dict[str, int], total: int) -> str:
 
 
 PHP_OVER_NGINX = CaseMeasure(
-    "time of php-fpm over that of nginx, in the tiers of the web server's domain",
+    "time of php-fpm over that of nginx, in what ran in the web server's domain",
     (profile,),
     _interpreter_over_server,
 )
 DATABASE_SHARE = CaseMeasure(
-    "the database's share of the time of its domain's tiers", (profile,), _database
+    "the database's share of the time of what ran in its domain", (profile,), _database
 )

@@ -26,8 +26,8 @@ class Value(Part):
 
 class Kept(Part):
     """One time that the study ran as its file says: ``record`` is the page and section, below
-    ``docs/reference``, that tells of it, ``minutes`` how long it took where that was noted,
-    ``values`` what each measure found.
+    ``docs/reference``, that tells of it, ``minutes`` how long it took where that was noted and
+    ``short_minutes`` how long the short form did, ``values`` what each measure found.
     """
 
     when: date
@@ -35,6 +35,7 @@ class Kept(Part):
     form: Words
     record: Annotated[str, Field(pattern=r"^[a-z-]+\.md#[a-z0-9-]+$")]
     minutes: Annotated[float, Field(gt=0)] | None = None
+    short_minutes: Annotated[float, Field(gt=0)] | None = None
     values: dict[Words, Value]
 
 
@@ -55,3 +56,9 @@ def kept(experiment: Path) -> list[Kept]:
 def minutes(runs: list[Kept]) -> float | None:
     """How long the study took the last time that this was noted; None where it never was."""
     return next((run.minutes for run in reversed(runs) if run.minutes is not None), None)
+
+
+def short_minutes(runs: list[Kept]) -> float | None:
+    """The same of its short form."""
+    taken = (run.short_minutes for run in reversed(runs))
+    return next((each for each in taken if each is not None), None)
