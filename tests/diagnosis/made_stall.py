@@ -39,7 +39,7 @@ def make(
     rows without times; ``extra`` are whole rows more (events).
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sampled, served = usual(), served_tables(stalled)
+    sampled, served = usual(), served_tables(stalled, STALL)
     for name, schema in SCHEMAS.items():
         rows = [*(safepoints() if name == "events" else []), *(extra or {}).get(name, [])]
         others = (samples or {}).get(name, [])
@@ -52,9 +52,9 @@ def make(
 
 
 @cache
-def served_tables(stalled: str | None) -> dict[str, pa.Table]:
+def served_tables(stalled: str | None, stall: tuple[int, int]) -> dict[str, pa.Table]:
     """Return the requests' and the visits' table."""
-    rows = zip(("requests", "visits"), traffic(stalled), strict=True)
+    rows = zip(("requests", "visits"), traffic(stalled, stall), strict=True)
     return {name: table_of(SCHEMAS[name], each) for name, each in rows}
 
 
@@ -83,7 +83,7 @@ def _default(field: pa.Field) -> Any:
     return "" if pa.types.is_string(field.type) else 0
 
 
-def traffic(stalled: str | None) -> tuple[Rows, Rows]:
+def traffic(stalled: str | None, stall: tuple[int, int] = STALL) -> tuple[Rows, Rows]:
     """Return requests and visits, each 20 ms a request."""
     requests: Rows = []
     visits: Rows = []
@@ -91,8 +91,8 @@ def traffic(stalled: str | None) -> tuple[Rows, Rows]:
 
     def after(server: str, t: int, work: int) -> int:
         work = int(work * dice.uniform(0.7, 1.3))
-        if server == stalled and STALL[0] <= t + work < STALL[1]:
-            return STALL[1] + work
+        if server == stalled and stall[0] <= t + work < stall[1]:
+            return stall[1] + work
         return t + work
 
     def visit(server: str, label: str, span: tuple[int, int], parent: int | None) -> None:

@@ -278,5 +278,6 @@ def test_a_wait_of_no_known_cause_is_told_beside_an_overload_that_began_later(
     monkeypatch.setattr(
         Attribution, "attribute", lambda _attribution, each: Occurrence(each, of[each.server])
     )
+    monkeypatch.setattr(overload, "thread_full", lambda _context: 0.0)
     found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([nameless, full], []))
     assert [each.cause for each in found] == told
