@@ -12,8 +12,13 @@ from systems import RUBBOS, System
 LOADS = {"low": 0.1, "middle": 0.5, "high": 0.8}
 """Load levels, as shares of the capacity."""
 
-RAMP_UP_S = {"low": 12, "middle": 20, "high": 40}
+START_S = {"low": 12, "middle": 20, "high": 40}
 """A cold start is an overload of its own: the more users, the more slowly they come."""
+
+SETTLE_S = {"low": 0, "middle": 0, "high": 40}
+"""Near capacity, first requests and the pages that sessions begin with are more than it can serve:
+it is at its level only when that is over.
+"""
 
 GAP_S = {"low": 3.5, "middle": 3.5, "high": 6.0}
 """Least time from one disturbance's end to the next one's start: the more spare time the CPUs have,
@@ -89,13 +94,18 @@ def _room_s(drawn: int, gap_s: float) -> int:
 
 def _file(name: str, load: str, seed: int, runtime_s: int, size: Size) -> str:
     users = round(LOADS[load] * size.system.capacity)
-    return _experiment(name, seed, size.system, users=users, seconds=(RAMP_UP_S[load], runtime_s))
+    start_s = START_S[load]
+    seconds = (start_s, start_s + SETTLE_S[load], runtime_s)
+    return _experiment(name, seed, size.system, users=users, seconds=seconds)
 
 
 def _experiment(
-    name: str, seed: int, system: System, *, users: int, seconds: tuple[int, int]
+    name: str, seed: int, system: System, *, users: int, seconds: tuple[int, int, int]
 ) -> str:
-    ramp_up_s, runtime_s = seconds
+    """Return the file of users who start within so many ``seconds``, for a ramp-up and a runtime of
+    so many.
+    """
+    start_s, ramp_up_s, runtime_s = seconds
     mix = f'mix = "{system.mix}"\n' if system.mix else ""
     phases = f'ramp_up = "{ramp_up_s}s", runtime = "{runtime_s}s", ramp_down = "2s"'
     return f"""[experiment]
@@ -107,7 +117,8 @@ workload = "{system.workload}"
 {system.system}
 [load]
 users = {users}
-{mix}{system.load}phases = {{ {phases} }}
+{mix}{system.load}start = "{start_s}s"
+phases = {{ {phases} }}
 """
 
 
@@ -119,7 +130,7 @@ def _overload(name: str, seed: int, size: Size) -> str:
     else:
         times, ramp_up_s = draw.uniform(0.9, 1.1), draw.randint(8, 15)
     users = round(times * size.system.capacity)
-    return _experiment(name, seed, size.system, users=users, seconds=(ramp_up_s, 40))
+    return _experiment(name, seed, size.system, users=users, seconds=(ramp_up_s, ramp_up_s, 40))
 
 
 def _random(size: Size, load: str) -> str:

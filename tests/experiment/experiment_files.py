@@ -29,6 +29,7 @@ EVEN_THREADS = st.integers(1, 64) | st.integers(9, 2500).map(lambda n: 8 * n)
 USERS = st.fixed_dictionaries(
     {"users": st.integers(1, 10**6)},
     optional={
+        # Within the shortest ramp-up, which is of no length, there is no other.
         "start": st.sampled_from(["staggered", "at once"]),
     },
 )

@@ -4,11 +4,14 @@ workload says, and what becomes of a workload's own delays.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tierlab.experiment.load import Load
+from tierlab.trial.drivers import starts
 from tierlab.workloads.kinds import WORKLOADS
 from tierlab.workloads.sessions.delay import cycle, think, with_cycle, without_delays
 from tierlab.workloads.static.workload import Static
@@ -59,3 +62,25 @@ def test_a_think_time_replaces_the_workloads_cycles() -> None:
 def test_the_think_times_of_a_recording_are_its_own() -> None:
     recorded = {"name": "x", "states": [{"name": "a", "delay": think(S)}]}
     assert without_delays(recorded) == recorded
+
+
+@pytest.mark.parametrize("start", ["staggered", "at once", "12s"])
+def test_users_start_by_a_word_or_within_the_ramp_up(start: str) -> None:
+    asked = {"users": 600, "start": start, "phases": {"ramp_up": "30s"}}
+    load = Load.model_validate(asked)
+    assert json.loads(load.model_dump_json(by_alias=True))["start"] == start
+    rule = {"12s": {"every": {"gap_ns": 20_000_000}}}.get(start, start.replace(" ", "_"))
+    assert load.start is not None
+    assert starts(load.start, 600) == rule
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        ("31s", "must be within the ramp-up of 30s, not 31s"),
+        ("soon", '"staggered", "at once" or a duration from "1ms" to "1h"'),
+    ],
+)
+def test_a_start_that_cannot_be_is_one_sentence(start: str, says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        Load.model_validate({"users": 5, "start": start, "phases": {"ramp_up": "30s"}})

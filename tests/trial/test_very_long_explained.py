@@ -24,7 +24,10 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 
+USERS = 800
 STOPPED = """
+start = "3s"
+
 [system.web.soft]
 threads = 20
 backlog = 16
@@ -49,7 +52,7 @@ met the first freeze is answered before the second, and who met that before the 
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     folder = tmp_path_factory.mktemp("very-long")
     file = folder / "very-long.toml"
-    text = EXPERIMENT.format(name="very-long", users=800, up=4, run=9, down=3)
+    text = EXPERIMENT.format(name="very-long", users=USERS, up=4, run=9, down=3).rstrip()
     file.write_text(text + STOPPED)
     ended = Command(folder, "run", file).end()
     assert ended.status == 0, ended.stderr
@@ -73,6 +76,20 @@ def test_seconds_are_explained_to_the_request(observed: Observed) -> None:
     # 99 of 100, as far as so few tell: three standard errors.
     assert np.count_nonzero(~found.explained) <= 0.01 * count + 3 * math.sqrt(0.01 * count)
     assert np.unique(found.page_visit[found.page_visit >= 0]).size >= 0.98 * count
+
+
+def test_users_began_evenly_over_the_time_that_was_asked_for(observed: Observed) -> None:
+    ramp_up = observed.run.manifest.phases[0]
+    began = np.sort(
+        [
+            (first - ramp_up.start_ns) / 1e9
+            for (first,) in observed.db.execute(
+                'SELECT min(intended_ns) FROM requests GROUP BY "user"'
+            ).fetchall()
+        ]
+    )
+    assert began.size == USERS
+    assert began == pytest.approx(np.linspace(0, 3, USERS, endpoint=False), abs=0.05)
 
 
 def test_every_retransmission_that_the_kernel_counted_has_its_visit(observed: Observed) -> None:

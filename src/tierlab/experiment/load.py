@@ -16,8 +16,9 @@ from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
 from tierlab.experiment.shape import Shape
+from tierlab.values.duration_or_word import DurationOrWord
 from tierlab.values.kinds import Duration, Real, Whole
-from tierlab.values.quantities import SECOND
+from tierlab.values.quantities import SECOND, format_duration
 from tierlab.values.section import Section
 from tierlab.values.word import Word
 from tierlab.workloads.kinds import WORKLOADS
@@ -30,6 +31,8 @@ CLOSED_ONLY = frozenset({"think", "cycle", "start"})
 """The keys that mean something in one loop only."""
 NOT_REPLAYED = OPEN_ONLY | CLOSED_ONLY | {"users", "rate", "shape"}
 """Those that mean nothing where a log says what is sent when."""
+
+START = DurationOrWord(Duration("1ms", "1h"), Word(("staggered", "at once")))
 
 USUAL_THINK_NS = 7 * SECOND
 """As in TPC-W."""
@@ -117,10 +120,13 @@ class Load(Section):
     start of the next; exponential, cut at five times the mean as Faban's. Who waits longer for a
     reply goes on at once."""
 
-    start: Literal["staggered", "at once"] | None = Field(default=None, examples=["at once"])
-    """Closed loop: users begin evenly over the ramp-up, or all together; without it, as
-    `system.fidelity` has it: staggered where it is corrected, at once where it is published. Olio's
-    begin 100 ms after one another."""
+    start: Annotated[int | Literal["staggered", "at once"] | None, START] = Field(
+        default=None, examples=["20s"]
+    )
+    """Closed loop: users begin evenly over so long from the ramp-up's beginning on, so that their
+    first pages are over and the mix has settled when it ends; or over all of it (staggered), or all
+    together. Without it, as `system.fidelity` has it: staggered where it is corrected, at once
+    where it is published. Olio's begin 100 ms after one another."""
 
     connection: Literal["per-request", "keep-alive"] = "per-request"
     """A new connection for each request, or one kept per user."""
@@ -150,6 +156,9 @@ class Load(Section):
         raise_all(two_loops({fields[name].alias or name for name in self.model_fields_set}))
         if (wrong := self.shape.length_problem(self.phases.runtime_ns)) is not None:
             raise wrong
+        if isinstance(self.start, int) and self.start > self.phases.ramp_up_ns:
+            asked, there = (format_duration(ns) for ns in (self.start, self.phases.ramp_up_ns))
+            raise problem(f"must be within the ramp-up of {there}, not {asked}", "start")
         return self
 
     def _other_loop(self) -> frozenset[str]:

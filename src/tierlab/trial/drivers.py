@@ -58,7 +58,7 @@ class Drivers:
         pace = load.pace(shape.application)
         users = with_cycle(users, pace.mean_ns) if pace.cycles else without_delays(users)
         if load.start is not None:
-            users["rules"]["start"] = load.start.replace(" ", "_")
+            users["rules"]["start"] = starts(load.start, load.users or 1)
         file = f"{'.'.join(filter(None, ('workload', asked.name)))}.json"
         (self._folder.logs / file).write_text(json.dumps(without_secrets(users)))
         # What is secret lies in a folder that is gone after the trial, for nobody else to read.
@@ -115,3 +115,10 @@ class Drivers:
         """Ask those that still drive to finish their tables."""
         for verb in self.verbs:
             verb.stop()
+
+
+def starts(start: int | str, users: int) -> dict[str, Any] | str:
+    """The driver's rule for when users start: by a word, or evenly over so many nanoseconds."""
+    if isinstance(start, str):
+        return start.replace(" ", "_")
+    return {"every": {"gap_ns": start // users}}
