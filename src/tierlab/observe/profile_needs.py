@@ -25,7 +25,8 @@ USUALLY_COUNTED = {
     "pmu": ("cycles", "instructions", "cache-references", "cache-misses", "branch-misses"),
     "software": ("page-faults", "context-switches", "cpu-migrations"),
 }
-"""By who can count them: no more than the counters that most processors have for a program."""
+"""By who can count them. A processor has fewer counters, which take turns: on each PU an event is
+counted twice, of everybody and of the server whose thread runs, and perf samples cycles besides."""
 SAMPLE_NS = {"alone": 4_000, "stacks": 8_000}
 """About what a sample costs where it is taken."""
 COUNTING = 0.05

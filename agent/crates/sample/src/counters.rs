@@ -4,8 +4,9 @@
 //! it. Control groups of version 2 alone can be asked for: those of version 1 have a hierarchy of
 //! their own for this (kernel's Documentation/admin-guide/cgroup-v2.rst, "perf_event").
 
+use crate::counting::Cell;
 use crate::events::EventLog;
-use crate::perf_event::{Counter, Event, Reading};
+use crate::perf_event::{Counter, Event};
 use crate::plan::Subject;
 use crate::roots::Roots;
 use crate::sampler::{NotMeasured, Sampler};
@@ -32,22 +33,6 @@ pub struct CountersSampler {
     earlier: Option<Moment>,
 }
 
-/// An event on a core.
-struct Cell {
-    event: Event,
-    core: i32,
-    all: Counting,
-    /// In the order of the groups; `None` while a group is not there.
-    of_groups: Vec<Option<Counting>>,
-    /// By how much the groups had more than all, as one is read after the other.
-    ahead: i64,
-}
-
-struct Counting {
-    counter: Counter,
-    before: Option<Reading>,
-}
-
 /// A subject's control group.
 struct Group {
     subject: String,
@@ -57,19 +42,6 @@ struct Group {
     slow_due_ns: i64,
     /// Why it cannot be counted, though it is there.
     refused: Option<String>,
-}
-
-impl Counting {
-    fn new(counter: Counter) -> Self {
-        Self { counter, before: None }
-    }
-
-    /// How many there were since the last call.
-    fn grown(&mut self) -> Option<i64> {
-        let now = self.counter.read();
-        let before = std::mem::replace(&mut self.before, now);
-        now?.since(before?)
-    }
 }
 
 impl CountersSampler {
@@ -87,13 +59,7 @@ impl CountersSampler {
         for &event in events {
             for &core in &cores {
                 match Counter::open(event, core, None) {
-                    Ok(counter) => cells.push(Cell {
-                        event,
-                        core,
-                        all: Counting::new(counter),
-                        of_groups: groups.iter().map(|_| None).collect(),
-                        ahead: 0,
-                    }),
+                    Ok(counter) => cells.push(Cell::new(event, core, counter, groups.len())),
                     Err(error) => {
                         missing.push((event.name, format!("{error} (perf_event_open)")));
                         break;
@@ -115,36 +81,25 @@ impl Sampler for CountersSampler {
         for (at, group) in self.groups.iter_mut().enumerate() {
             group.look(at, now, &mut self.cells);
         }
-        let earlier = self.earlier.replace(now);
+        let dt_ns = self.earlier.replace(now).map_or(0, |it| now.since(it));
+        let groups = &self.groups;
         for cell in &mut self.cells {
-            let all = cell.all.grown();
-            let mut push = |domain: &str, count: i64| {
+            let (event, core) = (cell.event, cell.core);
+            cell.grown(|group, count| {
                 table.push(CountersRow {
                     t_ns: now.t_ns,
-                    dt_ns: earlier.map_or(0, |it| now.since(it)),
-                    cpu: Some(cell.core),
-                    domain,
+                    dt_ns,
+                    cpu: Some(core),
+                    domain: group.map_or(HOST, |at| groups[at].subject.as_str()),
                     binary: None,
                     symbol: None,
-                    event: cell.event.name,
+                    event: event.name,
                     count,
-                    source: cell.event.by().name(),
+                    source: event.by().name(),
                     period: None,
                     stack: None,
                 });
-            };
-            let mut of_groups = 0;
-            for (group, counting) in self.groups.iter().zip(&mut cell.of_groups) {
-                if let Some(count) = counting.as_mut().and_then(Counting::grown) {
-                    of_groups += count;
-                    push(&group.subject, count);
-                }
-            }
-            if let Some(all) = all {
-                let rest = all - of_groups - cell.ahead;
-                cell.ahead = (-rest).max(0);
-                push(HOST, rest.max(0));
-            }
+            });
         }
     }
 
@@ -190,7 +145,8 @@ impl Group {
                     .map_err(|error| self.refused = Some(format!("perf_event_open: {error}")))
                     .ok()
             };
-            cell.of_groups[at] = folder.as_ref().and_then(open).map(Counting::new);
+            let counter = folder.as_ref().and_then(open);
+            cell.count_group(at, counter);
         }
     }
 }

@@ -12,7 +12,7 @@
 //! | `process` | `process`, `threads`, `members`, `family`, `pid_stat`, `cpu_clock` | `/proc/<pid>`, CPU clocks |
 //! | `database` | `database`, a file for each software | the server's own status, by its UNIX socket |
 //! | `cache` | `cache`, a file for each software | the same, by its socket or a port of its own |
-//! | `counters` | `counters`, `perf_event` | perf_event_open(2) |
+//! | `counters` | `counters`, `counting`, `perf_event` | perf_event_open(2) |
 //! | `domain` | `domain`, `group_files`, `group_io`, `stacked_disks`, `group_state`, `thread_states` | control groups |
 //!
 //! Descriptors stay open and are read with pread into buffers that stay; nothing is executed and,
@@ -26,6 +26,7 @@ mod busy;
 mod cache;
 mod counter;
 mod counters;
+mod counting;
 mod cpu;
 mod cpu_clock;
 mod database;

@@ -116,6 +116,18 @@ impl Reading {
     }
 }
 
+/// One that a test makes up.
+#[cfg(test)]
+pub fn reading(count: u64, wanted_ns: u64, counted_ns: u64) -> Reading {
+    Reading { count, wanted_ns, counted_ns }
+}
+
+/// What tells a count: a counter of the kernel's, or a test's.
+pub trait Reader {
+    /// What it says now.
+    fn read(&self) -> Option<Reading>;
+}
+
 /// An open counter.
 pub struct Counter(OwnedFd);
 
@@ -151,9 +163,10 @@ impl Counter {
             Ok(Self(OwnedFd::from_raw_fd(fd as RawFd)))
         }
     }
+}
 
-    /// What it says now.
-    pub fn read(&self) -> Option<Reading> {
+impl Reader for Counter {
+    fn read(&self) -> Option<Reading> {
         let mut reading = Reading::default();
         let size = size_of::<Reading>();
         // SAFETY: there is room for three 64-bit words, which is what this read format gives.
@@ -165,10 +178,6 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn reading(count: u64, wanted_ns: u64, counted_ns: u64) -> Reading {
-        Reading { count, wanted_ns, counted_ns }
-    }
 
     #[test]
     fn what_was_not_counted_is_taken_to_be_like_the_rest() {
