@@ -232,3 +232,21 @@ def test_lines_of_guests_of_odd_names_and_of_compiled_code_are_read() -> None:
 def test_who_counts_an_event_is_told_by_its_name() -> None:
     names = ("cpu-clock", "page-faults:u", "sched:sched_switch", "cycles:u", "LLC-load-misses")
     assert [source_of(name) for name in names] == [*["software"] * 3, "pmu", "pmu"]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name", "source"),
+    [
+        ("cpu_core/cycles/P", "cycles", "pmu"),
+        ("cpu_atom/cycles/", "cycles", "pmu"),
+        ("cycles:P", "cycles", "pmu"),
+        ("cpu-clock:pppH", "cpu-clock", "software"),
+        ("sched:sched_switch", "sched:sched_switch", "software"),
+        ("cpu/event=0x3c,umask=0x0/", "cpu/event=0x3c,umask=0x0/", "pmu"),
+    ],
+)
+def test_an_event_goes_by_its_own_name_whatever_perf_adds(
+    spelled: str, name: str, source: str
+) -> None:
+    rows = PerfRows({}, first_ns=0).counters([Sample("any", 1, 0, 0, spelled, 1)], "x")
+    assert [(row["event"], row["source"]) for row in rows] == [(name, source)]

@@ -24,15 +24,29 @@ SOFTWARE = frozenset(
 """Events that the kernel counts (perf-list(1))."""
 
 _MODIFIER = re.compile(r"[ukhpGHPSDIWeb]*")
+_BY_CORE = re.compile(r"cpu(?:_core|_atom)?/([^/,=]+)/")
 _IDLE_FUNCTION = re.compile(r"(?:.*_)?(?:idle|halt|mwait)(?:_.*)?|cpuidle_.*|cpu_startup_entry")
 
 
 def source_of(event: str) -> str:
     """Who counts an event of this name: `software`, the kernel, or `pmu`."""
-    name, _, rest = event.partition(":")
+    name = event.partition(":")[0]
+    return "software" if name in SOFTWARE or _is_tracepoint(event) else "pmu"
+
+
+def name_of(event: str) -> str:
+    """An event's own name: without what perf adds (`cycles:P`), and without the kind of core that
+    counted it (`cpu_core/cycles/`). A tracepoint's is as it was.
+    """
+    if _is_tracepoint(event):
+        return event
+    by_core = _BY_CORE.match(event)
+    return event.partition(":")[0] if by_core is None else by_core[1]
+
+
+def _is_tracepoint(event: str) -> bool:
     # What is no modifier is the name of a tracepoint (`sched:sched_switch`).
-    is_tracepoint = not _MODIFIER.fullmatch(rest)
-    return "software" if name in SOFTWARE or is_tracepoint else "pmu"
+    return not _MODIFIER.fullmatch(event.partition(":")[2])
 
 
 class PerfRows:
@@ -98,7 +112,7 @@ class PerfRows:
             "domain": self._domain(sample),
             "binary": inner.binary if inner else None,
             "symbol": inner.symbol if inner else None,
-            "event": sample.event,
+            "event": name_of(sample.event),
             "count": sample.period,
             "source": source_of(sample.event),
             "period": sample.period,
