@@ -240,6 +240,7 @@ def test_who_counts_an_event_is_told_by_its_name() -> None:
         ("cpu_core/cycles/P", "cycles", "pmu"),
         ("cpu_atom/cycles/", "cycles", "pmu"),
         ("cycles:P", "cycles", "pmu"),
+        ("cycles:HG", "cycles", "pmu"),
         ("cpu-clock:pppH", "cpu-clock", "software"),
         ("sched:sched_switch", "sched:sched_switch", "software"),
         ("cpu/event=0x3c,umask=0x0/", "cpu/event=0x3c,umask=0x0/", "pmu"),

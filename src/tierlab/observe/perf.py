@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from tierlab.errors import UserError
-from tierlab.experiment.profile import Profile
+from tierlab.experiment.profile import HARDWARE, Profile
 from tierlab.observe.agent import Child, Spawn
 
 READY_S = 15.0
@@ -20,6 +20,13 @@ STOP_S = 30.0
 """For what it has still in memory."""
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "INT", "--")
 """On SIGINT it completes its file."""
+
+
+def _guests_too(event: str) -> str:
+    """As perf is asked for an event. Before 6.13 it leaves guests out of one without a modifier, so
+    that a processor's counters stand still while a guest runs; the kernel's own go on.
+    """
+    return f"{event}:GH" if event in HARDWARE else event
 
 
 class Recorder:
@@ -34,7 +41,7 @@ class Recorder:
         self._argv = [
             *ENDS_WITH_US,
             *("perf", "record", "--all-cpus", "--clockid", "CLOCK_MONOTONIC", "--no-buildid"),
-            *("--event", ",".join(events), "--freq", str(profile.rate)),
+            *("--event", ",".join(map(_guests_too, events)), "--freq", str(profile.rate)),
             *(("--call-graph", "fp") if profile.stacks else ()),
             *("--output", str(file), "--control", f"fifo:{control}"),
         ]
