@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,24 @@ ROWS = [
 def add(run: Path, more: Mapping[str, int] | None = None) -> None:
     """In the runtime, and once as much before it; of some functions so many samples more."""
     rows = [*ROWS, *(row for row in {*ROWS} for _ in range((more or {}).get(str(row[2]), 0)))]
+    stacks = {frames: number for number, frames in enumerate({row[3] for row in ROWS} - {None})}
+    numbered = ({"stack": n, "frames": frames} for frames, n in stacks.items())
+    _write(run, _counters(stacks, rows), numbered)
+
+
+def add_counted(run: Path) -> None:
+    """What was counted at a tick of the runtime, where nothing was sampled."""
+    where = {"cpu": 1, "domain": "app.1", "binary": None, "symbol": None, "stack": None}
+    what = {"event": "page-faults", "count": 7, "source": "software", "period": None}
+    _write(run, [{"t_ns": RUNTIME_NS, "dt_ns": 50_000_000, **where, **what}], [])
+
+
+def _write(
+    run: Path, counters: Iterable[Mapping[str, Any]], stacks: Iterable[Mapping[str, Any]]
+) -> None:
     streams = run / "streams"
     streams.mkdir()
-    stacks = {frames: number for number, frames in enumerate({row[3] for row in ROWS} - {None})}
-    for table, written in (
-        ("counters", _counters(stacks, rows)),
-        ("stacks", ({"stack": n, "frames": frames} for frames, n in stacks.items())),
-    ):
+    for table, written in (("counters", counters), ("stacks", stacks)):
         write_rows(streams / f"{table}.arrows", table, written)
     add_profile(streams, run, "h")
     for path in streams.iterdir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
-from tierlab.experiment.profile import Profile
+from tierlab.experiment.profile import HARDWARE, Profile
+from tierlab.machine.kernel_calls import PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE
 from tierlab.observe import profile_needs
-from tierlab.observe.profile_needs import check_profile, counted_of, events_of
+from tierlab.observe.profile_needs import NUMBERS, check_profile, counted_of, events_of
 from tierlab.servers import programs
 from tierlab.servers.tomcat import Tomcat
 
@@ -39,11 +41,41 @@ def test_time_is_sampled_by_cycles_or_by_the_clock_that_it_is_named_after(
     assert events_of(asked(events=["page-faults"])) == ("page-faults",)
 
 
+def lack(monkeypatch: pytest.MonkeyPatch, *kinds: int) -> None:
+    """Have the processor count no event of these kinds, and all others."""
+
+    def opened(kind: int, _: int) -> int:
+        if kind in kinds:
+            raise FileNotFoundError(2, "No such file or directory")
+        return os.open(os.devnull, os.O_RDONLY)
+
+    monkeypatch.setattr(profile_needs, "perf_event_open", opened)
+
+
 def test_counters_that_are_not_there_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
+    lack(monkeypatch, PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE)
     with pytest.raises(UserError, match=r"observe\.profile\.events: .* no LLC-load-misses"):
         check_profile(asked(events=["cpu-clock", "LLC-load-misses"]), "native", [])
-    check_profile(asked(events=["cpu-clock"]), "native", [])
+    with pytest.raises(UserError, match=r"observe\.profile\.counted: .* no instructions"):
+        check_profile(asked(counted=["instructions"]), "native", [])
+    check_profile(asked(events=["cpu-clock"], counted=[]), "native", [])
+
+
+def test_each_event_is_asked_for_and_one_that_the_processor_lacks_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """AMD's count cycles, but have no event for loads of the last cache."""
+    lack(monkeypatch, PERF_TYPE_HW_CACHE)
+    with pytest.raises(UserError, match=r"observe\.profile\.events: .* no LLC-load-misses"):
+        check_profile(asked(events=["cycles", "LLC-load-misses"]), "native", [])
+    with pytest.raises(UserError, match=r"observe\.profile\.counted: .* no dTLB-load-misses"):
+        check_profile(asked(counted=["instructions", "dTLB-load-misses"]), "native", [])
+    check_profile(asked(events=["cycles", "branch-misses"], counted=[]), "native", [])
+
+
+def test_every_event_of_a_processors_has_numbers_of_its_own() -> None:
+    assert set(NUMBERS) == set(HARDWARE)
+    assert len(set(NUMBERS.values())) == len(HARDWARE)
 
 
 def test_a_kernel_that_forbids_it_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,5 +127,3 @@ def test_what_is_counted_is_what_can_be(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(profile_needs, "counts_cycles", lambda: False)
     assert counted_of(asked()) == ("page-faults", "context-switches", "cpu-migrations")
     assert counted_of(asked(counted=[])) == ()
-    with pytest.raises(UserError, match=r"observe\.profile\.counted: .* no instructions"):
-        check_profile(asked(counted=["instructions"]), "native", [])

@@ -162,3 +162,12 @@ def test_without_a_profile_it_is_said_how_to_have_one(tmp_path: Path) -> None:
     made_run.manifest(not_measured={}).write(tmp_path)
     with pytest.raises(UserError, match=r"observe\.profile"):
         app(["profile", str(tmp_path)], standalone_mode=False)
+
+
+def test_why_nothing_was_sampled_is_said_where_events_were_counted(tmp_path: Path) -> None:
+    reason = "`perf record` ended: No such file or directory (log: logs/perf.log)."
+    shape = made_run.Shape(requests=300, users=60)
+    made_run.make(tmp_path, shape, {"not_measured": {"counters": reason}})
+    made_profile.add_counted(tmp_path)
+    with pytest.raises(UserError, match=r"no sample .*`perf record` ended: No such file"):
+        app(["profile", str(tmp_path)], standalone_mode=False)

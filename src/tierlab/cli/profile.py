@@ -57,7 +57,12 @@ def profile(
         return
     found = profile_of(db, span, top)
     if not found:
-        raise UserError(f"{run} has no sample in its runtime: profile it while it runs.")
+        # Events may have been counted where nothing could be sampled.
+        reason = Run(run).manifest.not_measured.get("counters", "none was taken")
+        raise UserError(
+            f"{run} has no sample in its runtime ({reason.removesuffix('.')}): profile it while it"
+            " runs."
+        )
     shown = chosen(found, event or (), domain or ())
     if json:
         typer.echo(encoder.dumps([each.model_dump() for each in shown], indent=2))

@@ -10,17 +10,36 @@ from pathlib import Path
 
 from tierlab.errors import UserError
 from tierlab.exchange.perf_data import PROGRAMS
-from tierlab.experiment.profile import HARDWARE, TIME, USUAL, Profile
+from tierlab.experiment.profile import TIME, USUAL, Profile
 from tierlab.machine.kernel_calls import (
+    PERF_COUNT_HW_BRANCH_MISSES,
+    PERF_COUNT_HW_CACHE_DTLB,
+    PERF_COUNT_HW_CACHE_LL,
+    PERF_COUNT_HW_CACHE_MISS,
+    PERF_COUNT_HW_CACHE_MISSES,
+    PERF_COUNT_HW_CACHE_REFERENCES,
     PERF_COUNT_HW_CYCLES,
+    PERF_COUNT_HW_INSTRUCTIONS,
     PERF_COUNT_SW_CPU_CLOCK,
     PERF_TYPE_HARDWARE,
+    PERF_TYPE_HW_CACHE,
     PERF_TYPE_SOFTWARE,
     perf_event_open,
 )
 from tierlab.servers.base import Server
 from tierlab.servers.programs import check_programs
 
+NUMBERS = {
+    "cycles": (PERF_TYPE_HARDWARE, PERF_COUNT_HW_CYCLES),
+    "instructions": (PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS),
+    "branch-misses": (PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES),
+    "cache-references": (PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES),
+    "cache-misses": (PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES),
+    "LLC-loads": (PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_LL),
+    "LLC-load-misses": (PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_MISS),
+    "dTLB-load-misses": (PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_MISS),
+}
+"""The kind and the number of each event of `HARDWARE`, as perf_event_open(2) takes them."""
 USUALLY_COUNTED = {
     "pmu": ("cycles", "instructions", "cache-references", "cache-misses", "branch-misses"),
     "software": ("page-faults", "context-switches", "cpu-migrations"),
@@ -60,12 +79,12 @@ def check_profile(profile: Profile, environment: str, servers: Iterable[type[Ser
         ("events", profile.events, TIME),
         ("counted", profile.counted, USUAL),
     ):
-        wanted = [each for each in asked if each in HARDWARE]
-        if asked != word and wanted and not counts_cycles():
-            raise UserError(
-                f"observe.profile.{key}: this machine's processor counts no {wanted[0]} (a virtual"
-                f' one often has no counters); take "{word}" or other events.'
-            )
+        for each in asked if isinstance(asked, tuple) else ():
+            if each in NUMBERS and not counts(each):
+                raise UserError(
+                    f"observe.profile.{key}: this machine's processor counts no {each} (few count"
+                    f' every event, and a virtual one often none); take "{word}" or other events.'
+                )
     _warn_of_cost(profile)
 
 
@@ -128,8 +147,13 @@ def events_of(profile: Profile) -> tuple[str, ...]:
 
 def counts_cycles() -> bool:
     """Whether the processor has counters that may be used."""
+    return counts("cycles")
+
+
+def counts(event: str) -> bool:
+    """Whether the processor counts this event of `HARDWARE`, and we may have it do so."""
     try:
-        os.close(perf_event_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CYCLES))
+        os.close(perf_event_open(*NUMBERS[event]))
     except OSError:
         return False
     return True
