@@ -57,14 +57,9 @@ impl CountersSampler {
         let cores = cores(roots)?;
         let (mut cells, mut missing) = (Vec::new(), Vec::new());
         for &event in events {
-            for &core in &cores {
-                match Counter::open(event, core, None) {
-                    Ok(counter) => cells.push(Cell::new(event, core, counter, groups.len())),
-                    Err(error) => {
-                        missing.push((event.name, format!("{error} (perf_event_open)")));
-                        break;
-                    }
-                }
+            match on_all_cores(event, &cores, groups.len()) {
+                Ok(opened) => cells.extend(opened),
+                Err(why) => missing.push((event.name, why)),
             }
         }
         if events.is_empty() {
@@ -151,6 +146,15 @@ impl Group {
     }
 }
 
+/// An event's cells, or why there are none: what some cores count alone is not the machine's.
+fn on_all_cores(event: Event, cores: &[i32], groups: usize) -> Result<Vec<Cell>, String> {
+    let open = |&core: &i32| match Counter::open(event, core, None) {
+        Ok(counter) => Ok(Cell::new(event, core, counter, groups)),
+        Err(error) => Err(format!("PU {core}: {error} (perf_event_open)")),
+    };
+    cores.iter().map(open).collect()
+}
+
 /// The numbers of the cores that are online.
 fn cores(roots: &Roots) -> Result<Vec<i32>, NotMeasured> {
     let path = roots.proc.join("stat");
@@ -175,6 +179,21 @@ mod tests {
         let text = "cpu  9 9\ncpu0 1 2\ncpu2 1 2\nintr 5\n";
         std::fs::write(roots.proc.join("stat"), text).unwrap();
         assert_eq!(cores(&roots).unwrap(), [0, 2]);
+    }
+
+    #[test]
+    fn what_some_cores_do_not_count_is_counted_on_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots::fixture(folder.path());
+        std::fs::create_dir(&roots.proc).unwrap();
+        std::fs::write(roots.proc.join("stat"), "cpu  9 9\ncpu0 1 2\ncpu4095 1 2\n").unwrap();
+        let event: Event = serde_json::from_value("page-faults".into()).unwrap();
+        let sampler = CountersSampler::open(&roots, &[event], &[]).unwrap();
+        assert!(sampler.cells.is_empty());
+        let missing = sampler.missing_columns();
+        let [(name, why)] = missing.as_slice() else { panic!("{missing:?}") };
+        assert_eq!(*name, "page-faults");
+        assert!(why.starts_with("PU ") && why.ends_with("(perf_event_open)"), "{why}");
     }
 
     #[test]
