@@ -229,6 +229,27 @@ def test_lines_of_guests_of_odd_names_and_of_compiled_code_are_read() -> None:
     assert [row["domain"] for row in rows] == ["db.1", "db.1"]
 
 
+def frames(*lines: str) -> tuple[Frame, ...]:
+    """Of a sample that has these below it."""
+    (sample,) = records(["server 12/14 [003] 5.000000001: 100 cycles:", *lines])
+    assert isinstance(sample, Sample)
+    return sample.frames
+
+
+def test_a_programs_path_may_have_spaces_and_a_functions_name_too() -> None:
+    assert frames(
+        "\t55d0 hot+0x1 (/opt/my app/bin/server)",
+        "\t7fce do it (all) (/srv/my (deleted))",
+        "\t7fcf [unknown] (/opt/an old app (deleted))",
+        "\tffff do_idle+0x5 ([kernel.kallsyms])",
+    ) == (
+        Frame("hot", "/opt/my app/bin/server"),
+        Frame("do it (all)", "/srv/my"),
+        Frame(None, "/opt/an old app"),
+        Frame("do_idle", "[kernel.kallsyms]"),
+    )
+
+
 def test_who_counts_an_event_is_told_by_its_name() -> None:
     names = ("cpu-clock", "page-faults:u", "sched:sched_switch", "cycles:u", "LLC-load-misses")
     assert [source_of(name) for name in names] == [*["software"] * 3, "pmu", "pmu"]

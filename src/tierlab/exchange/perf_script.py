@@ -22,7 +22,7 @@ _HEAD = re.compile(
     re.VERBOSE,
 )
 _EVENT = re.compile(r"(?:(?P<period>\d+)\s+)?(?P<event>\S+):(?:\s+(?P<rest>.*))?$")
-_FRAME = re.compile(r"\s*[0-9a-f]+\s+(?P<symbol>.*?)(?:\+0x[0-9a-f]+)? \((?P<binary>[^ ]*)\)$")
+_FRAME = re.compile(r"\s*[0-9a-f]+\s+(?P<symbol>.*?)(?:\+0x[0-9a-f]+)? \((?P<binary>/.*|[^ ]*)\)$")
 _FORK = re.compile(r"PERF_RECORD_FORK\((?P<child>\d+):\d+\):\((?P<parent>\d+):\d+\)")
 _LOST = re.compile(r"PERF_RECORD_LOST\S* lost (?P<count>\d+)")
 _REFERENCE = re.compile(r"# reference time: .* = (\d+)\.(\d+) \(TOD\) = (\d+)\.(\d+) \(\w+\)")
