@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ import made_run
 
 from tierlab.cli.main import app
 from tierlab.errors import UserError
+from tierlab.exchange.perf_data import read_perf
 from tierlab.exchange.perf_rows import PerfRows, source_of
 from tierlab.exchange.perf_script import Frame, Sample, records
 from tierlab.tables.run import Run
@@ -204,6 +206,33 @@ def test_what_is_no_recording_is_refused_in_a_sentence(run: Path, tmp_path: Path
     with pytest.raises(UserError, match="--first-at"):
         imported(other, "--into", run)
     assert not (run / "counters.parquet").exists()
+
+
+OLD_PERF = """\
+#!/bin/sh
+case "$*" in *machine_pid*|*vcpu*)
+    echo 'Invalid field requested.' >&2
+    printf '\\n Usage: perf script [<options>]\\n\\n    -F, --fields <str>   output fields\\n' >&2
+    exit 129
+esac
+echo 'sh 7/7 [000] 5.000000001: 1000 cycles: 55d0 work (/bin/sh)'
+echo 'sh 7/7 [001] 5.000000002: 1000 cycles: 55d0 work (/bin/sh)'
+"""
+
+
+def test_perf_before_6_is_asked_again_without_what_it_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perf, recording = tmp_path / "perf", tmp_path / "perf.data"
+    perf.write_text(OLD_PERF)
+    perf.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    recording.write_bytes(b"PERFILE2")
+    samples = [record for record in read_perf(recording) if isinstance(record, Sample)]
+    assert [(each.cpu, each.frames) for each in samples] == [
+        (0, (Frame("work", "/bin/sh"),)),
+        (1, (Frame("work", "/bin/sh"),)),
+    ]
 
 
 GUEST = """\

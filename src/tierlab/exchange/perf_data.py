@@ -20,12 +20,15 @@ PROGRAMS = {"perf": "linux-perf"}
 GUESTS_TOO = ("--guestmodules", os.devnull)
 """Without a word of guests, `perf script` leaves out what was sampled in them and says nothing."""
 
+OF_GUESTS = ("machine_pid", "vcpu")
+"""Fields that perf has from 6.0 on. An older one refuses them, and tells no guests apart."""
 FIELDS = (
     *("comm", "pid", "tid", "cpu", "time", "event", "period", "ip", "sym", "dso"),
-    *("machine_pid", "vcpu"),
+    *OF_GUESTS,
 )
 _MAGIC = b"PERFILE2"
 _NO_FIELD = re.compile(r"Cannot print '(\w+)' field")
+_UNKNOWN_FIELD = "Invalid field requested"
 
 
 def read_perf(file: Path) -> Iterator[Record]:
@@ -67,18 +70,18 @@ def _recorded(file: Path, fields: Sequence[str] = FIELDS) -> Generator[Record, N
             else:
                 yield record
     except _NoFieldError as error:
-        yield from _recorded(file, [each for each in fields if each != error.field])
+        yield from _recorded(file, [each for each in fields if each not in error.fields])
     finally:
         flat.close()
         deep.close()
 
 
 class _NoFieldError(Exception):
-    """The recording does not have a field that was asked for."""
+    """The recording does not have these fields that were asked for, or perf does not know them."""
 
-    def __init__(self, field: str) -> None:
-        super().__init__(field)
-        self.field = field
+    def __init__(self, *fields: str) -> None:
+        super().__init__(*fields)
+        self.fields = fields
 
 
 def _perf_script(file: Path, fields: Sequence[str], *options: str) -> Generator[Record, None, None]:
@@ -112,6 +115,8 @@ def _perf_script(file: Path, fields: Sequence[str], *options: str) -> Generator[
     missing = _NO_FIELD.search(said)
     if missing is not None and missing[1] in fields:
         raise _NoFieldError(missing[1])
+    if _UNKNOWN_FIELD in said and set(OF_GUESTS) & set(fields):
+        raise _NoFieldError(*OF_GUESTS)
     if perf.returncode:
         last = (said.strip().splitlines() or ["it said nothing"])[-1]
         raise UserError(f"`perf script` cannot read {file} ({last}): record it anew.")
