@@ -279,6 +279,19 @@ def test_a_programs_path_may_have_spaces_and_a_functions_name_too() -> None:
     )
 
 
+def test_an_inlined_function_is_of_the_binary_that_it_is_inlined_in() -> None:
+    assert frames(
+        "\t55d0 inner (inlined)",
+        "\t55d0 outer (inlined)",
+        "\t55d0 work+0x10 (/usr/bin/server)",
+        "\t7fce main+0x1 (/usr/bin/other)",
+    ) == (
+        *(Frame(name, "/usr/bin/server") for name in ("inner", "outer", "work")),
+        Frame("main", "/usr/bin/other"),
+    )
+    assert frames("\t55d0 inner (inlined)") == (Frame("inner", None),)
+
+
 def test_who_counts_an_event_is_told_by_its_name() -> None:
     names = ("cpu-clock", "page-faults:u", "sched:sched_switch", "cycles:u", "LLC-load-misses")
     assert [source_of(name) for name in names] == [*["software"] * 3, "pmu", "pmu"]

@@ -53,7 +53,7 @@ def _printed(file: Path) -> Iterator[Record]:
     if not any_sample:
         raise UserError(
             f"{file} is neither a recording of perf's nor has it a sample as `perf script` prints"
-            " them: name a perf.data, or what `perf script --header --ns` has printed."
+            " them: name a perf.data, or what `perf script --header --ns --no-inline` has printed."
         )
 
 

@@ -8,7 +8,7 @@ had it printed; process, time and event have to be among them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -28,6 +28,8 @@ _LOST = re.compile(r"PERF_RECORD_LOST\S* lost (?P<count>\d+)")
 _REFERENCE = re.compile(r"# reference time: .* = (\d+)\.(\d+) \(TOD\) = (\d+)\.(\d+) \(\w+\)")
 _PERF_MAP = re.compile(r"(?:.*/)?perf-\d+\.map")
 _UNKNOWN = "[unknown]"
+_INLINED = "inlined"
+"""In the place of a binary: whose code the function has become part of is the next frame's."""
 _DELETED = " (deleted))"
 
 
@@ -100,14 +102,26 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
                 frames.append(frame)
             continue
         if head is not None:
-            yield replace(head, frames=tuple(frames)) if frames else head
+            yield replace(head, frames=_stack(frames)) if frames else head
         head, frames = None, []
         if isinstance(found, Sample):
             head = found
         else:
             yield found
     if head is not None:
-        yield replace(head, frames=tuple(frames)) if frames else head
+        yield replace(head, frames=_stack(frames)) if frames else head
+
+
+def _stack(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames; an inlined one has the binary of the next outwards that is not inlined."""
+    if all(frame.binary != _INLINED for frame in frames):
+        return tuple(frames)
+    found: list[Frame] = []
+    binary = None
+    for frame in reversed(frames):
+        binary = binary if frame.binary == _INLINED else frame.binary
+        found.append(Frame(frame.symbol, binary))
+    return tuple(reversed(found))
 
 
 def _record(line: str) -> Record | None:
@@ -136,7 +150,7 @@ def _sample(head: re.Match[str], event: re.Match[str]) -> Sample:
         t_ns=_ns(head["s"], head["part"]),
         event=event["event"],
         period=_number(event["period"]) or 1,
-        frames=() if alone is None else (alone,),
+        frames=() if alone is None else _stack([alone]),
         machine=_number(head["vm"]),
         vcpu=_number(head["vcpu"]),
     )
@@ -157,7 +171,7 @@ def _frame(line: str) -> Frame | None:
 
 
 def _known(name: str) -> str | None:
-    return None if name in ("", _UNKNOWN, "inlined") else name
+    return None if name in ("", _UNKNOWN) else name
 
 
 def _number(digits: str | None) -> int | None:
