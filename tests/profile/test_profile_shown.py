@@ -56,6 +56,24 @@ def test_the_idle_thread_is_idle_only_where_no_interrupt_has_it_work() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("functions", "domain"),
+    [
+        (("acpi_processor_ffh_cstate_enter",), "idle"),
+        ((None, "default_idle_call", "do_idle", "cpu_startup_entry"), "idle"),
+        ((None, "handle_softirqs", "irq_exit_rcu"), "host"),
+        ((None,), "host"),
+    ],
+)
+def test_the_idle_thread_is_idle_where_its_function_is_odd_or_unknown(
+    functions: tuple[str | None, ...], domain: str
+) -> None:
+    stack = [Frame(name, "[kernel.kallsyms]") for name in functions]
+    assert domains(sample(0, *stack)) == [domain]
+    # Of any other process it is work.
+    assert domains(sample(10, *stack)) == ["app.1"]
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A made run with a profile."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tierlab.errors import UserError
-from tierlab.exchange.perf_script import Clock, Fork, Lost, Record, Sample
+from tierlab.exchange.perf_script import Clock, Fork, Frame, Lost, Record, Sample
 
 HOST = "host"
 """The domain of processes that are no server's."""
@@ -25,7 +25,11 @@ SOFTWARE = frozenset(
 
 _MODIFIER = re.compile(r"[ukhpGHPSDIWeb]*")
 _BY_CORE = re.compile(r"cpu(?:_core|_atom)?/([^/,=]+)/")
-_IDLE_FUNCTION = re.compile(r"(?:.*_)?(?:idle|halt|mwait)(?:_.*)?|cpuidle_.*|cpu_startup_entry")
+_IDLE_FUNCTION = re.compile(
+    r"(?:.*_)?(?:idle|halt|mwait)(?:_.*)?|cpuidle_.*|cpu_startup_entry"
+    r"|acpi_processor_ffh_cstate_enter"
+)
+_IDLE_LOOP = "do_idle"
 
 
 def source_of(event: str) -> str:
@@ -47,6 +51,17 @@ def name_of(event: str) -> str:
 def _is_tracepoint(event: str) -> bool:
     # What is no modifier is the name of a tracepoint (`sched:sched_switch`).
     return not _MODIFIER.fullmatch(event.partition(":")[2])
+
+
+def _is_idle(frames: Sequence[Frame]) -> bool:
+    """Whether the idle thread had nothing to do there."""
+    if not frames:
+        return False
+    function = frames[0].symbol
+    if function is None:
+        # Where it waits may have no name, as a hypervisor's code has none.
+        return any(frame.symbol == _IDLE_LOOP for frame in frames)
+    return _IDLE_FUNCTION.fullmatch(function) is not None
 
 
 class PerfRows:
@@ -133,10 +148,8 @@ class PerfRows:
     def _domain(self, sample: Sample) -> str:
         if sample.machine is not None:
             return self._owners.get(sample.machine, f"guest {sample.machine}")
-        if sample.pid == 0 and sample.frames:
-            function = sample.frames[0].symbol
-            if function is not None and _IDLE_FUNCTION.fullmatch(function):
-                return IDLE
+        if sample.pid == 0 and _is_idle(sample.frames):
+            return IDLE
         return self._owners.get(sample.pid, self._others)
 
     def _stack(self, sample: Sample) -> int | None:
