@@ -1,7 +1,7 @@
 /*
- * What of QEMU's plugin interface is used here, as QEMU 7.2 and later have it (version 1). Debian
- * ships no header of it; the names and types are the interface's own, see
- * https://www.qemu.org/docs/master/devel/tcg-plugins.html
+ * What of QEMU's plugin interface is used here, as QEMU 7.2 to 8.2 have it (version 1); 9.0 and
+ * later refuse plugins of that version. Debian ships no header of it; the names and types are the
+ * interface's own, see https://www.qemu.org/docs/master/devel/tcg-plugins.html
  */
 #ifndef TIERLAB_QEMU_H
 #define TIERLAB_QEMU_H
