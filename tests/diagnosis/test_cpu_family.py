@@ -91,8 +91,7 @@ def test_a_member_is_known_by_its_signature(tmp_path, name, monkeypatch):
 
 def test_cpus_that_are_full_for_a_moment_come_by_chance(tmp_path, monkeypatch):
     """At three quarters of what it can carry, requests that come at random fill the CPUs for 0.15
-    and 0.23 s of ten undisturbed minutes: each was an overload, and short ones of a service on
-    Node.js were six in two minutes. A neighbour's 0.3 s are no chance.
+    and 0.23 s of ten undisturbed minutes: each was an overload. A neighbour's 0.3 s are no chance.
     """
     monkeypatch.setattr(made_stall, "usual", with_processes)
     stalled, _, _, samples = SIGNATURES["more work than CPU"]

@@ -27,7 +27,7 @@ bit, and where requests are late is told by the second."""
 FULL_BY_CHANCE_NS = 500_000_000
 """Requests come at random, so CPUs that are busy for three quarters of the time are full for so
 long now and then: in ten undisturbed minutes of RUBiS at 1,140 requests/s for 0.15 and 0.23 s, in
-two of a service on Node.js at 2,100 for 0.15 to 0.44 s, six times."""
+two of a service on Node.js at 2,100 several times for up to 0.44 s."""
 
 
 def judge(context: StallContext) -> Suspect:
