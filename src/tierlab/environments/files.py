@@ -10,9 +10,12 @@ from tierlab.errors import UserError
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a file or a tree, sharing blocks where the file system can."""
+    """Copy a file or a tree, sharing blocks where the file system can.
+
+    If `source` is a link, what it leads to is copied; links below it stay links.
+    """
     copied = subprocess.run(
-        ["cp", "-R", "--preserve=mode,timestamps", "--reflink=auto", str(source), str(target)],
+        ["cp", "-RH", "--preserve=mode,timestamps", "--reflink=auto", str(source), str(target)],
         capture_output=True,
         text=True,
         check=False,

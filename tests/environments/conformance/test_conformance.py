@@ -43,19 +43,6 @@ def test_a_command_that_does_not_end_is_ended(domain: Domain) -> None:
     assert domain.pids() == []
 
 
-def test_files_go_in_and_out(domain: Domain, tmp_path: Path) -> None:
-    (tmp_path / "tree" / "deep").mkdir(parents=True)
-    (tmp_path / "tree" / "deep" / "file").write_text("content")
-    domain.put(tmp_path / "tree", "copied")
-    domain.write("texts/note", "note")
-    said = domain.run(["cat", "copied/deep/file", "texts/note"], timeout=20)
-    assert said.stdout == "contentnote"
-    written = domain.run(["sh", "-c", "echo new > copied/deep/made"], timeout=20)
-    assert written.status == 0
-    domain.get("copied", tmp_path / "back")
-    assert (tmp_path / "back" / "deep" / "made").read_text() == "new\n"
-
-
 def test_a_spawned_program_lives_in_the_domain_until_it_stops(domain: Domain) -> None:
     process = domain.spawn(
         ["sh", "-c", "echo $GREETING; while :; do sleep 0.1; done"],

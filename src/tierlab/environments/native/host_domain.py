@@ -167,11 +167,13 @@ class HostDomain(Domain):
             return None
 
     def own(self, path: Path) -> None:
-        """Give a file or a tree to the servers' user."""
+        """Give a file or a tree to the servers' user; of a link the link alone."""
         user = self._ground.user
         if user is None:
             return
-        os.chown(path, user.pw_uid, user.pw_gid)
+        os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+        if path.is_symlink():
+            return  # os.walk follows one that it begins at
         for folder, names, files in os.walk(path):
             for name in (*names, *files):
                 os.chown(Path(folder, name), user.pw_uid, user.pw_gid, follow_symlinks=False)

@@ -39,7 +39,7 @@ class GuestFiles:
         """Copy a file or a tree into the guest, packed."""
         with TemporaryFile(dir=self._work) as packed:
             with tarfile.open(fileobj=packed, mode="w") as archive:
-                archive.add(source, Path(name).name)
+                archive.add(source.resolve(), Path(name).name)  # a link is nothing in the guest
             return self._unpack(packed, name)
 
     def write(self, name: str, text: str) -> Path:
