@@ -24,6 +24,16 @@ def copy_tree(source: Path, target: Path) -> None:
         raise UserError(f"cannot copy {source} to {target}: {copied.stderr.strip()}.")
 
 
+def open_folder(path: Path) -> None:
+    """Have a folder; what is made of it and of those above it everybody may enter, whatever the
+    umask of this process.
+    """
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in made:
+        folder.chmod(0o755)
+
+
 def make_folder(ledger: Ledger, path: Path, kind: str = "folder", mode: int = 0o755) -> Entry:
     """Make a folder of the trial's, in the ledger first; `UserError` if it is there already.
 
@@ -32,6 +42,7 @@ def make_folder(ledger: Ledger, path: Path, kind: str = "folder", mode: int = 0o
     entry = ledger.add(kind, path=str(path))
     try:
         path.mkdir(mode=mode)
+        path.chmod(mode)  # else it would lack what the umask of this process takes away
     except OSError as error:
         ledger.strike(entry)
         raise UserError(f"{path}: cannot make the trial's folder ({error.strerror}).") from error

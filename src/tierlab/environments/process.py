@@ -29,6 +29,7 @@ while [ "$count" -gt 0 ]; do
   shift; count=$((count - 1))
 done
 ulimit -S -n "$1" || exit 125; shift
+umask 022
 exec "$@" < /dev/null
 """
 

@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 from tierlab.environments.containers.probe import locate
+from tierlab.environments.files import open_folder
 from tierlab.errors import UserError
 
 INSIDE = "/.tierlab"
@@ -26,7 +27,7 @@ _FILE = re.compile(r"(?:(\S+) => )?(/\S+) \(0x")
 
 def lay_down(folder: Path) -> None:
     """Copy what is needed to a new folder; `UserError` where it is not to be had."""
-    (folder / LIBRARIES).mkdir(parents=True)
+    open_folder(folder / LIBRARIES)
     for name in (INIT, SETPRIV):
         shutil.copy(_found(name), folder / name)
     libraries = _libraries(_found(SETPRIV))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from tierlab.environments.daemons.own import OwnDaemon
+from tierlab.environments.files import open_folder
 
 
 class OverlayRoot:
@@ -23,7 +24,7 @@ class OverlayRoot:
         """Make it."""
         upper, work = self.folder / "upper", self.folder / "work"
         for folder in (upper, work, self.merged):
-            folder.mkdir(parents=True)
+            open_folder(folder)  # the root has the mode of `upper`
         options = f"lowerdir=/,upperdir={upper},workdir={work}"
         self._daemon.run("mount", "-t", "overlay", "-o", options, "overlay", str(self.merged))
 

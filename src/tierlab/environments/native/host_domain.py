@@ -16,7 +16,7 @@ from tierlab.environments.capability import Capability
 from tierlab.environments.cgroups.cgroup import Group, Hierarchy
 from tierlab.environments.device import device_of
 from tierlab.environments.domain import Completed, Domain, DomainSpec, DomainStats, Move
-from tierlab.environments.files import copy_tree
+from tierlab.environments.files import copy_tree, open_folder
 from tierlab.environments.launching import launch_program, run_to_end
 from tierlab.environments.ledger import Entry, Ledger
 from tierlab.environments.network import netns
@@ -131,7 +131,7 @@ class HostDomain(Domain):
     def put(self, source: Path, name: str) -> Path:
         """Copy a file or a tree into the folder (sharing blocks where the file system can)."""
         target = self.folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        open_folder(target.parent)
         copy_tree(source, target)
         self.own(target)
         return target
@@ -139,7 +139,7 @@ class HostDomain(Domain):
     def write(self, name: str, text: str) -> Path:
         """Write a text file."""
         path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        open_folder(path.parent)
         path.write_text(text)
         self.own(path.parent)
         return path
@@ -147,7 +147,7 @@ class HostDomain(Domain):
     def make_folder(self, name: str) -> Path:
         """Make a folder in the folder."""
         path = self.folder / name
-        path.mkdir(parents=True, exist_ok=True)
+        open_folder(path)
         self.own(path)
         return path
 
