@@ -19,6 +19,7 @@ from tierlab.servers.greetings import (
     ajp_ping,
     http2_get,
     http_get,
+    mysql_login,
     mysql_select,
 )
 from tierlab.servers.image import Image
@@ -91,6 +92,15 @@ def test_mysql_is_not_ready_when_it_refuses() -> None:
 
     with pytest.raises(NotReadyError, match="Too many connections"):
         mysql_select(connect, "user", "password", "database")
+
+
+def test_mysql_is_not_ready_while_it_does_not_answer() -> None:
+    """A server that hangs would have held up a trial's start, or its end, for ever."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        ours.settimeout(0.2)
+        with pytest.raises(NotReadyError, match="timed out"):
+            mysql_login(ours, "user", "password", "database")
 
 
 @pytest.mark.parametrize("software", [Command, Address, Image])

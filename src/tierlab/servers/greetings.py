@@ -93,7 +93,10 @@ def ajp_ping(connect: Connect) -> None:
 def mysql_login(
     link: socket.socket, user: str, password: str, database: str | None = None
 ) -> Connection[Cursor]:
-    """Log in over an open connection; `NotReadyError` if that fails."""
+    """Log in over an open connection; `NotReadyError` if that fails.
+
+    An answer may take as long as the connection allows.
+    """
     # Loading the certificates that nobody is asked for would take longer than the login.
     connection = pymysql.connect(
         user=user,
@@ -101,6 +104,9 @@ def mysql_login(
         database=database,
         autocommit=True,
         ssl_disabled=True,
+        # It would take the time-out off the connection.
+        read_timeout=link.gettimeout(),
+        write_timeout=link.gettimeout(),
         defer_connect=True,
     )
     try:
