@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from tierlab.deploy.lifecycle import Instance
+from tierlab.environments.capability import Capability
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.native.native import Native
+from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.servers.application import Pages
 from tierlab.servers.base import Endpoint, Server, Settings, Site
@@ -22,13 +24,20 @@ from tierlab.values.quantities import MIB
 pytestmark = pytest.mark.privileged
 
 LOGIN = Credentials("it", "secret", "it")
+UNLIMITED = Placement()
 
 
-def server(native: Native, kind: str, soft: Mapping[str, int], **options: Any) -> Instance:
+def server(
+    native: Native,
+    kind: str,
+    soft: Mapping[str, int],
+    placement: Placement = UNLIMITED,
+    **options: Any,
+) -> Instance:
     """An instance of this kind in a domain of its own, not started yet."""
     software: type[Server] = KINDS[kind]
     (protocol, port), *_ = software.ports.items()
-    domain = native.create(DomainSpec("cache.1", address="127.0.1.1"))
+    domain = native.create(DomainSpec("cache.1", placement, address="127.0.1.1"))
     domain.boot()
     site = Site(native, domain, Endpoint("127.0.1.1", port, protocol))
     settings = Settings(software.complete(soft, options), software.own_options(**options))
@@ -75,6 +84,21 @@ def test_redis_has_what_was_asked_and_what_changes_while_it_runs(native: Native)
     kept = (store.server.site.folder / "logs/info.txt").read_text()
     assert "cmdstat_set:calls=1," in kept
     assert any((store.server.site.folder / "data").rglob("*.aof"))
+
+
+def test_redis_starts_where_its_memory_is_limited(native: Native) -> None:
+    """Its program is Debian's link to another of its own; it goes by the name that it is run by."""
+    if (reason := native.probe().cannot.get(Capability.MEMORY)) is not None:
+        pytest.skip(reason)
+    limit = Placement(memory=128 * MIB)
+    store = server(native, "redis", {"memory": 8 * MIB}, limit)
+    store.start()
+    try:
+        with Resp(store.server.site.connect()) as link:
+            assert link.ask("SET", "a", "b") == "OK"
+        assert store.server.site.domain.read_back().memory == limit.memory
+    finally:
+        store.stop()
 
 
 def test_a_limit_of_open_files_is_told(native: Native, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,8 +62,12 @@ class Instance:
         is_own = Path(name).is_relative_to(domain.folder)
         program = name if is_own else find_program(name)
         if domain.spec.placement.memory is not None and domain.inside() is None:
-            program = str(server.own_program(Path(program).resolve()))
-            forget([*server.program_files(Path(program)), *files_below(domain.folder)])
+            file = Path(program).resolve()
+            own = server.own_program(file)
+            forget([*server.program_files(own), *files_below(domain.folder)])
+            if own != file:
+                program = str(own)
+            # Else by the name found: Debian's redis-server is a link, and Redis goes by its name.
         return [program, *arguments]
 
     def check(self) -> None:
