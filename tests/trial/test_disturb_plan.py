@@ -156,11 +156,26 @@ def test_a_truth_keeps_its_number(tmp_path: Path) -> None:
     assert create(tmp_path, "e").trial == "008"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "classes"),
+    [
+        (Capability.MEMORY, {"memory"}),
+        # What does not fit into memory is read again, from a disk that is made slow.
+        (Capability.DISK, {"memory", "disk", "checkpoint", "cold_cache"}),
+        (Capability.NETWORK, {"network", "loss"}),
+    ],
+)
+def test_classes_are_possible_where_all_is_that_they_need(
+    wanted: Capability, classes: set[str]
+) -> None:
+    probe = Probe("native", frozenset(), {wanted: ""}, frozenset({0}), 1 << 34, frozenset({0}))
+    assert set(possible_classes(probe)) == set(CLASSES) - classes
+
+
 def test_what_this_host_cannot_have_is_one_sentence(tmp_path: Path) -> None:
     lacking = {Capability.MEMORY: "there is no such controller"}
     probe = Probe("native", frozenset(), lacking, frozenset({0}), 1 << 34, frozenset({0}))
 
-    assert set(possible_classes(probe)) == set(CLASSES) - {"memory"}
     check_disturbances(trial(tmp_path, {"class": "disk"}), probe)
     with pytest.raises(UserError) as raised:
         check_disturbances(trial(tmp_path, {"class": "memory"}), probe)

@@ -9,15 +9,16 @@ from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
 from tierlab.experiment.disturb_classes import CLASSES, KINDS
 
-NEEDED: Mapping[str, Capability] = {
-    "memory": Capability.MEMORY,
-    "disk": Capability.DISK,
-    "checkpoint": Capability.DISK,
-    "cold_cache": Capability.DISK,
-    "network": Capability.NETWORK,
-    "loss": Capability.NETWORK,
-    "quota": Capability.WEIGHT,
-    "weight": Capability.WEIGHT,
+NEEDED: Mapping[str, tuple[Capability, ...]] = {
+    # What does not fit is read again, and reads have to be slow.
+    "memory": (Capability.MEMORY, Capability.DISK),
+    "disk": (Capability.DISK,),
+    "checkpoint": (Capability.DISK,),
+    "cold_cache": (Capability.DISK,),
+    "network": (Capability.NETWORK,),
+    "loss": (Capability.NETWORK,),
+    "quota": (Capability.WEIGHT,),
+    "weight": (Capability.WEIGHT,),
 }
 """What a class needs of the environment besides reaching into domains."""
 
@@ -30,8 +31,7 @@ def possible_classes(probe: Probe) -> tuple[str, ...]:
 def _obstacle(kind: str, probe: Probe) -> str | None:
     """Why a class cannot be had here; None if it can."""
     wanted = [] if KINDS[kind].from_outside else [Capability.PROCESSES]
-    if kind in NEEDED:
-        wanted.append(NEEDED[kind])
+    wanted.extend(NEEDED.get(kind, ()))
     return next((probe.cannot[each] for each in wanted if each in probe.cannot), None)
 
 

@@ -11,6 +11,8 @@ import psutil
 
 from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.cgroups.find import find_hierarchy
+from tierlab.environments.device import obstacle as disk_obstacle
+from tierlab.environments.native.host import WORK_ROOT
 from tierlab.environments.network.tcp import obstacle
 from tierlab.machine import topology
 
@@ -52,6 +54,8 @@ def probe_host(environment: str, never: Mapping[Capability, str]) -> Probe:
         cannot |= dict.fromkeys(GROUPS, hierarchy)
     else:
         cannot |= hierarchy.missing()
+    if (undivided := disk_obstacle(WORK_ROOT)) is not None:
+        cannot.setdefault(Capability.DISK, undivided)
     if (unpinned := cannot.get(Capability.PIN)) is not None:
         cannot.setdefault(Capability.MOVE_MEMORY, unpinned)
     retries = cannot.get(Capability.NETWORK) or obstacle(hierarchy)
