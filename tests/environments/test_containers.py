@@ -18,9 +18,12 @@ from tierlab.cli.clean import clean
 from tierlab.environments.containers.entered_domain import EnteredDomain
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.identity import is_alive, stat
+from tierlab.environments.native.bare_neighbour import BareNeighbour
 from tierlab.environments.native.host import HostEnvironment
-from tierlab.environments.process import Process
+from tierlab.environments.neighbour import Neighbour
+from tierlab.environments.process import HostProcess, Process
 from tierlab.errors import UserError
+from tierlab.machine.mapping import Seats
 
 pytestmark = pytest.mark.privileged
 
@@ -101,10 +104,12 @@ def test_a_signal_reaches_the_program_and_its_end_is_told(domain: EnteredDomain)
 
 def freeze(program: int, process: Process) -> None:
     """Stop a program, and wait until who entered its container has seen that and stopped too."""
+    assert isinstance(process, HostProcess)
+    enters = process.identity.pid
     os.kill(program, signal.SIGSTOP)
 
     def stopped() -> bool:
-        found = stat(process.pid)
+        found = stat(enters)
         return found is not None and found.state == "T"
 
     wait_until(stopped, "the stop")
@@ -139,6 +144,33 @@ def test_to_wait_for_a_program_that_was_frozen_is_told_its_death(domain: Entered
     freeze(program, process)
     os.kill(program, signal.SIGKILL)
     assert process.wait(5) == -signal.SIGKILL
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not os.sched_getaffinity(0) >= {0, 1}, reason="needs PUs 0 and 1")
+def test_each_virtual_cpu_of_a_neighbour_is_on_its_pu_and_busy(
+    containers: HostEnvironment,
+) -> None:
+    """Who enters the programs has all PUs of the container, and stays."""
+    made = containers.create_neighbour("neighbour.1", Seats((0, 1), weight=512))
+    assert isinstance(made, BareNeighbour)
+    made.start()
+    made.compute()
+    wait_until(made.ready, "each on its PU")
+    there = [os.sched_getaffinity(pid) for pid in made._domain.pids()]
+    assert sorted(there, key=min) == [{0}, {1}]
+    for vcpus in (1, 2, 0, 2, 1, 0):
+        occupied(made, vcpus)
+        states = [found.state for pid in made._domain.pids() if (found := stat(pid)) is not None]
+        assert states.count("T") == 2 - vcpus
+    made.check()
+    made.destroy()
+
+
+def occupied(neighbour: Neighbour, vcpus: int) -> None:
+    """Have so many of its virtual CPUs compute, and wait until they do."""
+    neighbour.occupy(vcpus)
+    wait_until(lambda: neighbour.busy() == vcpus, "the number that compute")
 
 
 def test_a_container_that_has_ended_is_one_sentence(domain: EnteredDomain) -> None:

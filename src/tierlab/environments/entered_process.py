@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
-from signal import SIGCONT, Signals
+from signal import SIGCONT, SIGSTOP, Signals
 
 import psutil
 
 from tierlab.environments.identity import stat
 from tierlab.environments.process import HostProcess, Process
+
+SETTLE_SECONDS = 1.0
+"""How long who waits for a program may take to do so, on a full machine."""
+SETTLE_PAUSE = 0.001
 
 
 class EnteredProcess(HostProcess):
@@ -17,6 +22,11 @@ class EnteredProcess(HostProcess):
 
     That one waits, and ends as the program did: with its status, or by its signal.
     """
+
+    @property
+    def pid(self) -> int:
+        """The program's process id, on the host; until it is there that of who enters it."""
+        return next((child.pid for child in self._children()), self.identity.pid)
 
     def poll(self) -> int | None:
         """Exit status, negative for a signal; None while it runs."""
@@ -34,25 +44,43 @@ class EnteredProcess(HostProcess):
         """
         if self._popen.poll() is not None:
             return
+        if number == SIGSTOP:
+            self._settle()
         children = self._children()
         if not children:
-            os.kill(self.pid, number)
+            os.kill(self.identity.pid, number)
         for child in children:
             with suppress(psutil.NoSuchProcess):
                 child.send_signal(number)
         self._wake()
 
+    def _settle(self) -> None:
+        """Wait until who waits sleeps: once it wakes it continues the program, which would undo a
+        stop that comes before.
+        """
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < deadline:
+            found = stat(self.identity.pid)
+            if found is None or found.state == "S" or self._is_stopped():
+                return
+            self._wake()
+            time.sleep(SETTLE_PAUSE)
+
     def _wake(self) -> None:
         """Continue who waits: it stopped because its child was, and nobody else wakes it."""
-        found = stat(self.pid)
+        found = stat(self.identity.pid)
         if found is None or found.state != "T":
             return
-        children = [stat(child.pid) for child in self._children()]
-        if not any(child is not None and child.state == "T" for child in children):
-            os.kill(self.pid, SIGCONT)
+        if not self._is_stopped():
+            os.kill(self.identity.pid, SIGCONT)
+
+    def _is_stopped(self) -> bool:
+        """Whether the program is, and not only who waits for it."""
+        children = (stat(child.pid) for child in self._children())
+        return any(child is not None and child.state == "T" for child in children)
 
     def _children(self) -> list[psutil.Process]:
         try:
-            return psutil.Process(self.pid).children()
+            return psutil.Process(self.identity.pid).children()
         except psutil.NoSuchProcess:
             return []
