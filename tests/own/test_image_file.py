@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import platform
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,31 @@ def layout(config: Table) -> dict[str, bytes]:
     return {"index.json": index, **blobs}
 
 
+def nested(config: Table) -> dict[str, bytes]:
+    """The same as `docker save` writes it of containerd's images, and buildx: in an index of its
+    own, beside another machine's and what tells where it comes from.
+    """
+    files = layout(config)
+    described = json.dumps({"config": {"digest": f"sha256:{'0a' * 32}"}, "layers": []}).encode()
+    machine = platform.machine()
+    here = oci_image.ARCHITECTURES.get(machine, machine)
+    listed = [
+        {"digest": f"sha256:{digest * 32}", "platform": {"architecture": name, "os": system}}
+        for digest, name, system in (
+            *(("d0", "unknown", "unknown"), ("d0", "riscv32", "linux")),
+            *(("d0", here, "windows"), ("b0", here, "linux")),
+        )
+    ]
+    inner = json.dumps({"manifests": listed}).encode()
+    outer = json.dumps({"manifests": [{"digest": f"sha256:{'e0' * 32}"}]}).encode()
+    return files | {
+        "index.json": outer,
+        f"blobs/sha256/{'e0' * 32}": inner,
+        f"blobs/sha256/{'d0' * 32}": described,
+        f"blobs/sha256/{'0a' * 32}": json.dumps({}).encode(),
+    }
+
+
 def packed(files: dict[str, bytes], path: Path) -> None:
     with tarfile.open(path, "w") as archive:
         for name, content in files.items():
@@ -128,11 +154,13 @@ def test_archives_and_folders_of_images_are_read(tmp_path: Path) -> None:
         (tmp_path / "oci" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "oci" / name).write_bytes(content)
     packed(layout(SHOP), tmp_path / "oci.tar")
+    packed(nested(SHOP), tmp_path / "saved.tar")
     manifest = json.dumps([{"Config": f"{'c0' * 32}.json", "Layers": []}]).encode()
     config = json.dumps({"config": SHOP}).encode()
     packed({"manifest.json": manifest, f"{'c0' * 32}.json": config}, tmp_path / "docker.tar")
     for name, transport in (
         *(("oci", "oci"), ("oci.tar", "oci-archive"), ("docker.tar", "docker-archive")),
+        ("saved.tar", "oci-archive"),
     ):
         found = find_image(str(tmp_path / name))
         assert (found.id, found.archive) == ("c0" * 32, f"{transport}:{tmp_path / name}")

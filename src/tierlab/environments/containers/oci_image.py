@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,8 @@ from tierlab.environments.launching import last_words
 from tierlab.errors import UserError
 
 SECONDS = 30.0
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""By what this machine calls them, where images call them otherwise."""
 
 
 @dataclass(frozen=True)
@@ -144,12 +147,28 @@ def _archived(path: Path) -> OciImage:
 
 
 def _layout(archive: str, read: Callable[[str], bytes]) -> OciImage:
-    """The first image of an OCI image layout."""
-    (image, *_) = json.loads(read("index.json"))["manifests"]
-    manifest = json.loads(read(_blob(image["digest"])))
+    """The first image of an OCI image layout that is for this machine.
+
+    An index may list indexes: `docker save` writes such, and buildx for each image its provenance.
+    """
+    manifest = json.loads(read("index.json"))
+    while "manifests" in manifest:
+        manifest = json.loads(read(_blob(_fitting(manifest["manifests"])["digest"])))
     digest = manifest["config"]["digest"]
     config = json.loads(read(_blob(digest))).get("config") or {}
     return OciImage(digest.rpartition(":")[2], config, archive)
+
+
+def _fitting(listed: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The first of an index's entries that runs here; where none does, the first image of all."""
+    machine = platform.machine()
+    here = {"architecture": ARCHITECTURES.get(machine, machine), "os": "linux"}
+    images = [(here | (each.get("platform") or {}), each) for each in listed]
+    # Provenance is listed as an image for an unknown machine.
+    images = [(its, each) for its, each in images if its["architecture"] != "unknown"]
+    fits = [(its, each) for its, each in images if all(its[key] == here[key] for key in here)]
+    ((_, first), *_) = fits or images
+    return first
 
 
 def _blob(digest: str) -> str:
