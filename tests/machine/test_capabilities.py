@@ -240,6 +240,25 @@ def test_a_containers_own_group_is_tried_as_a_run_would_use_it(
     assert isolation.control_groups().verdict is Verdict.WORKS
 
 
+def test_control_groups_that_are_mounted_read_only_are_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in an ordinary container, where the kernel refuses to remove a group that is not there."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    mounted = Hierarchy(1, tmp_path, tuple(isolation.LIMITS))
+    monkeypatch.setattr(isolation, "with_controller", lambda _: mounted)
+    for change in ("mkdir", "rmdir"):
+        monkeypatch.setattr(Path, change, refused)
+
+    found = isolation.control_groups()
+
+    assert found.verdict is Verdict.MISSING
+    assert found.seen.endswith("version 1: no group can be made: Read-only file system")
+
+
 def _traces() -> tuple[set[str], set[str], list[str]]:
     """Our control groups, our open files, and what is mounted but for others' trials."""
     ours = f"tierlab-doctor-{os.getpid()}"

@@ -107,14 +107,15 @@ def _try_group(controller: str) -> str | None:
     group = hierarchy.root / f"{OURS}{os.getpid()}"
     try:
         group.mkdir(exist_ok=True)
+    except OSError as error:
+        return f"version {hierarchy.version}: no group can be made: {error.strerror}"
+    try:
         # Where groups can be made they may still be given nothing.
         return occupied(hierarchy.root) or _try_limit(
             group, LIMITS[controller][hierarchy.version - 1]
         )
-    except OSError as error:
-        return f"version {hierarchy.version}: no group can be made: {error.strerror}"
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # the next doctor removes it
             group.rmdir()
 
 
