@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.environments.obstacle import obstacle
+from tierlab.cli import run_needs
 from tierlab.environments import device
 from tierlab.environments.capability import Capability
 from tierlab.environments.native.native import Native
@@ -49,3 +51,25 @@ def test_where_servers_files_lie_on_no_disk_no_use_of_it_is_limited(
     assert Capability.DISK not in probe.can
     assert probe.cannot[Capability.DISK] == device.obstacle(IN_MEMORY)
     assert {"memory", "disk", "checkpoint", "cold_cache"}.isdisjoint(possible_classes(probe))
+
+
+@pytest.mark.privileged
+@pytest.mark.parametrize(
+    ("program", "package"),
+    [("ip", "iproute2"), ("nsenter", "util-linux"), ("unshare", "util-linux")],
+)
+def test_a_network_takes_programs_and_the_first_that_is_missing_is_named(
+    program: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without `ip` every trial of root's failed as it began, and the doctor had found all there."""
+    if (reason := obstacle("native", Capability.NETWORK)) is not None:
+        pytest.skip(reason)
+    assert run_needs.PROGRAMS["ip"] == "iproute2"
+    for name in {"ip", "nsenter", "unshare", "setpriv", "lstopo-no-graphics"} - {program}:
+        found = shutil.which(name)
+        assert found is not None
+        (tmp_path / name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    probe = Native.probe()
+    assert probe.cannot[Capability.NETWORK] == f"{program} is missing (package {package})"
+    assert Capability.UNPRIVILEGED in probe.can

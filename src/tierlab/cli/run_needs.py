@@ -45,6 +45,7 @@ PROGRAMS = {
         for program, package in tier.software[0].programs.items()
     },
     "lstopo-no-graphics": "hwloc-nox",
+    "ip": "iproute2",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
 }

@@ -25,6 +25,8 @@ GROUPS = (
     Capability.DISK,
 )
 """What needs control groups."""
+OF_NETWORKS = {"nsenter": "util-linux", "unshare": "util-linux", "ip": "iproute2"}
+"""What makes a network and enters it, each with the Debian package that brings it."""
 
 
 def probe_host(environment: str, never: Mapping[Capability, str]) -> Probe:
@@ -41,9 +43,10 @@ def probe_host(environment: str, never: Mapping[Capability, str]) -> Probe:
     if not root:
         cannot[Capability.NETWORK] = "a network namespace of its own needs root"
     else:
-        missing = [name for name in ("nsenter", "unshare") if shutil.which(name) is None]
+        missing = [name for name in OF_NETWORKS if shutil.which(name) is None]
         if missing:
-            cannot[Capability.NETWORK] = f"{missing[0]} is missing (package util-linux)"
+            package = OF_NETWORKS[missing[0]]
+            cannot[Capability.NETWORK] = f"{missing[0]} is missing (package {package})"
         elif not _may(CAP_SYS_ADMIN):
             cannot[Capability.NETWORK] = "this root has no CAP_SYS_ADMIN (a container's?)"
         if shutil.which("setpriv") is None:
