@@ -53,8 +53,8 @@ this one's back."""
 class LxcDomain(EnteredDomain):
     """One container: namespaces, a root of its own over the host's, and a control group.
 
-    Weight and memory are set through libvirt, which knows of no others for containers that run:
-    PUs, nodes and limits of the disk are set in the control group that it made.
+    Memory is limited through libvirt, which shows the container its limit; all else is set in the
+    control group that it made. It writes a weight as it is, and version 2 counts otherwise.
     """
 
     def __init__(self, ground: Ground, spec: DomainSpec, daemon: LibvirtDaemon) -> None:
@@ -109,11 +109,6 @@ class LxcDomain(EnteredDomain):
         # It stays in the daemon's group in those trees that libvirt does not use.
         (name,) = names - {self._daemon.name}
         return name
-
-    def set_weight(self, weight: int) -> None:
-        """Set its share of contended CPU time."""
-        self._controlled(Capability.WEIGHT)
-        self._virsh("schedinfo", self.spec.name, "--live", f"cpu_shares={weight}")
 
     def set_memory(self, limit: int) -> None:
         """Limit its memory, in bytes."""
