@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tierlab import experiment
-from tierlab.deploy.placement import check_placements, vcpus
+from tierlab.deploy.placement import check_changes, check_placements, vcpus
 from tierlab.environments.capability import Capability, Probe
 from tierlab.errors import UserError
+from tierlab.experiment.change import Change
 from tierlab.machine.hwloc import HOST
 
 CANNOT = {
@@ -88,3 +89,17 @@ def test_guests_have_as_many_vcpus_as_are_asked_or_as_they_have_pus() -> None:
     )
     check_placements(asked, GUESTS)
     assert vcpus(asked, HOST) == {"web.1": 3, "app.1": 2, "lb.1": 2, "db.1": None}
+
+
+def test_a_guest_has_its_memory_in_whole_mib() -> None:
+    """It was rounded as it booted, and read back as another than was asked."""
+    asked = shape(db={"memory": "1GB"})
+    change = Change.model_validate({"at": "1s", "on": "db.1", "memory": "1GB"})
+    check_placements(asked, ABLE)
+    check_changes([change], ABLE)
+    check_placements(shape(db={"memory": "953MiB"}), GUESTS)
+    said = r'1,000,000,000 bytes are no whole MiB, and a server of the qemu .*; say "953MiB"\.$'
+    with pytest.raises(UserError, match=rf"^system\.db\.memory: {said}"):
+        check_placements(asked, GUESTS)
+    with pytest.raises(UserError, match=rf"^change of db\.1: memory: {said}"):
+        check_changes([change], GUESTS)

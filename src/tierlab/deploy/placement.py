@@ -145,8 +145,16 @@ def _check_there(key: str, kind: str, asked: frozenset[int] | None, there: froze
 
 
 def _check_memory(key: str, asked: int | None, probe: Probe) -> None:
-    if asked is not None and asked > probe.memory:
+    if asked is None:
+        return
+    if asked > probe.memory:
         raise UserError(
             f"{key}: {asked // MIB:,} MiB are more than the {probe.memory // MIB:,} MiB that this"
             " machine has; ask for less."
+        )
+    # With virtual CPUs of its own a domain is a guest, whose memory is no limit but made for it.
+    if asked % MIB and Capability.VCPUS in probe.can:
+        raise UserError(
+            f"{key}: {asked:,} bytes are no whole MiB, and a server of the {probe.environment}"
+            f' environment has its memory in such; say "{asked // MIB}MiB".'
         )
