@@ -93,6 +93,19 @@ def test_no_place_on_the_machine_is_one_clear_sentence(location: str) -> None:
         pus_at(location, IN_TURN)
 
 
+def test_what_hwloc_says_of_odd_firmware_is_no_complaint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints a banner unless it is told not to, and answers as ever."""
+    calc = tmp_path / "hwloc-calc"
+    banner = "* hwloc received invalid information from the operating system."
+    calc.write_text(f'#!/bin/sh\n[ "$HWLOC_HIDE_ERRORS" = 2 ] || echo "{banner}" >&2\necho 1,3\n')
+    calc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert pus_at("package:1", "pack:2 core:2 pu:1(indexes=0,2,1,3)") == (1, 3)
+
+
 @pytest.mark.parametrize("source", ["shelf:3", "there-is-none.xml"])
 def test_no_machine_is_one_clear_sentence(source: str) -> None:
     with pytest.raises(UserError, match=f"^machine '{source}'"):
