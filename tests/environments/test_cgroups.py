@@ -157,6 +157,11 @@ def test_the_sampler_gets_version_2s_one_folder_by_its_name(tmp_path: Path) -> N
     assert Group({"cpu": tmp_path, "io": tmp_path}).sampled() == {"unified": tmp_path}
 
 
+def test_a_group_that_is_gone_has_no_processes(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.procs").write_text("7\n3\n")
+    assert Group({"cpu": tmp_path, "io": tmp_path / "gone"}).pids() == [3, 7]
+
+
 def unified(tmp_path: Path) -> Path:
     """A version 2 root as files: what the kernel would answer must be written by the test."""
     root = tmp_path / "unified"

@@ -6,6 +6,7 @@ kernel's own effective files.
 
 from __future__ import annotations
 
+import errno
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from tierlab.machine.kernel_files import parse_list
 DISK_CONTROLLERS = frozenset({"blkio", "io"})
 """What version 1 and version 2 call it."""
 CONTROLLERS_FILE = "cgroup.controllers"
+GONE = (errno.ENOENT, errno.ENODEV)
+"""What the kernel says of a group that is removed before or while it is read."""
 UNLIMITED = 1 << 62
 """Version 1 shows "no memory limit" as a number near 2^63; version 2 says ``max``."""
 
@@ -44,10 +47,16 @@ class Group:
         return found
 
     def pids(self) -> list[int]:
-        """List the processes in the group."""
+        """List the processes in the group; none are in a folder that is gone."""
         found: set[int] = set()
         for folder in self.entrances():
-            found.update(int(pid) for pid in read(folder / "cgroup.procs").split())
+            try:
+                pids = read(folder / "cgroup.procs")
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise
+                continue
+            found.update(map(int, pids.split()))
         return sorted(found)
 
     def sampled(self) -> dict[str, Path]:
