@@ -24,11 +24,31 @@ def parts(threads: int, address: str = "127.0.1.1", port: int = 8080) -> dict[st
     return {"web.1": part.model_copy(update={"soft": soft, "address": address, "port": port})}
 
 
+APP: dict[str, Any] = {"command": "node server.js", "folder": "/home/me/shop", "calls": ["db"]}
+
+
+def planned(**changes: Any) -> dict[str, Any]:
+    """A plan, with other tables in the place of some."""
+    return {
+        "experiment": {"name": "x", "seed": 1},
+        "system": {"scale": 1, "data_seed": 1, "tcp": "modern", "app": APP},
+        "observe": {"interval": "50ms", "samplers": "all"},
+        "change": [],
+        **changes,
+    }
+
+
+def system(**changes: Any) -> dict[str, Any]:
+    """A plan with another system."""
+    return {"plan": planned(system=planned()["system"] | changes)}
+
+
 BASE: dict[str, Any] = {
     "factors": LEVELS,
     "load": {"users": 700, "mix": "read-write", "shape": None, "images": True},
     "servers": parts(256),
     "mapping": placed([0], [0]),
+    "plan": planned(),
 }
 
 
@@ -58,8 +78,34 @@ def write(folder: Path, *changes: dict[str, Any]) -> Path:
             {"servers": {**parts(256), "app.1": made_run.servers()["app.1"]}},
             'servers ["web.1"] in 001 and 002, ["app.1", "web.1"] in 003',
         ),
+        (system(scale=2), "system.scale 1 in 001 and 002, 2 in 003"),
+        (system(tcp="classic"), 'system.tcp "modern" in 001 and 002, "classic" in 003'),
+        (
+            system(app={"command": "node other.js", "folder": "/home/me/shop"}),
+            'system.app.command "node server.js" in 001 and 002, "node other.js" in 003',
+        ),
+        (system(app=APP | {"memory": "2GiB"}), 'system.app.memory unset in 001 and 002, "2GiB"'),
+        (
+            system(app=APP | {"environment": {"WORKERS": "4"}}),
+            'system.app.environment.WORKERS unset in 001 and 002, "4" in 003',
+        ),
+        (
+            {"plan": planned(observe={"interval": "10ms", "samplers": "all"})},
+            'observe.interval "50ms" in 001 and 002, "10ms" in 003',
+        ),
+        (
+            {"plan": planned(change=[{"at": "20s", "on": "app.1", "threads": 5}])},
+            "change 0 in 001 and 002, 1 in 003",
+        ),
+        (
+            {"plan": planned(system=[{"name": "a", "scale": 2}])},
+            "system.scale 1 in 001 and 002, unset in 003",
+        ),
     ],
-    ids=["load", "images", "soft resource", "placement", "servers"],
+    ids=[
+        *("load", "images", "soft resource", "placement", "servers"),
+        *("scale", "tcp", "command", "option", "variable", "observe", "change", "several"),
+    ],
 )
 def test_trials_of_the_same_levels_under_other_settings_are_no_repetitions(
     tmp_path: Path, change: dict[str, Any], told: str
@@ -74,15 +120,22 @@ def test_trials_of_the_same_levels_under_other_settings_are_no_repetitions(
 
 
 def test_what_differs_by_itself_makes_no_other_setting(tmp_path: Path) -> None:
-    """Seeds, addresses and ports, what was found, and what an older folder has not kept."""
+    """Seeds, addresses and ports, what was found, how a path is spelled, and what an older folder
+    has not kept.
+    """
     folder = write(
         tmp_path,
         {"seeds": {"trial": 1}},
         {"seeds": {"trial": 2}, "servers": parts(256, "127.0.9.9", 9090)},
         {"mapping": placed([0], [0, 1]), "load": {"users": 700, "mix": "read-write"}},
+        system(data_seed=2),
+        system(app=APP | {"calls": ["db", "cache"], "protocol": "http"}),
+        system(app=APP | {"folder": "/home/me/runs/../shop"}),
+        {"plan": {}},
+        {"plan": {"system": {"scale": 1}}, "versions": {"tierlab": "0.0.9"}},
     )
     (group,) = groups_of(folder)
-    assert len(group.runs) == 3
+    assert len(group.runs) == 8
 
 
 def test_levels_may_differ_in_all_settings(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""Which trials beside those compared are repetitions of one another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import made_run
+import pytest
+
+from tierlab.analysis.comparing.beside import beside
+from tierlab.analysis.comparing.groups import Group
+from tierlab.tables.run import Run
+
+
+def trial(folder: Path, **changes: Any) -> Run:
+    """A trial with one request."""
+    folder.mkdir(parents=True)
+    phase = {"name": "runtime", "start_ns": 0, "end_ns": 10**10}
+    made_run.write_tables(folder, {"requests": [{"status": 200, "end_ns": 1}]})
+    made_run.manifest(**{"phases": [phase], **changes}).write(folder)
+    return Run(folder)
+
+
+def found(runs: Path, compared: dict[str, Any], *others: dict[str, Any]) -> list[list[str]]:
+    """The trials of each group that is found among others of one experiment."""
+    run = trial(runs / "mine/001", **compared)
+    for number, each in enumerate(others, start=1):
+        trial(runs / f"other/00{number}", **each)
+    return [[each.path.name for each in group.runs] for group in beside([Group("mine", (run,))])]
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "after"),
+    [
+        ("system", {"scale": 1}, {"scale": 2}),
+        ("observe", {"interval": "50ms"}, {"interval": "10ms"}),
+        ("change", [], [{"at": "2s", "on": "one", "weight": 16}]),
+    ],
+)
+def test_trials_before_and_after_an_edit_are_two_groups(
+    tmp_path: Path, key: str, before: object, after: object
+) -> None:
+    """As one, what the edit did counted as how alike trials vary."""
+    plans = [{"plan": {key: value}} for value in (before, before, after, after)]
+    assert sorted(found(tmp_path, {}, *plans)) == [["001", "002"], ["003", "004"]]
