@@ -1,4 +1,4 @@
-"""Which trials beside those compared are repetitions of one another?"""
+"""Which trials tell how those compared vary: of the same programs, in groups of repetitions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,23 @@ import pytest
 from tierlab.analysis.comparing.beside import beside
 from tierlab.analysis.comparing.groups import Group
 from tierlab.tables.run import Run
+
+SERVER = {"command": "node server.js", "folder": "/home/me/shop"}
+
+
+def own(sessions: dict[str, Any] | None = None, **server: Any) -> dict[str, Any]:
+    """A manifest's plan of a user's own application."""
+    return {
+        "workload": "own",
+        "plan": {
+            "system": {
+                "workload": "own",
+                "scale": 0.02,
+                "front": SERVER | server,
+                "sessions": sessions or {"start": ["/"]},
+            }
+        },
+    }
 
 
 def trial(folder: Path, **changes: Any) -> Run:
@@ -28,6 +45,43 @@ def found(runs: Path, compared: dict[str, Any], *others: dict[str, Any]) -> list
     for number, each in enumerate(others, start=1):
         trial(runs / f"other/00{number}", **each)
     return [[each.path.name for each in group.runs] for group in beside([Group("mine", (run,))])]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        own(command="python noisy.py"),
+        own(folder="/home/me/blog"),
+        own(image="docker.io/library/blog:1"),
+        own(sessions={"start": ["/search"]}),
+        own(sessions={"har": ["/home/me/long.har"]}),
+        {"workload": "own", "servers": {}},
+    ],
+    ids=["command", "folder", "image", "start", "recording", "servers"],
+)
+def test_another_application_does_not_tell_how_this_one_varies(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    """Each user's own has the same workload's name, and often the same load."""
+    assert found(tmp_path, own(), other, other) == []
+
+
+@pytest.mark.parametrize(
+    ("mine", "other"),
+    [
+        (own(), own(folder="/builds/7/shop", environment={"DEBUG": "1"})),
+        (own(), {"workload": "own"}),
+        (
+            own(sessions={"har": ["/home/me/visit.har"]}),
+            own(sessions={"har": ["/builds/7/visit.har"]}),
+        ),
+    ],
+    ids=["a copy elsewhere", "an older folder", "the same recording elsewhere"],
+)
+def test_the_same_application_does(
+    tmp_path: Path, mine: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert found(tmp_path, mine, other, other) == [["001", "002"]]
 
 
 @pytest.mark.parametrize(

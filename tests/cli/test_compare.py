@@ -71,13 +71,15 @@ def test_a_slower_trial_is_said_to_be(tmp_path: Path) -> None:
         {"load": {"users": 7}},
         {"host": {"cpu": {"model": "another"}}},
         {"exit": {"state": "failed"}},
+        {"plan": {"system": {"front": {"command": "python noisy.py"}}}},
     ],
 )
 def test_what_varies_otherwise_says_nothing_of_alike_trials(
     tmp_path: Path, other: dict[str, object]
 ) -> None:
-    """Another environment, load or machine, or trials that failed."""
-    folders = [str(run_folder(tmp_path / f"{name}/001", 4_000_000)) for name in ("a", "b")]
+    """Another environment, load, machine or application, or trials that failed."""
+    own = {"plan": {"system": {"front": {"command": "node server.js"}}}}
+    folders = [str(run_folder(tmp_path / f"{name}/001", 4_000_000, **own)) for name in ("a", "b")]
     for number in (1, 2, 3):
         run_folder(tmp_path / f"c/00{number}", 4_000_000, **other)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tierlab.analysis.comparing.asked import same_load, settings
 from tierlab.analysis.comparing.ground import unlike
 from tierlab.analysis.comparing.groups import Group
+from tierlab.analysis.comparing.planned import same_programs
 from tierlab.errors import UserError
 from tierlab.tables.manifest import NAME, Manifest
 from tierlab.tables.run import Run
@@ -26,7 +27,8 @@ LENGTH = 0.2
 
 def beside(compared: Sequence[Group]) -> list[Group]:
     """Return the groups of two trials and more, without those compared, that were made on the same
-    ground in the same kind of environment under the same load and lie in the same folder of runs.
+    ground in the same kind of environment, of the same programs under the same load, and lie in the
+    same folder of runs.
     """
     mine = [run for group in compared for run in group.runs]
     taken = {run.path.resolve() for run in mine}
@@ -66,6 +68,7 @@ def _alike(one: Manifest, other: Manifest) -> bool:
     same = (one.environment, one.workload) == (other.environment, other.workload)
     return (
         same
+        and same_programs(one, other)
         and same_load(one, other)
         and _as_long(one, other)
         and not unlike([("one", [one]), ("other", [other])])

@@ -17,6 +17,10 @@ ELSEWHERE = ("soft", "calls")
 """Keys of a tier that the manifest has of each server, or that may say only what was found."""
 PATHS = ("folder", "sql", "har", "log")
 """Keys whose values are paths of the user's."""
+PROGRAM = ("command", "image", "entrypoint", "folder", "sql", "address", "port")
+"""Keys of a tier that say which program its servers run, where a user brings it."""
+SESSIONS = "sessions"
+"""The table that says what users do, where a user brings the application."""
 
 
 def planned(manifest: Manifest) -> dict[str, Any]:
@@ -66,3 +70,33 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _each(change: Callable[[str], str], value: Any) -> Any:
     """A text, or each of a list of them, changed."""
     return [change(str(each)) for each in value] if isinstance(value, list) else change(str(value))
+
+
+def same_programs(one: Manifest, other: Manifest) -> bool:
+    """Say whether the same programs served the same visits: the servers' names, tiers and software,
+    and, of what a user brings, what starts it and what its users do. Where one of them has no plan,
+    the servers alone tell.
+    """
+    if _software(one) != _software(other):
+        return False
+    return not (one.plan and other.plan) or _programs(one) == _programs(other)
+
+
+def _software(manifest: Manifest) -> dict[str, tuple[str, str]]:
+    return {name: (part.tier, part.server) for name, part in manifest.servers.items()}
+
+
+def _programs(manifest: Manifest) -> dict[str, Any]:
+    return {
+        f"{system.get('name', '')}.{table}.{key}": _named(key, value)
+        for system in _systems(manifest)
+        for table, keys in _without(system, NOT_ASKED).items()
+        if isinstance(keys, Mapping)
+        for key, value in keys.items()
+        if table == SESSIONS or key in PROGRAM
+    }
+
+
+def _named(key: str, value: Any) -> Any:
+    """The value; of paths the last names alone: a copy elsewhere varies as the first does."""
+    return _each(os.path.basename, _each(os.path.normpath, value)) if key in PATHS else value
