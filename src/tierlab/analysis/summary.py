@@ -35,6 +35,10 @@ from tierlab.analysis.servers import Server, servers
 from tierlab.analysis.span import Span
 from tierlab.tables.run import Run
 
+INSIDE = {"inside_cpu", "inside_disk"}
+BUSY = {"cpu", "disk"} | INSIDE
+"""Tables with the busy shares of cores and disks."""
+
 
 class Summary(Result):
     """The figures of the runtime. ``format`` rises when a key changes its meaning or goes away.
@@ -109,7 +113,7 @@ def summarise(observed: Observed) -> Summary:
         servers=all_servers,
         linking=linked,
         resources=found,
-        busiest=busiest(found),
+        busiest=busiest(found, elsewhere=run.manifest.elsewhere),
         cpu=use,
         layers=layers(db, span, found, emulated or cores(found)),
         profile=profile(db, span) if run.has("counters") else [],
@@ -147,9 +151,13 @@ def peaks(observed: Observed, span: Span) -> dict[str, float]:
     return {name: peak for name, peak in found.items() if peak is not None}
 
 
-def busiest(found: list[Resource]) -> list[Resource]:
-    """Return the cores and disks by their mean busy share, the busiest first."""
-    busy = [each for each in found if each.metric == "busy" and each.table in {"cpu", "disk"}]
+def busiest(found: list[Resource], *, elsewhere: bool = False) -> list[Resource]:
+    """Return the cores and disks by their mean busy share, the busiest first: this machine's, and
+    those that guests see, which may be full on cores that are not. With servers ``elsewhere`` this
+    machine's are the driver's alone, and left out.
+    """
+    tables = INSIDE if elsewhere else BUSY
+    busy = [each for each in found if each.metric == "busy" and each.table in tables]
     return sorted(busy, key=lambda each: (-each.mean, -each.peak, each.subject))
 
 

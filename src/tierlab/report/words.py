@@ -154,12 +154,12 @@ def time_went(summary: Summary) -> str:
 
 
 def busy(summary: Summary) -> str:
-    """Say what was busiest: the two cores or disks with the highest mean."""
+    """Say what was busiest: the two cores or disks with the highest mean, of guests' as well."""
     if not summary.busiest:
         return ""
     said = []
     for each in summary.busiest[:2]:
-        kind = "disk " if each.table == "disk" else ""
+        kind = "disk " if each.table.endswith("disk") else ""
         text = f"{kind}{each.subject} {share(each.mean)} mean, {share(each.peak)} peak"
         if each.saturated:
             text += f", saturated {share(each.saturated / each.ticks)} of the time"
