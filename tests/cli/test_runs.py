@@ -13,6 +13,7 @@ from tests.cli.test_compare import RUNNER, run_folder
 from tierlab.cli.main import app
 from tierlab.errors import UserError
 from tierlab.report.index import write_index
+from tierlab.report.trials import trials
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,23 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(made: Path, tmp_path
         ("002", False),
         ("003", True),
     ]
+
+
+def test_another_version_s_findings_are_not_listed_beside_this_one_s(
+    runs: Path, tmp_path: Path
+) -> None:
+    """They are computed anew; a page that is made without that shows figures alone."""
+    copy = tmp_path / "runs"
+    shutil.copytree(runs, copy)
+    file = copy / "pools/003/findings.json"
+    told = json.loads(file.read_text()) | {"verdict": "not observed"}
+    file.write_text(json.dumps({key: told[key] for key in told if key != "tierlab"}))
+    shown = trials(copy / "pools")[-1]
+    assert (shown.verdict, shown.throughput is None) == (None, False)
+
+    lines = [json.loads(line) for line in listed(copy, "--json").splitlines()]
+
+    assert [each["verdict"] for each in lines] == ["nothing abnormal"] * 4
 
 
 def test_a_folder_without_runs_is_a_sentence(tmp_path: Path) -> None:

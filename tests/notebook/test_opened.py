@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +19,7 @@ import tierlab
 from tierlab.errors import UserError
 from tierlab.notebook.run import OpenedRun
 from tierlab.report import build
+from tierlab.report.stored import this_version
 from tierlab.tables.schemas import INSTANTS, TABLES
 
 
@@ -102,6 +105,34 @@ def test_figures_of_another_version_are_computed_anew(run: OpenedRun) -> None:
     (run.path / "summary.json").write_text('{"format": 0}')
 
     assert figures(tierlab.open(run.path)) == expected
+
+
+def alter(file: Path, by: str | None, **changes: object) -> None:
+    """Have a file that a report left say other things, by such a version; None: an older file."""
+    told = json.loads(file.read_text()) | changes
+    if by is None:
+        del told["tierlab"]
+    else:
+        told["tierlab"] = by
+    file.write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize("by", [this_version(), "0.0.9", None], ids=["this", "other", "old"])
+def test_only_what_this_version_found_is_taken_from_a_report(
+    run: OpenedRun, tmp_path: Path, by: str | None
+) -> None:
+    """After an upgrade, figures and findings by other rules were shown beside new ones."""
+    folder = tmp_path / "001"
+    shutil.copytree(run.path, folder)
+    report = build(folder)
+    alter(folder / "summary.json", by, caveats=["other rules"])
+    alter(folder / "findings.json", by, words="other rules")
+
+    opened = tierlab.open(folder)
+
+    is_this = by == this_version()
+    assert opened.summary.caveats == (["other rules"] if is_this else report.summary.caveats)
+    assert opened.diagnosis.words == ("other rules" if is_this else report.diagnosis.words)
 
 
 def test_it_shows_itself_with_its_answer_and_escapes_what_comes_from_outside(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -16,8 +17,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
 
 import made_run
 
+import tierlab
 from tierlab.cli.main import app
 from tierlab.errors import UserError
+from tierlab.report import build
 from tierlab.tables.run import Run
 
 WORK = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls -R /usr/lib >/dev/null"
@@ -202,3 +205,17 @@ def test_what_is_no_recording_is_refused_in_a_sentence(run: Path, tmp_path: Path
     with pytest.raises(UserError, match="--first-at"):
         imported(other, "--into", run)
     assert not (run / "counters.parquet").exists()
+
+
+def test_figures_of_before_an_import_are_not_those_of_after_it(run: Path, tmp_path: Path) -> None:
+    """A run's `summary.profile` stayed empty: its last report had seen none."""
+    build(run)
+    assert tierlab.open(run).summary.profile == []
+    text = tmp_path / "perf.txt"
+    text.write_text("sh 1/1 [000] 5.000000001: 1000 cycles: ffff schedule ([kernel.kallsyms])\n")
+    begin = datetime.fromtimestamp(made_run.START_NS // 10**9 + 6, UTC)
+
+    imported(text, "--into", run, "--first-at", begin.strftime("%Y-%m-%dT%H:%M:%S"))
+
+    (found,) = tierlab.open(run).summary.profile
+    assert found.event == "cycles"

@@ -95,14 +95,19 @@ def test_visits_that_could_not_be_linked_are_kept_and_linked_later(
     assert not Run(folder.path).has("visits")
     events = (folder.path / "events.parquet").stat().st_mtime_ns
 
+    conclusions = [folder.path / name for name in ("summary.json", "findings.json")]
+    for each in conclusions:
+        each.write_text("of a report without visits")
     complete(folder.path)
     assert (folder.unlinked / RAW).read_bytes() == raw
+    assert all(each.exists() for each in conclusions)
     assert read(folder.path).not_measured["visits"] == manifest.not_measured["visits"]
 
     linked = tmp_path / "linked.arrows"
     write_rows(linked, "visits", [VISIT, VISIT | {"visit": 2, "parent": 1}])
     make_agent(tmp_path, f'cp {linked} "$5/visits.arrows"; {SUMMARY}')
     complete(folder.path)
+    assert not any(each.exists() for each in conclusions)
     with Run(folder.path).connect() as db:
         assert db.execute("SELECT count(*) FROM visits").fetchall() == [(2,)]
     manifest = read(folder.path)

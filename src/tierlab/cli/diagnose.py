@@ -11,6 +11,8 @@ from rich.console import Console
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis import diagnose as diagnosis_of
 from tierlab.report import diagnosis
+from tierlab.report.stored import store_diagnosis
+from tierlab.tables.folder import FINDINGS
 from tierlab.tables.run import Run
 from tierlab.trial.complete import complete
 
@@ -25,8 +27,8 @@ def diagnose(
     """
     complete(run)
     found = diagnosis_of(observe(Run(run)))
-    diagnosis.write(found, run)
+    store_diagnosis(found, run)
     if json:
         typer.echo(found.model_dump_json(indent=2))
     else:
-        diagnosis.show(found, Console(), str(run / diagnosis.NAME))
+        diagnosis.show(found, Console(), str(run / FINDINGS))

@@ -36,7 +36,7 @@ def list_runs(
     """List experiments and their trials: levels, how each ended, figures and findings.
 
     The same, side by side with bars, is index.html in the folder. A trial that was killed is
-    finished first, and one without a report gets it.
+    finished first, and one without a report, or with another version's, gets it.
     """
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     console = Console(highlight=False)

@@ -7,12 +7,11 @@ from tierlab.analysis.observed import observe
 from tierlab.analysis.summary import Summary, summarise
 from tierlab.diagnosis import Diagnosis, diagnose
 from tierlab.report.against import compared
-from tierlab.report.diagnosis import write
 from tierlab.report.page import render
 from tierlab.report.panels import panels
 from tierlab.report.profile import flames
 from tierlab.report.replace import replace
-from tierlab.report.stored import store
+from tierlab.report.stored import store, store_diagnosis
 from tierlab.tables.run import Run
 
 NAME = "report.html"
@@ -43,6 +42,6 @@ def build(folder: Path, against: Path | None = None) -> Report:
     text = render(summary, diagnosis, manifest, charts, flames=graphs, against=other)
     page = folder / NAME
     replace(page, text)
-    write(diagnosis, folder)
+    store_diagnosis(diagnosis, folder)
     store(summary, folder)
     return Report(summary, diagnosis, page)

@@ -1,6 +1,4 @@
-"""The diagnosis on the terminal and in ``findings.json``."""
-
-from pathlib import Path
+"""The diagnosis on the terminal."""
 
 from rich.console import Console
 from rich.text import Text
@@ -9,17 +7,10 @@ from tierlab.diagnosis import Diagnosis, Finding
 from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.report.figures import printable, share
 from tierlab.report.profile import binary_name
-from tierlab.report.replace import replace
 
-NAME = "findings.json"
 NO_CAUSE = "no known cause"
 MOST_LINKS = 5
 MOST_FINDINGS = 3
-
-
-def write(found: Diagnosis, folder: Path) -> None:
-    """Replace ``folder/findings.json`` in one step; `UserError` when it cannot be written."""
-    replace(folder / NAME, found.model_dump_json(indent=1) + "\n")
 
 
 def show(found: Diagnosis, console: Console, where: str) -> None:

@@ -1,28 +1,42 @@
-"""A trial's figures and findings as its last report left them in the run folder."""
+"""A trial's figures and findings as its last report left them in the run folder.
 
+They are of the version that made the report: another's are computed anew.
+"""
+
+import json
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
-
+from tierlab.analysis.result import Result
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis import Diagnosis
-from tierlab.report.diagnosis import NAME as FINDINGS
 from tierlab.report.replace import replace
+from tierlab.tables.folder import FINDINGS, SUMMARY
 
-SUMMARY = "summary.json"
+BY = "tierlab"
+"""Under this the files have which version they are of; older ones have no such key."""
+RULES = ("analysis", "diagnosis", "tables", "topology")
+"""The packages that figures and findings come from."""
 
-Stored = TypeVar("Stored", bound=BaseModel)
+Stored = TypeVar("Stored", bound=Result)
 
 
 def store(summary: Summary, folder: Path) -> None:
     """Replace ``folder/summary.json`` in one step; `UserError` when it cannot be written."""
-    replace(folder / SUMMARY, summary.model_dump_json(indent=1) + "\n")
+    _store(summary, folder / SUMMARY)
 
 
-def stored_summary(folder: Path) -> Summary | None:
+def store_diagnosis(found: Diagnosis, folder: Path) -> None:
+    """Do the same with ``folder/findings.json``."""
+    _store(found, folder / FINDINGS)
+
+
+def stored_summary(folder: Path, *, of_any_version: bool = False) -> Summary | None:
     """Return the figures; None where no report was made, or one by another version."""
-    return _read(folder / SUMMARY, Summary)
+    return _read(folder / SUMMARY, Summary, of_any_version=of_any_version)
 
 
 def stored_diagnosis(folder: Path) -> Diagnosis | None:
@@ -30,8 +44,28 @@ def stored_diagnosis(folder: Path) -> Diagnosis | None:
     return _read(folder / FINDINGS, Diagnosis)
 
 
-def _read(file: Path, kind: type[Stored]) -> Stored | None:
+@cache
+def this_version() -> str:
+    """Return Tierlab's version with a digest of its rules, which change between releases too."""
+    rooms = (Path(__file__).parents[1] / name for name in RULES)
+    files = sorted(file for room in rooms for file in room.rglob("*.py"))
+    digest = sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return f"{version('tierlab')}+{digest[:12]}"
+
+
+def _store(result: Result, file: Path) -> None:
+    told = {BY: this_version()} | json.loads(result.model_dump_json())
+    replace(file, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+
+
+def _read(file: Path, kind: type[Stored], *, of_any_version: bool = False) -> Stored | None:
     try:
-        return kind.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError):
+        told = json.loads(file.read_bytes())
+        if not isinstance(told, dict):
+            return None
+        by = told.pop(BY, None)
+        if by != this_version() and not of_any_version:
+            return None
+        return kind.model_validate_json(json.dumps(told))
+    except (OSError, ValueError):
         return None

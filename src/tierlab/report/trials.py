@@ -1,7 +1,7 @@
 """What there is: an experiment's trials, each with its levels, its end, its figures and findings.
 
 Read from the files of each run folder that its last report left, so that a list of hundreds of
-trials takes no analysis.
+trials takes no analysis: figures of whichever version made that, findings of this one's rules.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,8 @@ class Found(Result):
 
 
 class Trial(Result):
-    """A trial in a line. Figures and findings are None where no report was made of it.
+    """A trial in a line. Figures and findings are None where no report was made of it, and findings
+    where that was by another version.
 
     ``factors`` are its levels; ``requests`` ended in the stretch that the figures cover, and
     ``failed`` of them failed; ``very_long`` is the share that took over ``very_long_from_s``.
@@ -84,7 +85,8 @@ def trials(experiment: Path) -> list[Trial]:
             manifest = manifests.read(folder)
         except UserError:
             continue
-        found.append(trial(folder, manifest, stored_summary(folder), stored_diagnosis(folder)))
+        summary = stored_summary(folder, of_any_version=True)
+        found.append(trial(folder, manifest, summary, stored_diagnosis(folder)))
     return found
 
 

@@ -14,6 +14,9 @@ NAMED = 24
 LEAST_BYTES = 64 << 20
 """A minute of a busy trial writes about this much."""
 
+SUMMARY, FINDINGS = "summary.json", "findings.json"
+"""What a report leaves of a trial's figures and findings."""
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -52,6 +55,13 @@ class RunFolder:
     @property
     def _removed(self) -> Path:
         return self.path / ".streams"
+
+    def forget_figures(self) -> None:
+        """Remove the figures and findings of the last report, once there are other tables than it
+        had.
+        """
+        for name in (SUMMARY, FINDINGS):
+            (self.path / name).unlink(missing_ok=True)
 
     @property
     def unlinked(self) -> Path:

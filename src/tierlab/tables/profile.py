@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from tierlab.errors import UserError
+from tierlab.tables.folder import RunFolder
 from tierlab.tables.streams import Stream, convert_all
 
 WHOLE = """(dt_ns > 0 AND "binary" IS NULL AND source <> 'simulated')"""
@@ -37,6 +38,7 @@ def add_profile(streams: Path, folder: Path, host: str | None) -> None:
     try:
         _keep_others(streams, folder)
         convert_all(streams, folder, host)
+        RunFolder(folder).forget_figures()
     except (OSError, duckdb.Error) as error:
         first = str(error).splitlines()[0]
         raise UserError(

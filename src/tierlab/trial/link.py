@@ -54,6 +54,7 @@ def link_later(folder: RunFolder) -> None:
         linked = _link(folder.unlinked, folder, manifest)
         if linked:
             to_parquet("visits", [folder.unlinked / LINKED], folder.path, manifest.host_name)
+            folder.forget_figures()
         manifest.write(folder.path)
         if linked:
             shutil.rmtree(folder.unlinked)
