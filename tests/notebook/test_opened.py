@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,10 +18,12 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
 import made_run
 
 import tierlab
+from tierlab.environments.identity import identify
 from tierlab.errors import UserError
 from tierlab.notebook.run import OpenedRun
 from tierlab.report import build
 from tierlab.report.stored import this_version
+from tierlab.tables.rows import write_rows
 from tierlab.tables.schemas import INSTANTS, TABLES
 
 
@@ -166,6 +170,74 @@ def test_an_experiment_is_one_frame_of_factors_figures_and_findings(
     assert frame.cause[0] == run.findings[0].cause
     assert frame[["throughput", "p50_s", "p99_s", "very_long", "cause"]].isna().all(axis=1)[1]
     assert frame.error[1] == "httpd did not start"
+
+
+def killed(folder: Path, **owner: int) -> Path:
+    """A trial of ten seconds with a request a second, of which only streams are there."""
+    streams, logs = folder / "streams", folder / "logs"
+    streams.mkdir(parents=True)
+    logs.mkdir()
+    second = made_run.SECOND
+    zero = dict.fromkeys(("user", "session", "bytes"), 0) | {"attempts": 1, "status": 200}
+    sent = [made_run.START_NS + number * second for number in range(10)]
+    times = [{"intended_ns": at, "start_ns": at, "end_ns": at + second // 10} for at in sent]
+    write_rows(
+        streams / "drive.requests.arrows",
+        "requests",
+        [{**zero, "interaction": "home", **each} for each in times],
+    )
+    runtime = {"t_ns": made_run.START_NS, "duration_ns": 10 * second, "kind": "phase"}
+    write_rows(
+        streams / "drive.events.arrows",
+        "events",
+        [{**runtime, "subject": "runtime", "detail": "{}"}],
+    )
+    running: dict[str, Any] = {"exit": {"state": "running"}, "phases": [], "servers": {}}
+    made_run.manifest(trial=folder.name, owner=owner, **running).write(folder)
+    return folder
+
+
+def test_a_trial_that_was_killed_is_finished_as_it_is_opened(tmp_path: Path) -> None:
+    """It looked empty, and as if it ran still."""
+    run = tierlab.open(killed(tmp_path / "001", pid=2**22 + 1, start=1))
+
+    assert run.manifest.exit.state == "failed"
+    assert run.requests.count().execute() == 10
+    assert run.summary.responses is not None
+    assert run.summary.responses.count == 10
+
+
+def test_a_trial_that_still_runs_is_opened_as_it_is(tmp_path: Path) -> None:
+    me = identify(os.getpid())
+    run = tierlab.open(killed(tmp_path / "001", pid=me.pid, start=me.start))
+
+    assert run.manifest.exit.state == "running"
+    assert run.tables == []
+    assert (run.path / "streams").is_dir()
+
+
+def test_a_trial_that_cannot_be_read_has_a_row_with_the_reason(
+    experiment: Path, tmp_path: Path
+) -> None:
+    """One broken manifest refused the whole frame."""
+    folder = tmp_path / "threads"
+    for number in ("000", "001", "003", "004"):
+        shutil.copytree(experiment / "001", folder / number)
+    (folder / "000/manifest.json").write_text("{")
+    (folder / "003/requests.parquet").write_text("no parquet")
+    (folder / "003/summary.json").unlink(missing_ok=True)
+    killed(folder / "005", pid=2**22 + 1, start=1)
+
+    frame = tierlab.open_experiment(folder)
+
+    assert [Path(each).name for each in frame.folder] == ["000", "001", "003", "004", "005"]
+    assert frame.trial[0] == "000"
+    assert list(frame.throughput.isna()) == [True, False, True, False, False]
+    assert "cannot be read as a manifest" in frame.error[0]
+    assert "cannot be read as Parquet" in frame.error[2]
+    assert list(frame.state[1:]) == ["done", "done", "done", "failed"]
+    assert list(frame.columns[:3]) == ["trial", "state", "load.users"]
+    assert frame["load.users"][2] == 300
 
 
 def test_a_folder_without_trials_is_a_sentence(tmp_path: Path) -> None:

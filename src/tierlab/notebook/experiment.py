@@ -19,7 +19,8 @@ def opened_experiment(path: str | Path) -> pd.DataFrame:
     ``mean_s``, ``p50_s``, ``p90_s``, ``p95_s``, ``p99_s``, ``p999_s`` and ``max_s`` (response
     times in seconds), ``requests``, ``failed``, ``very_long`` (a share), ``findings`` (how many),
     ``cause``, ``subject``, ``confidence`` and ``words`` of the first finding, ``seed``,
-    ``created`` (UTC), ``error`` and ``folder``. What was not measured is missing, never zero.
+    ``created`` (UTC), ``error`` and ``folder``. What was not measured is missing, never zero; so is
+    what cannot be read, with the reason as ``error``. A trial that was killed is finished first.
 
     Raises :class:`UserError` when there is no run folder in ``path``.
     """
@@ -28,12 +29,26 @@ def opened_experiment(path: str | Path) -> pd.DataFrame:
         raise UserError(
             f"{path}: has no run folders; name an experiment's folder such as runs/quickstart."
         )
-    return pd.DataFrame([_row(_trial(folder)) for folder in folders])
+    rows = [_told(folder) for folder in folders]
+    # Who can be read has the factors, in whose place they are to be.
+    whole_first = sorted(rows, key=lambda row: row["state"] is None)
+    return pd.DataFrame(rows, columns=[*dict.fromkeys(key for row in whole_first for key in row)])
 
 
-def _trial(folder: Path) -> Trial:
-    run = OpenedRun(folder)
-    return trial(folder, run.manifest, run.summary, run.diagnosis)
+def _told(folder: Path) -> dict[str, Any]:
+    try:
+        return _row(_trial(OpenedRun(folder)))
+    except UserError as error:
+        nothing: dict[str, Any] = dict.fromkeys(("trial", "state", *FIGURES))
+        return nothing | {"trial": folder.name, "error": str(error), "folder": str(folder)}
+
+
+def _trial(run: OpenedRun) -> Trial:
+    try:
+        return trial(run.path, run.manifest, run.summary, run.diagnosis)
+    except UserError as error:
+        unread = trial(run.path, run.manifest, None, None)
+        return unread.model_copy(update={"error": unread.error or str(error)})
 
 
 def _row(it: Trial) -> dict[str, Any]:
@@ -61,3 +76,7 @@ def _row(it: Trial) -> dict[str, Any]:
 
 
 TIMES = ("mean_s", "p50_s", "p90_s", "p95_s", "p99_s", "p999_s", "max_s")
+FIGURES = (
+    *("throughput", *TIMES, "requests", "failed", "very_long", "findings"),
+    *("cause", "subject", "confidence", "words", "seed", "created"),
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -12,13 +14,14 @@ from tierlab.analysis.queues.congestion_point import CongestionPoint
 from tierlab.analysis.resources.alternating import Alternation
 from tierlab.analysis.summary import Summary, summarise
 from tierlab.diagnosis import Diagnosis, Finding, diagnose
-from tierlab.errors import UserError
+from tierlab.errors import StillRunningError, UserError
 from tierlab.notebook import further
 from tierlab.report.frame import environment
 from tierlab.report.stored import stored_diagnosis, stored_summary
 from tierlab.report.words import answer
 from tierlab.tables.run import Run
 from tierlab.tables.schemas import INSTANTS, TABLES
+from tierlab.trial.complete import complete
 
 
 class OpenedRun(Run):
@@ -28,8 +31,14 @@ class OpenedRun(Run):
     nanoseconds (``end_ns``, ``t_ns``) they have it as a timestamp in UTC (``end_time``, ``time``).
     ``run.summary`` has the figures of the report, ``run.findings`` why some requests took long,
     ``run.manifest`` what the trial was; ``run.connect()`` is a DuckDB connection on which each
-    table is a view.
+    table is a view. A trial that was killed is finished first; one that still runs is opened as it
+    is, with what it has.
     """
+
+    def __init__(self, path: Path) -> None:
+        with suppress(StillRunningError):
+            complete(path)
+        super().__init__(path)
 
     def _shown(self) -> duckdb.DuckDBPyConnection:
         """Give the tables their timestamps, to the microsecond.

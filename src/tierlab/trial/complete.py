@@ -11,7 +11,8 @@ def complete(run: Path) -> None:
     """Make tables of what the agents of a killed trial wrote, and of visits that could not be
     linked at a trial's end; any other folder is left as it is.
 
-    Raises :class:`UserError` when the trial still runs.
+    Raises :class:`StillRunningError` when the trial still runs, and another :class:`UserError`
+    where it cannot be completed.
     """
     folder = RunFolder(run)
     folder.remove_rest()

@@ -8,7 +8,7 @@ import duckdb
 
 from tierlab.environments.identity import Identity, is_alive
 from tierlab.environments.whereabouts import Place
-from tierlab.errors import UserError
+from tierlab.errors import StillRunningError, UserError
 from tierlab.observe.inside_streams import bring_out
 from tierlab.observe.profiler import bring_in_profile
 from tierlab.observe.server_logs import read_server_logs
@@ -69,7 +69,7 @@ def write_first(folder: RunFolder, manifest: Manifest) -> None:
 def recover(folder: RunFolder) -> Manifest:
     """Finish a trial whose own process did not live to do it.
 
-    Raises :class:`UserError` when that process still runs, or where nobody here can tell.
+    Raises :class:`StillRunningError` when that process still runs, or where nobody here can tell.
     """
     manifest = manifests.read(folder.path)
     _check_ended(folder, manifest)
@@ -87,13 +87,13 @@ def _check_ended(folder: RunFolder, manifest: Manifest) -> None:
     if owner.machine is not None and owner.pid_namespace is not None:
         place = Place(manifest.host_name or "another", owner.machine, owner.pid_namespace)
         if (where := place.out_of_sight) is not None:
-            raise UserError(
+            raise StillRunningError(
                 f"{folder.path} is run {where} (process {owner.pid}), and whether it still is can"
                 f" only be told there: report it there first, or, if that is gone, set `owner` in"
                 f" its {manifests.NAME} to null."
             )
     if is_alive(Identity(owner.pid, owner.start)):
-        raise UserError(
+        raise StillRunningError(
             f"{folder.path} is still being run (process {owner.pid}): wait for its end."
         )
 
