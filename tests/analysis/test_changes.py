@@ -8,6 +8,7 @@ from typing import Any
 
 from tierlab.analysis.comparing.changes import Change, changes
 from tierlab.analysis.observed import Observed
+from tierlab.report.differences import change_words
 
 Tiny = Callable[..., Observed]
 S = 1_000_000_000
@@ -75,6 +76,38 @@ def test_a_change_is_compared_before_and_after(tiny: Tiny) -> None:
     verdicts = {each.measure: each.verdict for each in found.differences}
     assert verdicts["response time, by page"] == "worse"
     assert verdicts["throughput"] == "within noise"
+
+
+def test_changes_at_the_same_moment_are_compared_as_one(tiny: Tiny) -> None:
+    """One table for each server: milliseconds were between them, too few to compare."""
+    detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
+    first = change(12 * S, detail) | {"duration_ns": 30 * MS}
+    events = [first, change(12_050 * MS, detail) | {"subject": "db.2", "duration_ns": 20 * MS}]
+    observed = tiny({"requests": slower_from(12 * S), "events": events}, seconds=24.0)
+
+    one, other = seen(observed)
+
+    assert (one.at_s, other.at_s) == (12.0, 12.05)
+    assert (one.subject, one.together) == ("db.1", ["db.2"])
+    assert (other.subject, other.together) == ("db.2", ["db.1"])
+    for each in (one, other):
+        assert (each.before_s, each.after_s) == (12.0, 10.93)
+    assert one.differences is not None
+    assert one.differences == other.differences
+    verdicts = {each.measure: each.verdict for each in one.differences}
+    assert verdicts["response time, by page"] == "worse"
+    assert "together with changes of db.2: response time, by page worse" in change_words(one)
+
+
+def test_a_long_change_goes_on_until_its_end(tiny: Tiny) -> None:
+    """A move of five seconds, after which the next change is made at once."""
+    detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
+    events = [change(8 * S, detail) | {"duration_ns": 5 * S}, change(13_500 * MS, detail)]
+    observed = tiny({"requests": slower_from(12 * S), "events": events}, seconds=24.0)
+
+    for each in seen(observed):
+        assert (each.before_s, each.after_s) == (8.0, 9.5)
+        assert each.differences is not None
 
 
 def test_stretches_that_are_too_short_are_said_to_be(tiny: Tiny) -> None:

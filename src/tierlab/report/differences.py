@@ -106,6 +106,8 @@ def change_words(change: Change) -> str:
     """Say what was changed, and what that did."""
     what = ", ".join(f"{name} {_plain(name, value)}" for name, value in change.asked.items())
     said = f"{change.at_s:.1f} s: {change.subject} got {what}"
+    if change.together:
+        said = f"{said}, together with changes of {', '.join(change.together)}"
     if change.migration is not None:
         said = f"{said}; {migration_words(change.migration)}"
     if change.differences is None:

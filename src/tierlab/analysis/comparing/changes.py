@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
+
+from pydantic import Field
 
 from tierlab.analysis.comparing.blocks import Blocks, blocks
 from tierlab.analysis.comparing.compare import (
@@ -23,13 +25,16 @@ from tierlab.tables.manifest import Manifest
 
 SETTLED_NS = 1_000_000_000
 """After a change, before its effect is measured."""
+Event = dict[str, Any]
+"""A row of `events`."""
 
 
 class Change(Result):
     """A change, ``at_s`` from the start of the span. ``asked`` and ``found`` are by what was
     changed. ``before_s`` and ``after_s`` are how long was compared; ``differences`` is None, and
     ``why`` a sentence, where that is too short or the load was another. ``migration`` is None where
-    nobody moved.
+    nobody moved. ``together`` are the subjects of others that were made at the same moment: what
+    was different is the doing of all of them.
     """
 
     at_s: float
@@ -41,11 +46,12 @@ class Change(Result):
     differences: list[Difference] | None
     why: str | None
     migration: Migration | None
+    together: list[str] = Field(default_factory=list)
 
 
 def changes(db: Connection, whole: Span, span: Span, manifest: Manifest) -> list[Change]:
     """Return the changes of the span, each compared between the one before it and the one after,
-    where the load was the same; ``whole`` is the trial.
+    where the load was the same; those of one moment alike. ``whole`` is the trial.
     """
     courses = load_courses(db, whole, manifest)
     made = rows(
@@ -56,21 +62,50 @@ def changes(db: Connection, whole: Span, span: Span, manifest: Manifest) -> list
             ORDER BY t_ns""",
         bounds(span),
     )
-    sides = list(pairwise(_stretches(made, span)))
+    moments = _moments(made)
+    sides = list(pairwise(_stretches(moments, span)))
     cut = [_other_load(courses, *each) or _cut(db, *each) for each in sides]
     found = iter(compare_stretches([each for each in cut if not isinstance(each, str)]))
+    did = [each if isinstance(each, str) else next(found) for each in cut]
     return [
-        _change(db, span, event, stretches, each if isinstance(each, str) else next(found))
-        for event, stretches, each in zip(made, sides, cut, strict=True)
+        _change(db, span, event, stretches, each).model_copy(
+            update={"together": _subjects(other for other in moment if other is not event)}
+        )
+        for moment, stretches, each in zip(moments, sides, did, strict=True)
+        for event in moment
     ]
 
 
-def _stretches(made: Sequence[dict[str, Any]], span: Span) -> Iterator[Span]:
-    """The stretches between changes, each once its change has settled."""
-    start = span.start_ns
+def _moments(made: Sequence[Event]) -> list[list[Event]]:
+    """The changes by moment: one that begins before the ones before it have settled is of theirs,
+    as are those of several servers at the same time.
+    """
+    moments: list[list[Event]] = []
+    settled_ns = 0
     for event in made:
-        yield Span(start, max(start, event["t_ns"]))
-        start = min(span.end_ns, event["t_ns"] + event["duration_ns"] + SETTLED_NS)
+        if moments and event["t_ns"] < settled_ns:
+            moments[-1].append(event)
+        else:
+            moments.append([event])
+        settled_ns = max(settled_ns, _end_ns(event) + SETTLED_NS)
+    return moments
+
+
+def _subjects(of: Iterable[Event]) -> list[str]:
+    return list(dict.fromkeys(each["subject"] for each in of))
+
+
+def _end_ns(event: Event) -> int:
+    end: int = event["t_ns"] + event["duration_ns"]
+    return end
+
+
+def _stretches(moments: Sequence[Sequence[Event]], span: Span) -> Iterator[Span]:
+    """The stretches between moments of changes, each once all of its moment have settled."""
+    start = span.start_ns
+    for moment in moments:
+        yield Span(start, max(start, moment[0]["t_ns"]))
+        start = min(span.end_ns, max(map(_end_ns, moment)) + SETTLED_NS)
     yield Span(start, span.end_ns)
 
 
@@ -103,7 +138,7 @@ def _cut(db: Connection, before: Span, after: Span) -> tuple[Blocks, Blocks] | s
 def _change(
     db: Connection,
     span: Span,
-    event: dict[str, Any],
+    event: Event,
     sides: tuple[Span, Span],
     did: list[Difference] | str,
 ) -> Change:
