@@ -81,7 +81,7 @@ def test_driver_lag_and_its_verdict(tiny):
     assert (found.was_bottleneck, found.cpu_share) == (False, 0.1)
     busy = driver(prompt.db, prompt.measured, 950 * MS, 1_000 * MS)
     assert busy.was_bottleneck
-    late = tiny({"requests": [sent(0), sent(300)]})
+    late = tiny({"requests": [sent(0), sent(300), sent(300)]})
     found = driver(late.db, late.measured, None, 1_000 * MS)
     assert found.was_bottleneck
     assert found.cpu_share is None
@@ -90,6 +90,32 @@ def test_driver_lag_and_its_verdict(tiny):
     short = tiny({"requests": [{**sent(0), "error": kind} for kind in kinds]})
     found = driver(short.db, short.measured, None, 1_000 * MS)
     assert "could not open 3 connections" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("count", "late", "response_ms", "was_bottleneck"),
+    [
+        (20, 1, 10_000, False),  # long queries: 1 in 20 is no 1 in 100, and 8 ms are no share
+        (20, 5, 10_000, False),
+        (20, 1, 10, False),
+        (20, 2, 10, True),
+        (1_000, 20, 10, True),
+        (1_000, 9, 10, False),
+    ],
+)
+def test_a_driver_is_late_by_a_hundredth_of_the_requests_and_by_what_they_take(
+    tiny, count, late, response_ms, was_bottleneck
+):
+    rows = [
+        {"intended_ns": n * MS, "start_ns": (n + 8 * (n < late)) * MS}
+        | {"end_ns": (n + response_ms) * MS}
+        for n in range(count)
+    ]
+    observed = tiny({"requests": rows}, seconds=2.0)
+    found = driver(observed.db, observed.measured, None, 2_000 * MS)
+    assert found.was_bottleneck == was_bottleneck
+    if was_bottleneck:
+        assert found.reason == f"{late} of {count:,} requests were sent more than 5 ms late"
 
 
 def test_the_drivers_cpu_is_that_of_the_runtime(tiny):

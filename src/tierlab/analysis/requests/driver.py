@@ -5,6 +5,7 @@ import numpy as np
 from tierlab.analysis.query import IN_SPAN, Connection, Floats, Ints, bounds, columns, row
 from tierlab.analysis.requests import distribution
 from tierlab.analysis.requests.distribution import Distribution
+from tierlab.analysis.requests.responses import RESPONSE_NS
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 
@@ -13,6 +14,12 @@ CPU_LIMIT = 0.85
 
 LAG_LIMIT_S = 0.005
 """A driver that sends one request in a hundred later than this shapes the load itself."""
+
+LAG_SHARE = 0.01
+"""Of the mean response time: of what takes seconds, less lag than this is nothing."""
+
+LATE_SHARE, FEWEST_LATE = 0.01, 2
+"""How many requests are so late, of all and at least: one alone may be any program's."""
 
 COVERED = 0.98
 """Share of a span that the driver's records must lie over for its CPU time there to be known."""
@@ -49,32 +56,42 @@ def driver(db: Connection, span: Span, cpu_ns: int | None, trial_ns: int) -> Dri
     ``cpu_ns`` is what it used over the whole trial of ``trial_ns``, which counts only where its
     records of each second are missing: a quiet ramp-up would hide a busy runtime.
     """
-    lag = distribution.from_row(
-        row(
-            db,
-            f"""SELECT {distribution.aggregates("(start_ns - intended_ns)")}
-                FROM requests WHERE start_ns {IN_SPAN}""",
-            bounds(span),
-        )
+    sent = row(
+        db,
+        f"""SELECT {distribution.aggregates("(start_ns - intended_ns)")},
+                avg({RESPONSE_NS}) / 1e9 AS response_s,
+                count(*) FILTER (WHERE {OWN_LIMIT}) AS unopened
+            FROM requests WHERE start_ns {IN_SPAN}""",
+        bounds(span),
     )
+    lag, unopened = distribution.from_row(sent), sent["unopened"]
     if lag is None:
         return None
-    unopened: int = row(
-        db,
-        f"SELECT count(*) AS count FROM requests WHERE {OWN_LIMIT} AND start_ns {IN_SPAN}",
-        bounds(span),
-    )["count"]
+    limit_s = max(LAG_LIMIT_S, LAG_SHARE * sent["response_s"])
+    late = _later(db, span, limit_s)
     cpu_share = recorded_cpu_share(db, span)
     if cpu_share is None and cpu_ns is not None and trial_ns > 0:
         cpu_share = cpu_ns / trial_ns
     reason = None
-    if lag.p99_s > LAG_LIMIT_S:
-        reason = f"1 request in 100 was sent more than {lag.p99_s * 1e3:.1f} ms late"
+    if late >= max(FEWEST_LATE, LATE_SHARE * lag.count):
+        sent_late = f"{late:,} of {lag.count:,} requests were sent more than"
+        reason = f"{sent_late} {limit_s * 1e3:.0f} ms late"
     elif (busiest := _busiest_thread_share(db, span) or cpu_share or 0.0) > CPU_LIMIT:
         reason = f"it used {busiest:.0%} of the one core that a thread of it can use"
     elif unopened:
         reason = f"it could not open {unopened:,} connections for lack of descriptors or addresses"
     return Driver(lag=lag, cpu_share=cpu_share, was_bottleneck=reason is not None, reason=reason)
+
+
+def _later(db: Connection, span: Span, limit_s: float) -> int:
+    """How many requests were sent later than that."""
+    found: int = row(
+        db,
+        f"""SELECT count(*) AS count FROM requests
+            WHERE start_ns {IN_SPAN} AND start_ns - intended_ns > $limit""",
+        {**bounds(span), "limit": round(limit_s * 1e9)},
+    )["count"]
+    return found
 
 
 def recorded_cpu_share(db: Connection, span: Span) -> float | None:
