@@ -74,3 +74,51 @@ def test_an_idle_machine_is_still_said_to_be(tmp_path: Path) -> None:
     tables = {"requests": [request(4.0, 3.0)], "cpu": ticks("cpu0", 0.2)}
     summary = summary_of(tmp_path, {**tables, "inside_cpu": ticks("app.1/cpu0", 0.25)})
     assert "although no core or disk averaged above 25 %" in answer(summary).slow
+
+
+def test_the_load_of_several_systems_is_told_of_all_and_of_each(tmp_path: Path) -> None:
+    """Of users and requests that are offered only the users were told, and no shape of one system
+    of several.
+    """
+    curve = [[0, 250.0], [10 * SECOND, 500.0]]
+    shop = {"users": 60, "rate": None, "speed": None, "shape": None}
+    loads = {
+        "shop": shop,
+        "board": shop | {"users": None, "rate": 500.0, "shape": {"kind": "points", "curve": curve}},
+        "site": shop | {"users": 40, "shape": {"kind": "waves", "curve": [[0, 4.0], [1, 40.0]]}},
+        "log": shop | {"users": None, "speed": 2.0},
+    }
+    systems = {name: {"workload": "rubis", "load": load} for name, load in loads.items()}
+    rows = [request(4.0, 0.5, system=name) for name in loads]
+    summary = summary_of(
+        tmp_path,
+        {"requests": rows},
+        systems=systems,
+        load={"users": 100, "rate": 500.0, "speed": None, "shape": None},
+    )
+
+    said = answer(summary)
+
+    assert (
+        "native · at most 100 users · at most 500 requests/s offered · a log at 2 times its speed"
+        in said.title
+    )
+    of_each = {line.partition(" (")[0]: line.partition("): ")[0] for line in said.systems}
+    assert of_each == {
+        "shop": "shop (rubis, 60 users",
+        "board": "board (rubis, at most 500 requests/s offered",
+        "site": "site (rubis, at most 40 users",
+        "log": "log (rubis, a log at 2 times its speed",
+    }
+
+
+def test_a_constant_load_beside_one_with_a_shape_is_no_highest(tmp_path: Path) -> None:
+    shape = {"kind": "points", "curve": [[0, 250.0], [10 * SECOND, 500.0]]}
+    loads = {"shop": {"users": 60}, "board": {"rate": 500.0, "shape": shape}}
+    summary = summary_of(
+        tmp_path,
+        {"requests": [request(4.0, 0.5, system="shop")]},
+        systems={name: {"workload": "rubis", "load": load} for name, load in loads.items()},
+        load={"users": 60, "rate": 500.0},
+    )
+    assert " · 60 users · at most 500 requests/s offered · shape points" in answer(summary).title

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from tierlab.analysis.facts import shape_of
 from tierlab.analysis.query import Connection
 from tierlab.analysis.requests.responses import Responses, responses
 from tierlab.analysis.requests.run_rules import RunVerdict, run_verdict
@@ -11,8 +12,8 @@ from tierlab.tables.manifest import Manifest
 
 
 class SystemFigures(Result):
-    """One of several systems: ``users`` of a closed loop, ``rate`` (requests/s) of an open one,
-    what they saw of it, and whether it passed by its benchmark's rules.
+    """One of several systems: its load as ``Facts`` have it, what its users saw of it, and whether
+    it passed by its benchmark's rules.
     """
 
     name: str
@@ -21,6 +22,8 @@ class SystemFigures(Result):
     rate: float | None
     responses: Responses | None
     rules: RunVerdict | None = None
+    speed: float | None = None
+    shape: str | None = None
 
 
 def by_system(
@@ -38,6 +41,8 @@ def by_system(
             rate=part.load.get("rate"),
             responses=responses(db, span, name),
             rules=run_verdict(db, span, part.rules, there.get(name), name),
+            speed=part.load.get("speed"),
+            shape=shape_of(part.load),
         )
         for name, part in manifest.systems.items()
     ]

@@ -1,5 +1,7 @@
 """Which trial was this?"""
 
+from collections.abc import Mapping
+
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
 from tierlab.tables.manifest import Manifest
@@ -37,7 +39,7 @@ def facts(manifest: Manifest, span: Span | None) -> Facts:
     load = manifest.load
     loads = (load, *(part.load for part in manifest.systems.values()))
     # Several systems have it in common, or some of them have one.
-    shape = next((each["shape"] for each in loads if each.get("shape") is not None), None)
+    shape = next((found for each in loads if (found := shape_of(each)) is not None), None)
     users, think_ns = _number(load.get("users")), _number(load.get("think_ns"))
     return Facts(
         experiment=manifest.experiment,
@@ -49,7 +51,7 @@ def facts(manifest: Manifest, span: Span | None) -> Facts:
         users=None if users is None else int(users),
         rate=_number(load.get("rate")),
         speed=_number(load.get("speed")),
-        shape=str(shape["kind"]) if isinstance(shape, dict) and "kind" in shape else None,
+        shape=shape,
         mix=str(load["mix"]) if load.get("mix") is not None else None,
         think_s=None if think_ns is None else think_ns / 1e9,
         state=manifest.exit.state,
@@ -58,6 +60,12 @@ def facts(manifest: Manifest, span: Span | None) -> Facts:
         end_ns=span.end_ns if span is not None else None,
         duration_s=span.seconds if span is not None else None,
     )
+
+
+def shape_of(load: Mapping[str, object]) -> str | None:
+    """Return the kind of the shape that a load follows; None where it is constant."""
+    shape = load.get("shape")
+    return str(shape["kind"]) if isinstance(shape, Mapping) and "kind" in shape else None
 
 
 def _number(value: object) -> float | None:

@@ -112,9 +112,9 @@ def _rows(summary: Summary, tiers: list[str]) -> dict[str, list[str]]:
 
 
 def _users(summary: Summary, system: str, top: int) -> UsersBox:
-    users = {each.name: each.users for each in summary.systems}.get(system, summary.facts.users)
-    most = "" if summary.facts.shape is None else "up to "
-    name = f"{most}{count(users)} users" if users is not None else "open load"
+    of = next((each for each in summary.systems if each.name == system), summary.facts)
+    most = "" if of.shape is None else "up to "
+    name = f"{most}{count(of.users)} users" if of.users is not None else "open load"
     if system:
         return UsersBox(top, name, (f"of {system}",))
     left = summary.time.remainder_share if summary.time is not None else None

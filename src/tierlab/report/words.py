@@ -1,7 +1,10 @@
 """The answer in words. Terminal and page say the same sentences about the same summary."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tierlab.analysis.by_system import SystemFigures
+from tierlab.analysis.facts import Facts
 from tierlab.analysis.requests.very_long import VeryLong
 from tierlab.analysis.summary import Summary
 from tierlab.report.differences import change_words
@@ -46,18 +49,30 @@ def title(summary: Summary) -> str:
     """Return the trial in a line: name, environment, load, length."""
     about = summary.facts
     parts = [f"{about.experiment}/{about.trial}", about.environment]
-    most = "" if about.shape is None else "at most "
-    if about.users is not None:
-        parts.append(f"{most}{count(about.users)} users")
-    elif about.rate is not None:
-        parts.append(f"{most}{number(about.rate)} requests/s offered")
-    elif about.speed is not None:
-        parts.append(f"a log at {number(about.speed)} times its speed")
+    parts += _loads(summary.systems or [about], about.users, about.rate)
     if about.shape is not None:
         parts.append(f"shape {about.shape}")
     if about.duration_s is not None:
         parts.append(seconds(about.duration_s))
     return " · ".join(parts)
+
+
+def _loads(of: Sequence[Facts | SystemFigures], users: int | None, rate: float | None) -> list[str]:
+    """The load in words: all users, all requests that are offered, each speed of a log. What
+    follows a shape is at its highest.
+    """
+
+    def most(key: str) -> str:
+        shaped = (each for each in of if each.shape is not None)
+        return "at most " if any(getattr(each, key) is not None for each in shaped) else ""
+
+    said = []
+    if users is not None:
+        said.append(f"{most('users')}{count(users)} users")
+    if rate is not None:
+        said.append(f"{most('rate')}{number(rate)} requests/s offered")
+    speeds = dict.fromkeys(each.speed for each in of if each.speed is not None)
+    return [*said, *(f"a log at {number(speed)} times its speed" for speed in speeds)]
 
 
 def figures(summary: Summary) -> list[tuple[str, str]]:
@@ -80,10 +95,10 @@ def figures(summary: Summary) -> list[tuple[str, str]]:
 
 
 def systems(summary: Summary) -> list[str]:
-    """Say of each of several systems how fast it was, and how many of its requests failed."""
+    """Say of each of several systems its load, how fast it was, and how many requests failed."""
     said = []
     for each in summary.systems:
-        load = f"{count(each.users)} users" if each.users is not None else "open load"
+        load = ", ".join(_loads([each], each.users, each.rate)) or "open load"
         found = each.responses
         if found is None or found.time is None:
             said.append(f"{each.name} ({each.workload}, {load}): no request succeeded.")
