@@ -165,6 +165,11 @@ def test_points_that_are_no_curve_are_refused(points: object) -> None:
             [f"must have a time in seconds and a load in line {n} of {{}}" for n in (2, 3, 4)],
         ),
         (b"0,1\n9,1\n5,2\n", ["has in line 3 of {} a time before the one above it"]),
+        pytest.param(
+            b'"time,load\n' + b"1000,300\n" * 20_000,
+            ["names {}, which cannot be read as CSV (field"],
+            id="a stray quote",
+        ),
         (b"0,1\n" + b"nan,1\n" * 7, [*["must have"] * 5, "has 2 more such lines in {}"]),
     ],
 )

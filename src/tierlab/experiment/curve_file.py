@@ -67,7 +67,7 @@ def _text(path: Path) -> str:
 
 def _lines(text: str, path: str) -> Iterator[tuple[int, float, float] | str]:
     """(line, seconds, load), or what is wrong with the line."""
-    for line, row in enumerate(csv.reader(text.splitlines()), start=1):
+    for line, row in _rows(text, path):
         if not any(cell.strip() for cell in row):
             continue
         numbers = [_number(cell) for cell in row[:2]]
@@ -76,6 +76,15 @@ def _lines(text: str, path: str) -> Iterator[tuple[int, float, float] | str]:
             yield line, at, load
         elif line > 1 or any(number is not None for number in numbers):
             yield f"must have a time in seconds and a load in line {line} of {path}"
+
+
+def _rows(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
+    try:
+        yield from enumerate(csv.reader(text.splitlines()), start=1)
+    except csv.Error as error:  # which is no ValueError
+        raise CurveFileError(
+            f"names {path}, which cannot be read as CSV ({error}), as where a quote is not closed"
+        ) from None
 
 
 def _number(cell: str) -> float | None:
