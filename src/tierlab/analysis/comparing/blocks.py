@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tierlab.analysis.query import IN_SPAN, Connection, Floats, bounds, columns, rows
+from tierlab.analysis.query import IN_SPAN, Connection, Floats, batches, bounds, columns, rows
 from tierlab.analysis.requests.driver import cpu_by_block
 from tierlab.analysis.requests.responses import FAILED, PAGE, RESPONSE_NS
 from tierlab.analysis.resources.event_rates import counts_of_all
@@ -110,37 +110,59 @@ def blocks(db: Connection, span: Span, most: int | None = MOST_BLOCKS) -> Blocks
         width_ns *= 2
     count = span.duration_ns // width_ns
     cut = Span(span.start_ns, span.start_ns + count * width_ns)
-    found = columns(
-        db,
-        f"""SELECT (end_ns - $start) // {width_ns} AS block,
-                {PAGE} AS interaction, {RESPONSE_NS} / 1e9 AS time_s, {FAILED} AS failed
-            FROM requests WHERE end_ns {IN_SPAN}""",
-        bounds(cut),
-    )
-    block, good = found["block"].astype(np.int64), ~found["failed"].astype(bool)
-    time_s = found["time_s"].astype(np.float64)
-
-    def per_block(chosen: np.ndarray, weights: Floats | None = None) -> Floats:
-        return np.bincount(block[chosen], weights, minlength=count).astype(np.float64)
-
-    times = {}
-    for name in sorted(set(found["interaction"])):
-        mine = good & (found["interaction"] == name)
-        cells = block[mine] * BINS + bin_of(time_s[mine])
-        sums = np.bincount(cells, minlength=count * BINS).astype(np.float64)
-        times[str(name)] = sums.reshape(count, BINS)
+    requests = _requests(db, cut, width_ns)
     return Blocks(
         seconds=width_ns / 1e9,
-        done=per_block(good),
-        failed=per_block(~good),
-        time_s=per_block(good, time_s[good]),
-        times=times,
+        done=requests.done,
+        failed=requests.failed,
+        time_s=requests.time_s,
+        times=requests.times,
         cpu_s=_by_server(db, cut, width_ns, "cpu_ns / 1e9"),
         major_faults=_by_server(db, cut, width_ns, "major_faults"),
         driver_s=cpu_by_block(db, cut, count),
         start_ns=cut.start_ns,
         counted=_counted(db, cut, width_ns),
     )
+
+
+class _Requests(NamedTuple):
+    """As ``Blocks`` have them."""
+
+    done: Floats
+    failed: Floats
+    time_s: Floats
+    times: dict[str, Floats]
+
+
+def _requests(db: Connection, span: Span, width_ns: int) -> _Requests:
+    """Count the requests of each block, some at a time: a long trial's are many."""
+    count = span.duration_ns // width_ns
+    seen = rows(
+        db,
+        f"SELECT DISTINCT {PAGE} AS page FROM requests WHERE end_ns {IN_SPAN}",
+        bounds(span),
+    )
+    names = sorted(each["page"] for each in seen)
+    done, failed, time_ns = np.zeros(count), np.zeros(count), np.zeros(count)
+    times = np.zeros(len(names) * count * BINS)
+    # The bins are numpy's: another logarithm may put into the next what is on an edge.
+    for batch in batches(
+        db,
+        f"""SELECT (end_ns - $start) // {width_ns} AS block, page, {RESPONSE_NS} AS time_ns,
+                {FAILED}::UTINYINT AS failed
+            FROM requests JOIN (SELECT unnest($names::VARCHAR[]) AS name,
+                unnest(range(len($names::VARCHAR[]))) AS page) ON {PAGE} = name
+            WHERE end_ns {IN_SPAN}""",
+        {**bounds(span), "names": names},
+    ):
+        good = batch["failed"] == 0
+        block, page, took_ns = (batch[name][good] for name in ("block", "page", "time_ns"))
+        done += np.bincount(block, minlength=count)
+        failed += np.bincount(batch["block"][~good], minlength=count)
+        time_ns += np.bincount(block, took_ns, minlength=count)
+        np.add.at(times, (page * count + block) * BINS + bin_of(took_ns / 1e9), 1)
+    by_page = zip(names, times.reshape(len(names), count, BINS), strict=True)
+    return _Requests(done, failed, time_ns / 1e9, dict(by_page))
 
 
 def _by_server(db: Connection, span: Span, width_ns: int, value: str) -> dict[str, Floats]:
