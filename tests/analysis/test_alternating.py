@@ -60,6 +60,28 @@ def test_independent_resources_seldom_alternate(width: int) -> None:
     assert np.count_nonzero(np.array(p_values) < 0.01) <= 2, "of 25; 0.25 are expected"
 
 
+@pytest.mark.parametrize("others", [4, 12])
+def test_turns_are_found_among_many_that_take_none(others: int) -> None:
+    """With ten pairs and more none could be told from chance: 999 shuffles were too few for it."""
+    dice = np.random.default_rng(7)
+    turn = np.arange(WINDOWS) // 4 % 2
+    series = {f"other{number}": wandering(dice, 1 + number) for number in range(others)}
+    found = alternations({"a": 1.0 * turn, "b": 1.0 - turn, **series})
+    assert len(found) == (others + 2) * (others + 1) // 2
+    assert [(each.first, each.second) for each in found if each.alternating] == [("a", "b")]
+    assert found[0].p < 0.01
+
+
+def test_of_many_independent_pairs_any_seldom_alternates() -> None:
+    dice = np.random.default_rng(8)
+    least = []
+    for _ in range(20):
+        busy = {str(number): wandering(dice, 1 + 4 * number) for number in range(6)}
+        least.append(min(each.p for each in alternations(busy)))
+    assert np.count_nonzero(np.array(least) < 0.05) <= 4, "of 20; 1 is expected"
+    assert np.mean(least) > 0.3, "0.5 is expected"
+
+
 def test_what_is_busy_together_does_not_alternate() -> None:
     dice = np.random.default_rng(4)
     shared = wandering(dice, 4)

@@ -10,7 +10,12 @@ import numpy as np
 from tierlab.analysis.query import Floats
 from tierlab.analysis.resources.metrics import HELD_BACK
 from tierlab.analysis.span import WINDOW_NS, Span
-from tierlab.analysis.statistics.association import Association, associations, indicator
+from tierlab.analysis.statistics.association import (
+    LEVEL,
+    Association,
+    associations,
+    indicator,
+)
 from tierlab.diagnosis.evidence import CORES, FAULTS, LOCK_WAITS, SOME
 from tierlab.diagnosis.finding import Evidence, Window
 from tierlab.diagnosis.signals import Signals
@@ -39,7 +44,7 @@ WATCHED = (
 )
 """Table, figure, rows and what it says when it is high."""
 
-RARE = 0.05
+RARE = LEVEL
 MOST = 3
 
 

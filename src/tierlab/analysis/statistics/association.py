@@ -9,6 +9,7 @@ are shuffled in blocks (:mod:`tierlab.analysis.statistics.shuffling`). The large
 the lags is tested as such, and the p-values are corrected for the number of candidates.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -26,6 +27,10 @@ LAG_NS = 200_000_000
 _FEWEST = 50
 _BLOCK_NS = 2_000_000_000
 _DRAWS = 1_999
+"""As many more as it takes for the smallest p-value to be below ``LEVEL`` when corrected for all
+candidates: of a true one among hundreds, chance would seem too likely otherwise.
+"""
+LEVEL = 0.05
 _AT_ONCE = 100
 _REACHED = 10
 
@@ -112,12 +117,13 @@ def _p_values(
     (J. Besag and P. Clifford, "Sequential Monte Carlo p-Values", Biometrika 78, 1991).
     """
     dice = np.random.default_rng(seed)
+    most = max(_DRAWS, math.ceil(highest.size / LEVEL))
     as_high, met = np.zeros((2, highest.size), dtype=np.int64)
-    for first in range(0, _DRAWS, _AT_ONCE):
+    for first in range(0, most, _AT_ONCE):
         left = np.flatnonzero(as_high < _REACHED)
         if not left.size:
             break
-        draws = min(_AT_ONCE, _DRAWS - first)
+        draws = min(_AT_ONCE, most - first)
         chance = np.stack([target[shuffled(target.size, length, dice)] for _ in range(draws)])
         best = np.stack([each[left] @ chance.T for each in shifted]).max(axis=0)
         as_high[left] += np.count_nonzero(best >= highest[left, None] - 1e-12, axis=1)
