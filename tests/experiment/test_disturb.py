@@ -50,8 +50,8 @@ SEEN_BY_THE_SCHEMA: list[tuple[Any, str]] = [
     ),
     (
         [FREEZE | {"at": 3}],
-        'disturb[1].at must be a duration from "0s" to "24h" '
-        '(units: ns, us, ms, s, m, h) or "random", not 3',
+        'disturb[1].at must be "random" or a duration from "0s" to "24h" '
+        "(units: ns, us, ms, s, m, h), not 3",
     ),
 ]
 NOT_SEEN: list[tuple[Any, str]] = [

@@ -6,12 +6,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tierlab.experiment.moment import Moment
 from tierlab.experiment.problem import problem
 from tierlab.servers.base import Server
+from tierlab.values.duration_or_word import DurationOrWord
 from tierlab.values.kinds import Duration, Whole
 from tierlab.values.quantities import MILLISECOND, SECOND
 from tierlab.values.section import Section
+from tierlab.values.word import Word
+
+MOMENT = DurationOrWord(Duration("0s", "24h"), Word(("random",)))
+"""When in the runtime something happens."""
 
 
 class Timed(Section):
@@ -20,9 +24,7 @@ class Timed(Section):
     class_: str = Field(alias="class")
     """What is done."""
 
-    at_ns: Annotated[int | Literal["random"], Moment("0s", "24h")] = Field(
-        default="random", alias="at"
-    )
+    at_ns: Annotated[int | Literal["random"], MOMENT] = Field(default="random", alias="at")
     """Start, counted from the start of the runtime; random is drawn from the trial's seed."""
 
     count: Annotated[int, Whole(1, 10_000)] = 1
