@@ -23,6 +23,7 @@ pub struct PercpuValue {
 impl PercpuValue {
     /// Values of `words` 64-bit words each.
     pub fn create(words: usize, cores: usize) -> io::Result<Self> {
+        lift_locked_memory();
         #[repr(C)]
         struct Attributes {
             map_type: u32,
@@ -113,6 +114,14 @@ fn encode(&(opcode, registers, offset, value): &Instruction) -> u64 {
     let [low, high] = offset.to_ne_bytes();
     let [a, b, c, d] = value.to_ne_bytes();
     u64::from_ne_bytes([opcode, registers, low, high, a, b, c, d])
+}
+
+/// Before Linux 5.11 maps and programs count as the user's locked memory, of which there are 64 KiB,
+/// used up by the system's own; where that may not be changed the kernel says so itself.
+fn lift_locked_memory() {
+    let all = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the limit is a valid one, which lives for the call.
+    unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const all) };
 }
 
 fn descriptor<T>(which: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {

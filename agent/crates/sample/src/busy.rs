@@ -1,6 +1,6 @@
 //! How long each core was busy: the sources of the CPU table's `busy`, compared in [`crate::cpu`].
 
-use crate::cpu::{IDLE, IOWAIT, Ticks};
+use crate::cpu::{IDLE, IOWAIT, STEAL, Ticks};
 use crate::kernel_file::KernelFile;
 use crate::machine::tick_ns;
 use crate::plan::CpuSource;
@@ -51,14 +51,16 @@ impl Busy {
         }
     }
 
-    /// Busy nanoseconds of a core since some moment in the past.
+    /// Busy nanoseconds of a core since some moment in the past. A thread that was running while the
+    /// hypervisor had the core did not run: control groups' time is without that, wall time is not.
     pub fn of_core(&self, core: usize, now: Moment, ticks: &Ticks) -> Option<i64> {
+        let stolen_ns = ticks[STEAL].unwrap_or(0) as i64 * tick_ns();
         match self {
             Busy::CgroupV1(usage) => usage.of_core(core),
-            Busy::SchedSwitch(switches) => switches.of_core(core),
+            Busy::SchedSwitch(switches) => Some(switches.of_core(core)? - stolen_ns),
             Busy::ProcStat => {
                 let idle_ticks = ticks[IDLE]? + ticks[IOWAIT].unwrap_or(0);
-                Some(now.monotonic_ns - idle_ticks as i64 * tick_ns())
+                Some(now.monotonic_ns - idle_ticks as i64 * tick_ns() - stolen_ns)
             }
         }
     }
@@ -138,6 +140,17 @@ fn cores_of(list: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_hypervisor_took_was_not_busy() {
+        let mut ticks: Ticks = [Some(0); 8];
+        let now = Moment { t_ns: 0, monotonic_ns: 100 * tick_ns() };
+        ticks[IDLE] = Some(40);
+        ticks[STEAL] = Some(25);
+        assert_eq!(Busy::ProcStat.of_core(0, now, &ticks), Some(35 * tick_ns()));
+        ticks[STEAL] = None;
+        assert_eq!(Busy::ProcStat.of_core(0, now, &ticks), Some(60 * tick_ns()));
+    }
 
     #[test]
     fn a_list_of_cores_is_written_out() {

@@ -9,6 +9,9 @@
 //! | `sched_switch`: eBPF | 0 | costs every context switch a little; needs CAP_BPF and CAP_PERFMON |
 //! | `proc_stat`: wall time less idle and iowait | 6 | ticks of 10 ms |
 //!
+//! The first is without what the hypervisor gave to others; from the other two `steal` is taken, in
+//! ticks of 10 ms.
+//!
 //! The other columns are the tick accounting of `/proc/stat` (proc(5)): whole ticks of 10 ms, given
 //! to whoever ran at the tick, so at 50 ms they tell what kind of work it was, not how much. `user`
 //! includes nice and guests, `irq` both kinds of interrupts.
@@ -38,7 +41,8 @@ pub const IDLE: usize = 3;
 pub const IOWAIT: usize = 4;
 const IRQ: usize = 5;
 const SOFTIRQ: usize = 6;
-const STEAL: usize = 7;
+/// Column of the time that the hypervisor gave to others while something was to run.
+pub const STEAL: usize = 7;
 
 /// Samples the cores.
 pub struct CpuSampler {
