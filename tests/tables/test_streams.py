@@ -41,6 +41,14 @@ def write_stream(path: Path, batches: int, *, finished: bool) -> None:
     sink.close()
 
 
+def test_an_hour_of_small_batches_is_one_row_group(tmp_path: Path) -> None:
+    """Each batch was a group of its own, 28,800 in eight hours, all of which each query walked."""
+    write_stream(tmp_path / "drive.events.arrows", 3_600, finished=True)
+    (converted,) = convert_all(tmp_path, tmp_path)
+    assert converted.rows == 36_000
+    assert pq.ParquetFile(tmp_path / "events.parquet").num_row_groups == 1
+
+
 def test_a_finished_stream_keeps_every_row(tmp_path: Path) -> None:
     write_stream(tmp_path / "drive.events.arrows", 3, finished=True)
     (converted,) = convert_all(tmp_path, tmp_path)

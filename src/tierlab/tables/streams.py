@@ -7,7 +7,7 @@ when it is complete.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tierlab.tables.schemas import TABLES
+
+GROUP_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,30 @@ def to_parquet(table: str, streams: Sequence[Path], folder: Path, host: str | No
         with pq.ParquetWriter(part, schema, compression="zstd") as writer:
             for path in streams:
                 stream = Stream(path)
-                for batch in stream.batches():
-                    writer.write_batch(_fitted(batch, schema, host))
-                    rows += batch.num_rows
+                for some in _groups(_fitted(batch, schema, host) for batch in stream.batches()):
+                    writer.write_table(some)
+                    rows += some.num_rows
                 truncated |= stream.truncated
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
     return Converted(table, rows, truncated)
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches laid together to row groups: what is handed over every second has a few rows, and
+    readers look at each group of a file.
+    """
+    some: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        some.append(batch)
+        rows += batch.num_rows
+        if rows >= GROUP_ROWS:
+            yield pa.Table.from_batches(some)
+            some, rows = [], 0
+    if some:
+        yield pa.Table.from_batches(some)
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema, host: str | None) -> pa.RecordBatch:
