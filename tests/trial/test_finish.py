@@ -11,6 +11,7 @@ import pytest
 from tierlab.environments.ledger import accounts, ledger_folder
 from tierlab.environments.whereabouts import here
 from tierlab.errors import UserError
+from tierlab.observe import agent
 from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest, Owner, read
 from tierlab.tables.rows import write_rows
@@ -42,9 +43,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
 
 def make_agent(tmp_path: Path, then: str) -> None:
     """One that keeps what the ledgers say and then ends as told."""
-    agent = tmp_path / "tierlab-agent"
-    agent.write_text(AGENT.format(ledgers=ledger_folder(), seen=tmp_path / "seen", then=then))
-    agent.chmod(0o755)
+    made = tmp_path / "tierlab-agent"
+    made.write_text(AGENT.format(ledgers=ledger_folder(), seen=tmp_path / "seen", then=then))
+    made.chmod(0o755)
 
 
 def unfinished(**more: Any) -> Manifest:
@@ -80,6 +81,17 @@ def test_what_links_is_in_a_ledger_while_it_runs(
     assert (manifest.observation.costs == {"link": 7}) == linked
     assert ("broken" in manifest.not_measured.get("visits", "")) == (not linked)
     assert folder.unlinked.exists() == (not linked)
+
+
+def test_visits_have_the_longer_to_be_linked_the_more_they_are(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of hours were given up after 900 s, again with each report."""
+    monkeypatch.setattr(agent, "LINK_S", 0.1)
+    monkeypatch.setattr(agent, "LINKED_A_SECOND", (folder.streams / RAW).stat().st_size / 30)
+    manifest = finished(folder, tmp_path, f"sleep 1; {SUMMARY}")
+    assert "visits" not in manifest.not_measured
+    assert manifest.observation.costs == {"link": 7}
 
 
 def test_visits_that_could_not_be_linked_are_kept_and_linked_later(

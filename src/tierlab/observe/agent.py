@@ -46,7 +46,9 @@ _FULL_BYTES = 64 << 10
 READ_S = 1.0
 """For what an agent said last: its pipe is read by a thread."""
 LINK_S = 900.0
-"""Ten million visits take about a minute."""
+"""Ten million visits, of some 100 bytes each, take about a minute."""
+LINKED_A_SECOND = 100_000
+"""Bytes of raw visits, at least: a machine may be slow, and a run of hours has gigabytes."""
 
 Spawn = Callable[[Sequence[str], Path], Child]
 """Starts a command with its standard error in the file given."""
@@ -159,14 +161,16 @@ class Verb:
         self._reader.join(5)
 
 
-def link(plan: Mapping[str, Any], folder: Path, logs: Path, spawn: Spawn) -> dict[str, Any]:
-    """Link the raw visits of a run to their parents; return the agent's summary.
+def link(
+    plan: Mapping[str, Any], folder: Path, logs: Path, spawn: Spawn, raw_bytes: int
+) -> dict[str, Any]:
+    """Link the raw visits of a run, of so many bytes, to their parents; return the agent's summary.
 
     Raises :class:`UserError` with the end of its log when it fails.
     """
     linking = Verb("link", plan, folder, logs, spawn)
     try:
-        linking.wait(LINK_S)
+        linking.wait(max(LINK_S, raw_bytes / LINKED_A_SECOND))
     finally:
         linking.stop(grace=2)
     return linking.summary or {}

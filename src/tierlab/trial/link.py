@@ -90,6 +90,7 @@ def _run(raw: Path, folder: RunFolder, manifest: Manifest) -> dict[str, Any]:
     # The trial's own ledger is closed by now, and is another process's when it was killed.
     ledger = Ledger(f"{manifest.experiment[:18]}-{manifest.trial}-link-{os.getpid()}")
     try:
-        return agent.link(plan, raw.parent, folder.logs, partial(launch_agent, ledger))
+        spawn = partial(launch_agent, ledger)
+        return agent.link(plan, raw.parent, folder.logs, spawn, raw.stat().st_size)
     finally:
         ledger.close()
