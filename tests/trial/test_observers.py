@@ -11,6 +11,8 @@ from typing import IO
 import pytest
 
 from tierlab.observe.observers import Observers
+from tierlab.tables.manifest import Manifest
+from tierlab.trial.outcome import record_observers
 
 AGENT = """#!/bin/sh
 out=$5
@@ -69,3 +71,25 @@ def test_tables_that_were_only_begun_are_not_left_as_empty_ones(
     assert list(observers.not_measured) == ["visits"]
     assert "packet capture needs CAP_NET_RAW" in observers.not_measured["visits"]
     assert observers.summaries == {"sample": {"cpu_ns": 1}}
+
+
+@pytest.mark.parametrize(
+    ("summary", "said"),
+    [
+        ({"packets": 950, "drops": 50, "crowded_out": 0}, "50 packets (5.00%) were lost"),
+        ({"packets": 9, "drops": 0, "crowded_out": 3}, "3 connections were forgotten"),
+        ({"packets": 9, "drops": 0, "crowded_out": 0}, None),
+        ({"packets": 9}, None),
+    ],
+)
+def test_what_the_capture_lost_is_said(summary: dict[str, int], said: str | None) -> None:
+    """Only a row among the events told of it, and visits were missing without a word."""
+    manifest = Manifest(
+        experiment="x", trial="001", environment="native", workload="static", created_ns=0
+    )
+    observers = Observers(Path(), Path(), Child)
+    observers.summaries["capture"] = summary
+    record_observers(manifest, observers)
+    found = manifest.not_measured.get("visits (some)")
+    assert (found is None) == (said is None)
+    assert said is None or said in str(found)

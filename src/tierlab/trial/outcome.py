@@ -39,6 +39,20 @@ def record_observers(manifest: Manifest, observers: Observers) -> None:
         record_summary(manifest, name, summary)
         if source := summary.get("cpu_source"):
             manifest.observation.cpu_source = source
+        if lost := _lost(summary):
+            manifest.not_measured["visits (some)"] = lost
+
+
+def _lost(summary: Mapping[str, Any]) -> str | None:
+    """What a capture says that it missed, whose visits have no end or are not there."""
+    dropped, forgotten = (summary.get(key, 0) for key in ("drops", "crowded_out"))
+    parts = []
+    if dropped:
+        share = dropped / (dropped + summary.get("packets", 0))
+        parts.append(f"{dropped:,} packets ({share:.2%}) were lost before they were read")
+    if forgotten:
+        parts.append(f"{forgotten:,} connections were forgotten for want of memory")
+    return " and ".join(parts) or None
 
 
 def record_calls(
