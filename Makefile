@@ -29,10 +29,10 @@ help: ## List the commands
 demo: setup ## Set up, run RUBBoS on four real tiers, print the answer (the page: runs/demo/001/report.html)
 	@$(BIN)/tierlab demo
 
-test: setup-test agent-tests ## Set up and prove the product on real servers (13 minutes of tests)
+test: setup-test agent-tests ## Set up and prove the product on real servers (10 minutes of tests)
 	@$(BIN)/python tests/suite.py test
 
-test-environments: setup-environments ## The other environments and whole studies (18 minutes: guests are emulated)
+test-environments: setup-environments ## The other environments and applications, and whole studies (18 minutes: guests are emulated)
 	@$(BIN)/python tests/suite.py environments
 
 test-fast: setup ## The tests that take seconds

@@ -40,9 +40,9 @@ MAKES = "mkdir "
 SLOW = [page for page in FOLLOWED if any(block.slow for block in blocks(page))]
 FURTHER = {
     DOCS / "how-to" / f"{each}.md": [pytest.mark.environments]
-    for each in ("compare", "factors", "guests", "studies")
+    for each in ("compare", "factors", "guests", "own", "studies")
 }
-"""They build guests' images, and run whole sweeps and studies."""
+"""They build guests' and containers' images, and run whole sweeps and studies."""
 SECONDS = 900
 CELLS = "cells.py"
 """A page's programs, one after the other, as a notebook's cells go on from those before."""

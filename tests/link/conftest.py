@@ -39,7 +39,10 @@ wide one has more: what its pool says when it opens a connection is no request's
 them and the application is not compiled yet, fewer are told apart."""
 
 
-@pytest.fixture(scope="session", params=BEDS)
+FURTHER = pytest.param("wide", marks=pytest.mark.environments)
+
+
+@pytest.fixture(scope="session", params=["narrow", FURTHER])
 def bed(request: pytest.FixtureRequest) -> str:
     """The name of a deployment."""
     return str(request.param)

@@ -29,6 +29,7 @@ phases = { ramp_up = "1s", runtime = "1s", ramp_down = "0s" }
 """PHP-FPM has as many workers as there are users: all have a request under way."""
 
 
+@pytest.mark.environments
 @pytest.mark.slow
 @pytest.mark.privileged
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

@@ -77,6 +77,7 @@ CHECK = (
 LINES = ("WORKDIR /app", "USER shop", "ENV MODE=production", "EXPOSE 8080", 'CMD ["node"]')
 
 
+@pytest.mark.environments
 def test_services_that_listen_on_one_port_to_a_report(tierlab: Start, tmp_path: Path) -> None:
     (tmp_path / "main.js").write_text(PROGRAM)
     (tmp_path / "data").mkdir(mode=0o777)

@@ -21,7 +21,7 @@ from .php import Rubis
 from .sessions_played import request_shares
 from .test_rubis_mix import derived_shares
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.environments, pytest.mark.slow]
 WRITTEN = {
     "StoreBid": "bids",
     "StoreBuyNow": "buy_now",

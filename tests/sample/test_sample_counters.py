@@ -261,7 +261,7 @@ def test_every_source_of_busy_time_agrees_in_the_long_run(start: Start) -> None:
     shares = busy_shares(start)
     assert "proc_stat" in shares
     # A window of each end may be in it or not.
-    assert max(shares.values()) - min(shares.values()) < 0.05
+    assert max(shares.values()) - min(shares.values()) < 0.05, shares
 
 
 def test_a_group_and_its_process_add_up_to_its_usage(start: Start, group: Group) -> None:

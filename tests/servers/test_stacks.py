@@ -23,7 +23,7 @@ from tierlab.servers.base import Endpoint
 from tierlab.servers.greetings import mysql_login, postgresql_login
 from tierlab.workloads.workload import DataKey
 
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.environments, pytest.mark.privileged, pytest.mark.slow]
 
 UP_SECONDS = 60.0
 MEMBER = {"firstname": "Ada", "lastname": "L", "email": "a@b.example", "password": "pw"}

@@ -14,7 +14,7 @@ from tierlab.environments.native.native import Native
 from tierlab.servers.greetings import mysql_login, postgresql_login
 from tierlab.workloads.workload import DataKey
 
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.environments, pytest.mark.privileged, pytest.mark.slow]
 
 WEB = "/usr/bin/python3 -m http.server {port} --bind {address}"
 

@@ -43,6 +43,7 @@ def environment(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.mark.environments
 def test_pages_are_served_driven_sampled_traced_reported_and_removed(
     environment: str, tierlab: Start, experiment: Write, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from tests.trial.linked import check_links
 from tierlab.tables.run import Run
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
@@ -149,7 +150,6 @@ def check_each_user_keeps_its_server(run: Run, webs: list[str]) -> None:
         assert set(ids.dropna()) <= asked[user % len(webs)], user
 
 
-@pytest.mark.environments
 @pytest.mark.parametrize("environment", ["podman", "lxc"])
 def test_in_containers(environment: str, tierlab: Start, tmp_path: Path) -> None:
     if (reason := obstacle(environment)) is not None:

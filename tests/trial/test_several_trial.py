@@ -16,6 +16,7 @@ from tests.trial.linked import check_links
 from tierlab.notebook.run import OpenedRun
 
 pytestmark = [
+    pytest.mark.environments,
     pytest.mark.slow,
     pytest.mark.privileged,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
