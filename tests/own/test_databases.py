@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from tierlab.servers.base import Endpoint, Settings
 from tierlab.servers.command import Command, CommandOptions
 from tierlab.servers.content import Content
 from tierlab.servers.placeholders import from_environment
+from tierlab.workloads.own import load
 from tierlab.workloads.own.load import StatementLoader
 from tierlab.workloads.own.workload import Own
 from tierlab.workloads.workload import DataKey
@@ -62,6 +64,77 @@ def test_a_dump_with_data_after_copy_is_said_how_to_be_made(tmp_path: Path) -> N
     dump.write_text("COPY public.items (id) FROM stdin;\n1\n\\.\n")
     with pytest.raises(UserError, match="pg_dump --inserts --no-owner --no-privileges"):
         StatementLoader([dump], "own", "own").load(object())
+
+
+class Statements:
+    """A connection that keeps what it is to run: MariaDB's has cursors."""
+
+    def __init__(self) -> None:
+        self.ran: list[Any] = []
+        self.run = self.ran.append
+
+
+class Cursors(Statements):
+    def cursor(self) -> Any:
+        return contextlib.nullcontext(SimpleNamespace(execute=self.run))
+
+    def commit(self) -> None:
+        """Nothing is left to do."""
+
+
+def loaded(place: Path, dump: bytes, connection: Statements) -> list[Any]:
+    (place / "shop.sql").write_bytes(dump)
+    StatementLoader([place / "shop.sql"], "own", "own").load(connection)
+    return connection.ran
+
+
+def test_bytes_that_are_no_text_reach_mariadb_as_they_are(tmp_path: Path) -> None:
+    """mysqldump writes what BINARY and BLOB columns have as it is, unless it is told otherwise."""
+    first, last = (
+        b"INSERT INTO t VALUES (_binary'\xff\x01\x80\r\n\xc3')",
+        b"INSERT INTO t VALUES ('\xc3\xa9')",
+    )
+    assert loaded(tmp_path, b"--\r\n" + first + b";\r\n" + last + b";\n", Cursors()) == [
+        b"--\r\n" + first,
+        last,
+    ]
+
+
+LITERALS = (
+    "SELECT 'a\r\n\\begin\f\u2028';\n",
+    "SELECT 'it''s\n\\connect here';\n",
+    "SELECT E'it\\'s\n\\restrict me';\n",
+    "SELECT $a$ it's\n\\connect $$\n$a$;\n",
+    "-- it's\nSELECT \"a\n\\connect b\"; /* '\n\\connect */\n",
+)
+
+
+def test_texts_reach_postgresql_as_they_are(tmp_path: Path) -> None:
+    lines = ("\\restrict k3y\n", "\\connect shop\r\n", "\\unrestrict k3y\n")
+    dump = "".join(
+        text for number, each in enumerate(LITERALS) for text in (lines[number % len(lines)], each)
+    )
+    kept, reset = loaded(tmp_path, dump.encode(), Statements())
+    assert kept == "".join(f"\n{each}" for each in LITERALS)
+    assert reset == "RESET ALL"
+
+
+def test_a_dump_for_postgresql_that_is_not_utf_8_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as raised:
+        loaded(tmp_path, b"SELECT 'Jos\xe9';", Statements())
+    assert str(raised.value) == (
+        f"{tmp_path}/shop.sql: is not UTF-8 (byte 12); dump it with pg_dump --encoding=UTF8."
+    )
+
+
+def test_what_was_loaded_in_another_way_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop.sql").write_text("SELECT 1;")
+    loader = StatementLoader([tmp_path / "shop.sql"], "own", "own")
+    key = loader.key
+    monkeypatch.setattr(load, "FORM", load.FORM + 1)
+    assert loader.key != key
 
 
 def test_a_password_that_sudo_dropped_is_said_to_be_handed_on(

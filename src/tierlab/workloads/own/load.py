@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,18 @@ from pg8000.exceptions import Error
 
 from tierlab.errors import UserError
 
-COPY = "COPY "
+FORM = 2
+"""Of what is made of the files; goes up when the same files are loaded in another way."""
+COPY = re.compile(r"^COPY [^\n]*\bSTDIN\b", re.I | re.M)
+_OF_PSQL = re.compile(
+    r"""(?<![\w$])[eE]'(?:[^'\\]|\\.|'')*+'
+    |'[^']*'|"[^"]*"
+    |(?<![\w$])\$((?:[^\W\d]\w*)?)\$.*?\$\1\$
+    |--[^\r\n]*|/\*.*?\*/
+    |(?P<line>^\\(?:restrict|unrestrict|connect)\b[^\n]*)""",
+    re.X | re.M | re.DOTALL,
+)
+"""A `line` that pg_dump writes for psql alone; texts, names and comments, in which none is one."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +38,8 @@ class StatementLoader:
 
     @property
     def key(self) -> str:
-        """Names all that the data depends on: what the files say, and whose it is."""
-        said = hashlib.sha256(f"{self.user} {self.database}".encode())
+        """Names all that the data depends on: what the files say, how it is read, and whose."""
+        said = hashlib.sha256(f"{FORM} {self.user} {self.database}".encode())
         for file in self.files:
             said.update(file.read_bytes())
         return f"own-{said.hexdigest()[:24]}"
@@ -35,25 +47,30 @@ class StatementLoader:
     def load(self, connection: Any) -> None:
         """Run them; `UserError` that names the file, and the statement where that is known."""
         for file in self.files:
-            text = file.read_text(encoding="utf-8", errors="replace")
             if hasattr(connection, "cursor"):
-                _by_statements(connection, file, text)
+                _by_statements(connection, file)
             else:
-                _whole(connection, file, text)
+                _whole(connection, file)
 
 
-def _whole(connection: Any, file: Path, text: str) -> None:
+def _whole(connection: Any, file: Path) -> None:
     """PostgreSQL takes several statements at once, but no data after a COPY."""
-    lines = [line for line in text.splitlines() if not line.startswith("\\")]
-    if any(line.upper().startswith(COPY) and "STDIN" in line.upper() for line in lines):
+    try:
+        text = file.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{file}: is not UTF-8 (byte {error.start + 1}); dump it with pg_dump --encoding=UTF8."
+        ) from None
+    if COPY.search(text):
         raise UserError(
             f"{file}: has COPY FROM stdin; dump it with pg_dump --inserts --no-owner"
             " --no-privileges."
         )
-    if not any(line.strip() for line in lines):
+    text = _OF_PSQL.sub(lambda each: "" if each["line"] else each[0], text)
+    if not text.strip():
         return
     try:
-        connection.run("\n".join(lines))
+        connection.run(text)
         connection.run("RESET ALL")
     except Error as error:
         said = error.args[0] if error.args else error
@@ -61,11 +78,13 @@ def _whole(connection: Any, file: Path, text: str) -> None:
         raise UserError(f"{file}: the database refuses it: {reason}.") from error
 
 
-def _by_statements(connection: Any, file: Path, text: str) -> None:
+def _by_statements(connection: Any, file: Path) -> None:
+    """MariaDB takes one at a time, and its dumps have bytes that are no text: they stay."""
+    text = file.read_bytes().decode(errors="surrogateescape")
     with connection.cursor() as cursor:
         for statement in statements(text):
             try:
-                cursor.execute(statement)
+                cursor.execute(statement.encode(errors="surrogateescape"))
             except pymysql.MySQLError as error:
                 raise UserError(
                     f"{file}: the database refuses {statement[:60]!r}: {error.args[-1]}."
@@ -81,7 +100,7 @@ def statements(text: str) -> Iterator[str]:
     while at < len(text):
         if text[at] in "'\"`":
             at = _closing(text, at)
-        elif text.startswith(("-- ", "--\n", "#"), at):
+        elif text.startswith(("-- ", "--\n", "--\r", "#"), at):
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
         elif text.startswith("/*", at):
