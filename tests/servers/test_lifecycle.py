@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from tierlab.environments.launching import run_to_end
+from tierlab.environments.ledger import Ledger
+from tierlab.environments.process import Launch
 from tierlab.errors import UserError
 from tierlab.machine import programs
 from tierlab.servers import disk
 from tierlab.servers.application import Application
+from tierlab.servers.command import CommandOptions
+from tierlab.servers.command_fault import command_fault
 from tierlab.servers.disk import need_room
 from tierlab.servers.failure import last_lines, why
 from tierlab.servers.programs import check_programs, find_program
@@ -36,6 +42,27 @@ def test_servers_are_found_outside_an_ordinary_users_path(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(programs, "SYSTEM_PATH", str(program.parent))
     assert find_program("serverd") == str(program)
+
+
+def test_a_command_that_passes_the_check_is_found_as_it_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As of an ordinary user, or of cron, whose PATH has no sbin."""
+    for name in ("sbin", "own"):
+        (tmp_path / name).mkdir()
+        program = tmp_path / name / f"serve-{name}"
+        program.write_text(f"#!/bin/sh\necho {name}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path / "sbin"))
+    monkeypatch.setattr(programs, "OWN_FOLDERS", str(tmp_path / "own"))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)  # whom no folder of a test's is closed to
+    ledger = Ledger("commands", tmp_path / "ledger")
+    for name in ("sbin", "own"):
+        command = f"serve-{name}"
+        assert command_fault(CommandOptions.model_construct(command=command)) is None
+        done = run_to_end(ledger, Launch(["sh", "-c", command], ledger.token), 10.0)
+        assert (done and done.stdout) == f"{name}\n", done
 
 
 def test_the_last_lines_are_those_that_say_something() -> None:

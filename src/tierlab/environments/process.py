@@ -20,6 +20,7 @@ from signal import SIGKILL, SIGTERM, Signals
 from typing import IO, ClassVar
 
 from tierlab.environments.identity import TOKEN, Identity, session_members, stat
+from tierlab.machine.programs import search_path
 
 _LAUNCHER = """\
 read -r go || exit 125
@@ -221,7 +222,9 @@ def open_gate(
     files = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     groups = [str(group) for group in launch.cgroups]
     argv = ["/bin/sh", "-c", _LAUNCHER, "tierlab-launch", str(len(groups)), *groups, str(files)]
-    base = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
+    base = {name: os.environ[name] for name in ("LANG", "TZ") if name in os.environ}
+    # A command is checked before by what is found there.
+    base["PATH"] = search_path()
     return subprocess.Popen(
         [*argv, *launch.prefix, *launch.argv],
         stdin=subprocess.PIPE,

@@ -49,9 +49,14 @@ class Program:
         return said[0] if said else None
 
 
+def search_path() -> str:
+    """Where programs are looked for: on PATH, then in the system's folders."""
+    return ":".join(filter(None, (os.environ.get("PATH"), SYSTEM_PATH, OWN_FOLDERS)))
+
+
 def locate(name: str) -> str | None:
     """Find a program on PATH or in the system's folders."""
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}:{OWN_FOLDERS}")
+    return shutil.which(name, path=search_path())
 
 
 def look_up(name: str, package: str) -> Program:
