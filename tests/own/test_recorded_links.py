@@ -1,4 +1,4 @@
-"""From a recording to users: which of a reply's ids and tokens they take, and which they do not."""
+"""From a recording to users: which of a reply's ids, tokens and parts they take, and which not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.own.test_recorded import entry
+from tests.own.test_recorded import described, entry
 from tests.own.test_recorded_headers import visit
+from tierlab.workloads.sessions.secrets import without_secrets
 
 Taken = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 ORDERS = [{"id": 101, "customer": {"id": 9}}, {"id": 102, "customer": {"id": 9}}]
@@ -100,3 +101,23 @@ def test_an_id_that_is_of_no_telling_place_stays_as_it_was(tmp_path: Path) -> No
 def test_an_id_of_objects_that_are_alike_is_any_of_theirs(tmp_path: Path) -> None:
     (extract,), _ = taken(tmp_path, '[{"id":101},{"id":102}]', "/orders/102")
     assert (extract["after"], extract["which"]) == ('"id":', "any")
+
+
+def test_styles_with_a_hash_in_their_address_are_fetched_and_not_kept(tmp_path: Path) -> None:
+    """Whether it is a hash or a token, nobody can tell."""
+    file, hashed = tmp_path / "v.har", "/a.css?v=8f3a9c0d1e2b"
+    gone = entry({"url": "http://h/no.png?id=8f3a9c0d1e2b"}, {"status": 404})
+    entries = [
+        entry({"url": "http://h/"}),
+        entry({"url": f"http://h{hashed}"}),
+        entry({"url": "http://h/b.css?v=1"}),
+        gone,
+    ]
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    whole = described(file)
+    (page,) = whole["states"]
+    assert page["resources"] == [hashed, "/b.css?v=1"]
+    assert page["images"] == {"except": ["/no.png?id=8f3a9c0d1e2b"]}
+    kept = without_secrets(whole)
+    assert "8f3a9c0d1e2b" not in json.dumps(kept)
+    assert kept["states"][0]["resources"] == ["/b.css?v=1"]
