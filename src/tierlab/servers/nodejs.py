@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from tierlab.servers.base import Settings
 from tierlab.servers.command import LOGS, Command, CommandOptions
 from tierlab.servers.soft import SoftResource, declared
 from tierlab.values.kinds import Size, Whole
+from tierlab.values.problem import problem, raise_all
 from tierlab.values.quantities import MIB
 from tierlab.values.texts import Line
 
 PRELOAD = "preload.cjs"
 """In a server's folder: what Node.js loads before the application. It logs when the thread stood
 still (`tierlab.servers.stop_log`)."""
+GIVEN = "NODE_OPTIONS"
+POOL = "UV_THREADPOOL_SIZE"
+_HEAP = re.compile(r"--max[-_]old[-_]space[-_]size\b")
+"""Options may have either dash, as Node.js reads them."""
 
 
 class NodeOptions(CommandOptions):
@@ -31,6 +38,18 @@ class NodeOptions(CommandOptions):
 
     heap: Annotated[int, Size("32MiB", "1TiB", step="1MiB")] = 256 * MIB
     """Of V8, at most for objects that have lived for some time."""
+
+    @model_validator(mode="after")
+    def _said_once(self) -> Self:
+        raise_all(self._said_elsewhere())
+        return self
+
+    def _said_elsewhere(self) -> Iterator[PydanticCustomError]:
+        """Limits that its variables say, and that the file has keys for."""
+        if found := _HEAP.search(self.environment.get(GIVEN, "")):
+            yield problem(f"has {found[0]}; say heap instead", "environment", GIVEN)
+        if self.environment.get(POOL, "{threads}") != "{threads}":
+            yield problem("is said by soft.threads; remove it", "environment", POOL)
 
 
 class NodeJs(Command):
@@ -46,7 +65,7 @@ class NodeJs(Command):
             "threads",
             Whole(1, 1_024),
             4,
-            "UV_THREADPOOL_SIZE",
+            POOL,
             "files, names and compression worked on at once; all else is one thread's",
         ),
         SoftResource(
@@ -71,10 +90,13 @@ class NodeJs(Command):
         return {PRELOAD: Path(__file__).with_name("nodejs_preload.cjs").read_text()}
 
     def variables(self) -> dict[str, str]:
-        """Node.js's own, and the application's."""
+        """Node.js's own, and the application's; of options both."""
         folder, heap = self.site.folder, self.options.heap // MIB
+        given = super().variables()
+        options = f"--require={folder / PRELOAD} --max-old-space-size={heap}"
         return {
-            "NODE_OPTIONS": f"--require={folder / PRELOAD} --max-old-space-size={heap}",
-            "UV_THREADPOOL_SIZE": str(self.soft["threads"]),
+            POOL: str(self.soft["threads"]),
             "TIERLAB_STOP_LOG": str(folder / LOGS / "stops.log"),
-        } | super().variables()
+            **given,
+            GIVEN: " ".join(filter(None, (options, given.get(GIVEN)))),
+        }
