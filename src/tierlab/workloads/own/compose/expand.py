@@ -71,14 +71,17 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
 
 
 def _document(file: Path) -> dict[str, Any]:
-    import yaml  # by who has such a file
+    # By who has such a file.
+    import yaml
+
+    from tierlab.workloads.own.compose.scalars import Loader
 
     try:
         with file.open("rb") as opened:
             text = opened.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise UserError(f"{file}: is over 1 MiB; that is no compose file.")
-        document = yaml.safe_load(text)
+        document = yaml.load(text, Loader)
     except OSError as error:
         raise UserError(f"system.compose: {file} cannot be read: {error.strerror}.") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

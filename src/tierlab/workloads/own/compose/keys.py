@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tierlab.workloads.own.compose.findings import Findings
+from tierlab.workloads.own.compose.switches import switch
 
 WITHOUT_EFFECT = frozenset(
     {
@@ -61,7 +62,7 @@ def look_at_keys(
     for each in said:
         if each in REFUSED:
             is_placed = each in SHARES and "mapping" in given.get(tier, {})
-            if said[each] and not is_placed:
+            if switch(said[each]) and not is_placed:
                 findings.wrong(f"{key}.{each}", REFUSED[each].format(tier=tier))
         elif each in WITHOUT_EFFECT:
             unheeded.append(each)

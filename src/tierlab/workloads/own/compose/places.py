@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tierlab.workloads.own.compose.switches import switch
+
 LABELS = frozenset({"z", "Z", "cached", "delegated", "consistent", "nocopy", "rprivate", "private"})
 """Modes of a volume that say nothing of what may be written."""
 
@@ -58,7 +60,7 @@ class Volumes:
         if source:
             if source not in self.named:
                 raise FormError(f'has {said!r}, and the file has no volume "{source}"')
-            if (self.named[source] or {}).get("external"):
+            if switch((self.named[source] or {}).get("external")):
                 raise FormError(
                     f"has {said!r}, which is external: a trial sees no volume of yours; bind a"
                     " folder"
@@ -67,7 +69,7 @@ class Volumes:
 
     def _long(self, said: Mapping[str, Any]) -> tuple[str, str, str]:
         kind, target = said.get("type", "volume"), str(said.get("target", ""))
-        mode = {True: "ro", False: "rw", None: ""}.get(said.get("read_only"), "")
+        mode = {True: "ro", False: "rw", None: ""}.get(switch(said.get("read_only")), "")
         if kind == "tmpfs":
             return "tmpfs", target, ""
         source = str(said.get("source") or "")

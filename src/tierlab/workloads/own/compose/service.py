@@ -17,6 +17,7 @@ from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.keys import REFUSED, look_at_keys
 from tierlab.workloads.own.compose.places import FormError, Volumes, ports_of
 from tierlab.workloads.own.compose.replaced import calls_nobody, spoken, takes_place
+from tierlab.workloads.own.compose.switches import switch
 from tierlab.workloads.own.compose.variables import Interpolation, from_file
 
 SHELL = ("/bin/sh", "-c")
@@ -135,7 +136,7 @@ class Reader:
         for name in ("command", "entrypoint"):
             value = said.get(name)
             if isinstance(value, list):
-                made.table[name] = shlex.join(map(str, value))
+                made.table[name] = shlex.join(map(_written, value))
             elif value is not None:
                 made.table[name] = str(value)
 
@@ -145,7 +146,7 @@ class Reader:
         for each in files if isinstance(files, list) else [files]:
             path = self.folder / str(each.get("path") if isinstance(each, dict) else each)
             if not path.is_file():
-                if not (isinstance(each, dict) and each.get("required") is False):
+                if not (isinstance(each, dict) and switch(each.get("required")) is False):
                     self.findings.wrong(
                         f"{key}.env_file", f"names {path}, and there is no such file"
                     )
@@ -231,7 +232,7 @@ class Reader:
 
     def _health(self, key: str, said: Mapping[str, Any], made: Service) -> None:
         check = said.get("healthcheck") or {}
-        match ["NONE"] if check.get("disable") else check.get("test"):
+        match ["NONE"] if switch(check.get("disable")) is True else check.get("test"):
             case ["CMD", *words] if words:
                 made.table["health"] = shlex.join(map(str, words))
             case ["CMD-SHELL", text]:
