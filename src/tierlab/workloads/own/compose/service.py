@@ -18,7 +18,7 @@ from tierlab.workloads.own.compose.keys import REFUSED, look_at_keys
 from tierlab.workloads.own.compose.places import FormError, Volumes, ports_of
 from tierlab.workloads.own.compose.replaced import calls_nobody, spoken, takes_place
 from tierlab.workloads.own.compose.switches import switch
-from tierlab.workloads.own.compose.variables import Interpolation, from_file
+from tierlab.workloads.own.compose.variables import from_file
 
 SHELL = ("/bin/sh", "-c")
 UNIT = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20}
@@ -48,7 +48,6 @@ class Reader:
     folder: Path
     document: Mapping[str, Any]
     findings: Findings
-    interpolation: Interpolation
     variables: Mapping[str, str]
     given: Mapping[str, Mapping[str, Any]]
 
@@ -152,11 +151,10 @@ class Reader:
                     )
                 continue
             try:
-                told = from_file(path)
+                known = {**found, **self.variables}
+                found |= from_file(path, known, self.findings, f"{key}.env_file")
             except UserError as error:
                 self.findings.wrong(f"{key}.env_file", f"names {str(error).rstrip('.')}")
-                continue
-            found |= {name: self.interpolation.text(told[name], f"{key}.env_file") for name in told}
         stated = said.get("environment") or {}
         pairs = stated.items() if isinstance(stated, dict) else map(_pair, stated)
         for name, value in pairs:
