@@ -298,3 +298,20 @@ def test_without_rights_it_says_what_is_lost() -> None:
         ("privilege", "network namespace", "packet capture", "control groups", "eBPF"), "missing"
     )
     assert verdicts["thread times"] == "works"
+
+
+def test_control_groups_that_cannot_be_read_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who looks at a group's processes may be refused where a group could be made."""
+
+    def refused(_root: Path) -> str | None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    found = Hierarchy(2, tmp_path, tuple(isolation.LIMITS))
+    monkeypatch.setattr(isolation, "with_controller", lambda _controller: found)
+    monkeypatch.setattr(isolation, "occupied", refused)
+    check = isolation.control_groups()
+    assert check.verdict is Verdict.MISSING
+    assert "cannot be read: Permission denied" in check.seen
+    assert not list(tmp_path.iterdir())

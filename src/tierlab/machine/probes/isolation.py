@@ -114,6 +114,8 @@ def _try_group(controller: str) -> str | None:
         return occupied(hierarchy.root) or _try_limit(
             group, LIMITS[controller][hierarchy.version - 1]
         )
+    except OSError as error:
+        return f"version {hierarchy.version}: cannot be read: {error.strerror}"
     finally:
         with suppress(OSError):  # the next doctor removes it
             group.rmdir()
