@@ -12,10 +12,10 @@ from tests.own.made_har import PORT, THINK_S, made_visit
 from tests.own.shop import PASSWORD
 from tierlab.errors import UserError
 from tierlab.exchange.har import read_har
+from tierlab.workloads.own.kept_users import HIDDEN, without_secrets
 from tierlab.workloads.own.recorded import recorded
 from tierlab.workloads.own.steps import steps
 from tierlab.workloads.sessions.delay import think
-from tierlab.workloads.sessions.secrets import HIDDEN, without_secrets
 
 
 @pytest.fixture(scope="module")

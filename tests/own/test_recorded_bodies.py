@@ -12,8 +12,8 @@ import pytest
 from tests.own.shop import PASSWORD
 from tests.own.test_recorded import entry
 from tests.own.test_recorded_headers import visit
+from tierlab.workloads.own.kept_users import without_secrets
 from tierlab.workloads.own.slots import FORM
-from tierlab.workloads.sessions.secrets import without_secrets
 
 TEXT = "text/plain;charset=UTF-8"
 TOKEN = "3f9a8b7c6d5e4f3a2b1c"

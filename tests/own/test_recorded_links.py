@@ -10,7 +10,7 @@ import pytest
 
 from tests.own.test_recorded import described, entry
 from tests.own.test_recorded_headers import visit
-from tierlab.workloads.sessions.secrets import without_secrets
+from tierlab.workloads.own.kept_users import without_secrets
 
 Taken = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 ORDERS = [{"id": 101, "customer": {"id": 9}}, {"id": 102, "customer": {"id": 9}}]

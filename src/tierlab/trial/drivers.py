@@ -14,8 +14,8 @@ from tierlab.experiment import SystemPlan, TrialPlan
 from tierlab.observe import plans
 from tierlab.observe.agent import Spawn, Verb
 from tierlab.tables.folder import RunFolder
+from tierlab.workloads.own.kept_users import without_secrets
 from tierlab.workloads.sessions.delay import with_cycle, without_delays
-from tierlab.workloads.sessions.secrets import without_secrets
 from tierlab.workloads.workload import DataKey
 
 READY_S = 30.0
