@@ -176,6 +176,11 @@ CASES: list[tuple[str, Any, str]] = [
         "cpu, memory, disk, net, tcp, listen, pressure, process, domain, database, cache, not [{}]",
     ),
     # what does not go together
+    (
+        "system",
+        {"workload": "rubbos", "mapping": "one-package", "place": "pu:0"},
+        "system.place is said by `system.mapping` too; keep one",
+    ),
     ("load.rate", 5.0, "load has both users (closed loop) and rate (open loop); keep one of them"),
     (
         "load",

@@ -108,6 +108,7 @@ def test_whatever_loads_is_valid(file: dict[str, Any]) -> None:
         if not key.startswith(BEYOND_THE_SCHEMA)
         and "needs either" not in sentence
         and "goes without" not in sentence
+        and "is said by" not in sentence
         and "NaN" not in sentence  # no JSON either
     ],
 )

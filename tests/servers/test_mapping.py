@@ -47,6 +47,20 @@ def test_vcpus_have_a_core_each_while_they_last() -> None:
     assert plan(asked, "pack:1 core:2 pu:2")["app.1"].vcpus == (0, 2, 1)
 
 
+def test_a_place_of_the_system_is_every_servers_that_has_none_of_its_own() -> None:
+    own = {"web": {"mapping": {"pus": [7]}}, "app": {"mapping": {"vcpus": 1}}}
+    own |= {"db": {"mapping": {"place": "package:1.core:{n}"}}}
+
+    found = plan(shape(place="package:0.core:0-1", **own), MACHINE)
+
+    assert {name: seats.vcpus for name, seats in found.items()} == {
+        "web.1": (7,),
+        "app.1": (0,),
+        "lb.1": (0, 2),
+        "db.1": (1,),
+    }
+
+
 def test_a_named_mapping_seats_every_server() -> None:
     found = plan(shape(mapping="two-packages", app={"mapping": {"vcpus": 2}}), MACHINE)
 
@@ -62,6 +76,7 @@ def test_a_named_mapping_seats_every_server() -> None:
     ("keys", "sentence"),
     [
         ({"db": {"mapping": {"place": "package:4"}}}, r"^system\.db\.mapping\.place: 'package:4'"),
+        ({"place": "package:4"}, r"^system\.place: 'package:4'"),
         ({"db": {"mapping": {"pus": [9]}}}, r"^system\.db\.mapping\.pus: machine .* has no PU 9;"),
         (
             {"db": {"mapping": {"pus": [1], "memory_node": 5}}},

@@ -37,6 +37,7 @@ def shape(**tiers: Any) -> experiment.System:
             " groups need root; do without it, or see in 'tierlab doctor' what this machine lacks.",
         ),
         ({"web": {"mapping": {"pus": [0]}}}, "system.web.mapping.pus: .* cannot place servers"),
+        ({"place": "pu:0"}, "system.place: .* cannot place servers"),
         ({"lb": {"mapping": {"weight": 512}}}, "system.lb.mapping.weight: .* weight the CPU"),
     ],
 )

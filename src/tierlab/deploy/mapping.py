@@ -72,21 +72,27 @@ def asked_pus(shape: experiment.System, source: str = HOST) -> dict[str, tuple[i
             raise UserError(f"system.mapping: {error}") from None
     found = {}
     for name, tier in servers(shape):
-        pus = _pus(name, tier.mapping, source)
+        pus = _pus(name, tier.mapping, shape.place, source)
         if pus is not None:
             found[name] = in_turn(pus, tier.mapping.vcpus)
     return found
 
 
-def _pus(name: str, mapping: experiment.Mapping, source: str) -> Sequence[int] | None:
+def _pus(
+    name: str, mapping: experiment.Mapping, of_all: str | None, source: str
+) -> Sequence[int] | None:
     """In the order in which vCPUs take them: a core each while they last."""
-    if mapping.place is None:
+    if mapping.pus is not None:
         return mapping.pus
-    tier = name.partition(".")[0]
+    place, key = mapping.place, f"system.{name.partition('.')[0]}.mapping.place"
+    if place is None:
+        place, key = of_all, "system.place"
+    if place is None:
+        return None
     try:
-        found = pus_at(at_number(mapping.place, name), source)
+        found = pus_at(at_number(place, name), source)
     except UserError as error:
-        raise UserError(f"system.{tier}.mapping.place: {error}") from None
+        raise UserError(f"{key}: {error}") from None
     return topology.read(source).cores_first(found)
 
 

@@ -67,7 +67,8 @@ def _asked_pus(change: Change, machine: str) -> frozenset[int] | None:
 def check_placements(shape: experiment.System, probe: Probe) -> None:
     """Raise `UserError` with the first key that asks for what the environment cannot do."""
     for name, tier_of in shape.tiers.items():
-        counted = tier_of.mapping.place is not None or shape.mapping is not None
+        places = (tier_of.mapping.place, shape.place, shape.mapping)
+        counted = any(place is not None for place in places)
         if tier_of.mapping.vcpus and not counted and Capability.VCPUS in probe.cannot:
             raise UserError(
                 f"system.{name}.mapping.vcpus: a server of the {probe.environment} environment has"
@@ -132,8 +133,10 @@ def _pin_key(shape: experiment.System, tier: str) -> str:
     """The key of the file that says a tier's PUs."""
     if shape.mapping is not None:
         return "system.mapping"
-    placed = shape.tiers[tier].mapping.place is not None
-    return f"system.{tier}.mapping.{'place' if placed else 'pus'}"
+    own = shape.tiers[tier].mapping
+    if own.pus is None and own.place is None:
+        return "system.place"
+    return f"system.{tier}.mapping.{'pus' if own.place is None else 'place'}"
 
 
 def _check_there(key: str, kind: str, asked: frozenset[int] | None, there: frozenset[int]) -> None:

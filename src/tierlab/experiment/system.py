@@ -26,6 +26,7 @@ from pydantic import (
 
 from tierlab.experiment.calling import call_problems, protocols
 from tierlab.experiment.neighbours import Neighbours
+from tierlab.experiment.place import PLACE
 from tierlab.experiment.problem import FORM, problem, raise_all
 from tierlab.experiment.tier import Tier, tier_field
 from tierlab.servers.content import Fidelity
@@ -60,6 +61,10 @@ class System(Section):
     """A mapping of all servers by its name; each takes `vcpus` PUs, or one. Without it, the tiers'
     own."""
 
+    place: Annotated[str | None, PLACE] = Field(default=None, examples=["pu:0-1"])
+    """PUs that all servers may run on by where they are, but those whose tier's `mapping` says
+    other ones; without it, all."""
+
     scale: Annotated[float, Real(0.0005, 10)] = 0.02
     """Size of the data set; 1.0 is the published size."""
 
@@ -83,6 +88,8 @@ class System(Section):
             for key in ("pus", "place")
             if self.mapping is not None and getattr(tier.mapping, key) is not None
         )
+        if self.mapping is not None and self.place is not None:
+            raise problem("is said by `system.mapping` too; keep one", "place")
         return self
 
     @staticmethod

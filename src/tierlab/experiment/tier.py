@@ -38,7 +38,8 @@ class Mapping(Section):
     """Where a tier's servers run; each key that is missing leaves it to the kernel."""
 
     pus: Annotated[tuple[int, ...] | None, Numbers(0, 4095)] = Field(default=None, examples=[[0]])
-    """PUs that the servers may run on, by Linux's CPU numbers; without it, all."""
+    """PUs that the servers may run on, by Linux's CPU numbers; without it, those of `system.place`,
+    or all."""
 
     place: Annotated[str | None, PLACE] = Field(default=None, examples=["package:0.core:{n}"])
     """The same by where it is on the machine, whatever Linux's numbers are; not beside `pus`."""
