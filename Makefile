@@ -11,6 +11,8 @@ SHOP := apps/shop/node_modules/.package-lock.json
 KERNELS := apps/kernels/target/release/tierlab-kernels
 WHEELS := dist
 RUN := runs/picture/demo/001
+# One before and one after Debian 12's.
+POSTGRESQLS := $(STAMPS)/postgresql-13.18.0.txz $(STAMPS)/postgresql-18.3.0.txz
 
 # Modules are compiled when they are first imported, and kept: the run has no use for most of what pip
 # installs, and compiling all of it takes longer than installing it.
@@ -98,7 +100,7 @@ agent-tests: setup
 	@cd apps/kernels && CARGO_TERM_QUIET=true cargo test --locked --no-run
 
 setup-environments: setup-test
-	@$(MAKE) -s --no-print-directory -j 3 image-guest image-xen $(STAMPS)/vcsim
+	@$(MAKE) -s --no-print-directory -j 3 image-guest image-xen $(STAMPS)/vcsim $(POSTGRESQLS)
 
 image-guest image-xen: | $(STAMPS)/packages-test
 	@test "$$(id -u)" -ne 0 || $(BIN)/tierlab image build $(@:image-%=%)
@@ -120,6 +122,9 @@ $(STAMPS)/python: requirements.lock pyproject.toml | $(STAMPS)/packages-run
 
 $(STAMPS)/vcsim: setup/vcsim.sh | $(STAMPS)/packages-test
 	@setup/vcsim.sh $@
+
+$(STAMPS)/postgresql-%.txz: setup/postgresql.sh | $(STAMPS)/tools
+	@setup/postgresql.sh $* $@
 
 $(AGENT): agent/Cargo.toml agent/Cargo.lock agent/.cargo/config.toml $(shell find agent/src agent/crates -name '*.rs' -o -name Cargo.toml) | $(STAMPS)/tools
 	@echo "setup: building the agent"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,7 @@ class PrivatePostgreSQL:
     port: int
     name: str
     """The database of the application."""
+    programs: Path = PROGRAMS
 
     @property
     def socket(self) -> str:
@@ -67,18 +69,30 @@ class PrivatePostgreSQL:
 
 
 @contextmanager
-def private_postgresql(name: str, **settings: str) -> Iterator[PrivatePostgreSQL]:
-    """`settings` are the server's own, beside those that all tests have."""
+def private_postgresql(
+    name: str, archive: Path | None = None, **settings: str
+) -> Iterator[PrivatePostgreSQL]:
+    """`settings` are the server's own, beside those that all tests have; an `archive` has the
+    programs of another version than Debian's.
+    """
     # pytest's own folders are closed to the account that the server runs as.
     folder = Path(tempfile.mkdtemp(prefix="tierlab-pg-"))
     try:
         if ACCOUNT:
             shutil.chown(folder, ACCOUNT["user"], ACCOUNT["group"])
-        server = PrivatePostgreSQL(folder, free_port(), name)
+        programs = PROGRAMS if archive is None else _unpacked(archive, folder / "programs")
+        server = PrivatePostgreSQL(folder, free_port(), name, programs)
         with _running(server, SETTINGS | settings):
             yield server
     finally:
         shutil.rmtree(folder)
+
+
+def _unpacked(archive: Path, folder: Path) -> Path:
+    """Below the server's own folder: whom it runs as may not read a checkout."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / "bin"
 
 
 @contextmanager
@@ -86,7 +100,7 @@ def _running(server: PrivatePostgreSQL, settings: Mapping[str, str]) -> Iterator
     data = server.folder / "data"
     subprocess.run(
         [
-            *(PROGRAMS / "initdb", "-D", data, "-U", "postgres"),
+            *(server.programs / "initdb", "-D", data, "-U", "postgres"),
             *("--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"),
             *("--encoding=UTF8", "--locale=C"),
         ],
@@ -99,7 +113,7 @@ def _running(server: PrivatePostgreSQL, settings: Mapping[str, str]) -> Iterator
     options = [f"-c{key}={value}" for key, value in {**settings, **own}.items()]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
-            [PROGRAMS / "postgres", "-D", data, *options],
+            [server.programs / "postgres", "-D", data, *options],
             stdout=log,
             stderr=log,
             cwd=server.folder,

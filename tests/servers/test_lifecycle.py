@@ -55,7 +55,7 @@ def test_a_command_that_passes_the_check_is_found_as_it_starts(
         program.chmod(0o755)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path / "sbin"))
-    monkeypatch.setattr(programs, "OWN_FOLDERS", str(tmp_path / "own"))
+    monkeypatch.setattr(programs, "OWN_FOLDERS", (str(tmp_path / "own"),))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)  # whom no folder of a test's is closed to
     ledger = Ledger("commands", tmp_path / "ledger")
     for name in ("sbin", "own"):
@@ -63,6 +63,19 @@ def test_a_command_that_passes_the_check_is_found_as_it_starts(
         assert command_fault(CommandOptions.model_construct(command=command)) is None
         done = run_to_end(ledger, Launch(["sh", "-c", command], ledger.token), 10.0)
         assert (done and done.stdout) == f"{name}\n", done
+
+
+def test_of_several_versions_the_newest_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Only Debian 12's PostgreSQL was."""
+    for version in ("9.6", "15", "17", "9"):
+        program = tmp_path / version / "bin" / "serverd"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    monkeypatch.setattr(programs, "OWN_FOLDERS", (f"{tmp_path}/*/bin",))
+    assert find_program("serverd") == str(tmp_path / "17" / "bin" / "serverd")
 
 
 def test_the_last_lines_are_those_that_say_something() -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Servers lie in the sbin folders, which an ordinary user's PATH may lack."""
-OWN_FOLDERS = "/usr/lib/postgresql/15/bin"
-"""Where Debian keeps programs of which several versions may be installed."""
+OWN_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
+"""Where Debian, and PostgreSQL's own packages for others, keep programs of which several versions
+may be installed.
+"""
 
 VERSION_ARGUMENT = {
     "apache2": "-v",
@@ -26,6 +28,7 @@ VERSION_ARGUMENT = {
     "ip": "-V",
 }
 """Where it is not `--version`."""
+_NUMBER = re.compile(r"\d+")
 _DOTTED = re.compile(r"\d+(?:\.\d+)+")
 
 
@@ -50,8 +53,12 @@ class Program:
 
 
 def search_path() -> str:
-    """Where programs are looked for: on PATH, then in the system's folders."""
-    return ":".join(filter(None, (os.environ.get("PATH"), SYSTEM_PATH, OWN_FOLDERS)))
+    """Where programs are looked for: on PATH, then in the system's folders; of what is there in
+    several versions, the newest first.
+    """
+    own = [str(each) for folders in OWN_FOLDERS for each in Path("/").glob(folders.lstrip("/"))]
+    own.sort(key=lambda folder: [int(each) for each in _NUMBER.findall(folder)], reverse=True)
+    return ":".join(filter(None, (os.environ.get("PATH"), SYSTEM_PATH, *own)))
 
 
 def locate(name: str) -> str | None:

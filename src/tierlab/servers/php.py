@@ -9,11 +9,30 @@ from tierlab.servers.application import PhpApplication
 from tierlab.servers.base import Endpoint, Site
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.httpd_server import MODULES
 
-VERSION = "8.2"
-"""Debian 12's."""
-EXTENSIONS_FOLDER = Path("/usr/lib/php/20220829")
-"""Named by that version's interface (API)."""
+INTERFACES: Mapping[str, str] = {
+    "8.4": "20240924",
+    "8.3": "20230831",
+    "8.2": "20220829",
+    "8.1": "20210902",
+}
+"""PHP's versions, the newest first, each with that of its interface (API), after which Debian and
+Ubuntu name the folder of its extensions.
+"""
+
+
+def installed(root: Path = Path("/")) -> str:
+    """The newest version below `root` that a server can run; Debian 12's where there is none."""
+    for version in INTERFACES:
+        programs = f"/usr/sbin/php-fpm{version}", f"{MODULES}/libphp{version}.so"
+        if any((root / program.lstrip("/")).exists() for program in programs):
+            return version
+    return "8.2"
+
+
+VERSION = installed()
+EXTENSIONS_FOLDER = Path("/usr/lib/php", INTERFACES[VERSION])
 PUBLIC, LIBRARY = "public", "library"
 """Where a server's folder has the application's pages, and what they include."""
 SCRIPT = PUBLIC + "{}"
@@ -37,7 +56,7 @@ SEED = "seed"
 
 def extension_files(*names: str) -> dict[Path, str]:
     """Extensions that are packages of their own, as files, each with the Debian package."""
-    return {EXTENSIONS_FOLDER / f"{name}.so": f"php{VERSION}-{name}" for name in names}
+    return {EXTENSIONS_FOLDER / f"{name}.so": f"php-{name}" for name in names}
 
 
 def application(content: Content) -> PhpApplication:

@@ -47,8 +47,8 @@ class PostgreSQL(Server):
 
     kind = "postgresql"
     programs: ClassVar[Mapping[str, str]] = {
-        "postgres": "postgresql-15",
-        "initdb": "postgresql-15",
+        "postgres": "postgresql",
+        "initdb": "postgresql",
     }
     ports: ClassVar[Mapping[str, int]] = {"postgresql": 5432}
     soft_resources = declared(

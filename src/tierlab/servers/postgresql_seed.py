@@ -26,6 +26,8 @@ from tierlab.servers.postgresql_options import (
 )
 from tierlab.servers.programs import find_program
 
+OLDEST = 15
+"""Before, roles had no right to a checkpoint (`pg_checkpoint`) and to set a parameter."""
 INSTALL_SECONDS = 120.0
 START_SECONDS = 60.0
 STOP_SECONDS = 120.0
@@ -57,7 +59,12 @@ class PostgreSQLSeed:
         said = run(command, capture_output=True, text=True, check=False).stdout
         found = re.search(r"(\d+(?:\.\d+)+)", said)
         if found is None:
-            raise UserError("'postgres --version' says no version; reinstall postgresql-15.")
+            raise UserError("'postgres --version' says no version; reinstall postgresql.")
+        if int(found[1].partition(".")[0]) < OLDEST:
+            raise UserError(
+                f"{command[0]} is PostgreSQL {found[1]}, whose roles have no right to a checkpoint;"
+                f" install {OLDEST} or later, or bring it by a command of your own."
+            )
         return f"{found[1]}-{FORM}"
 
     def build(self, domain: Domain, content: Content) -> Path:

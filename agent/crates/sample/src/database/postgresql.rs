@@ -16,7 +16,18 @@ const OWN_DATABASE: &str = "postgres";
 /// which events are waited for.
 ///
 /// The functions below the views: `pg_stat_activity` itself joins each row with its database and role.
-const QUESTION: &str = "
+/// How often the log waited for its buffers is counted from version 14 on.
+fn question(major_version: u32) -> String {
+    let flushed = match major_version {
+        17.. => "pg_stat_get_checkpointer_buffers_written()",
+        _ => "pg_stat_get_bgwriter_buf_written_checkpoints()",
+    };
+    let log_waits = match major_version {
+        14.. => "(SELECT wal_buffers_full FROM pg_stat_get_wal())",
+        _ => "NULL::bigint",
+    };
+    format!(
+        "
     SELECT
       count(*) FILTER (WHERE client),
       count(*) FILTER (WHERE client AND state IN ('active', 'fastpath function call')
@@ -31,8 +42,7 @@ const QUESTION: &str = "
                          AND wait_event IS DISTINCT FROM 'CheckpointerMain'),
       (SELECT count(*) FROM pg_stat_get_progress_info('VACUUM')),
       count(*) FILTER (WHERE backend_type = 'parallel worker'),
-      pg_stat_get_bgwriter_buf_written_checkpoints(),
-      (SELECT wal_buffers_full FROM pg_stat_get_wal()),
+      {flushed}, {log_waits},
       min(pages.fetched - pages.hit), min(pages.hit), min(pages.temporary)
     FROM (SELECT state, wait_event, backend_type,
                  backend_type = 'client backend' AS client,
@@ -42,7 +52,9 @@ const QUESTION: &str = "
          (SELECT sum(pg_stat_get_db_blocks_fetched(oid))::bigint AS fetched,
                  sum(pg_stat_get_db_blocks_hit(oid))::bigint AS hit,
                  sum(pg_stat_get_db_temp_bytes(oid))::bigint AS temporary
-            FROM pg_database WHERE datname <> current_database()) AS pages";
+            FROM pg_database WHERE datname <> current_database()) AS pages"
+    )
+}
 
 /// A connection, made anew when it is lost.
 pub struct PostgreSql {
@@ -63,7 +75,7 @@ impl Link<Reading> for PostgreSql {
             Some(session) => session,
             None => {
                 let DatabaseServer { socket, user, password, .. } = &self.server;
-                Session::open(socket, user, password, OWN_DATABASE, QUESTION)?
+                Session::open(socket, user, password, OWN_DATABASE, question)?
             }
         };
         let numbers = session.numbers()?;

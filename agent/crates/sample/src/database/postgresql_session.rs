@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::IsNull;
+use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::backend::{DataRowBody, ErrorResponseBody, Message};
 use postgres_protocol::message::frontend;
@@ -24,29 +25,33 @@ pub struct Session {
     received: BytesMut,
     /// The messages that run the statement.
     question: BytesMut,
+    /// The server's, as in 17.2: 17. It says so itself, once it has let us in.
+    major_version: u32,
 }
 
 impl Session {
-    /// Logs in by password, or without where none is asked for, and prepares `statement`.
+    /// Logs in by password, or without where none is asked for, and prepares the statement for a
+    /// server of this major version.
     pub fn open(
         socket: &Path,
         user: &str,
         password: &str,
         database: &str,
-        statement: &str,
+        statement: impl FnOnce(u32) -> String,
     ) -> Result<Self> {
         let stream = UnixStream::connect(socket)
             .with_context(|| format!("cannot connect to {}", socket.display()))?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let (received, question) = (BytesMut::new(), BytesMut::new());
-        let mut session = Self { stream, received, question };
+        let mut session = Self { stream, received, question, major_version: 0 };
         let said = [("user", user), ("database", database), ("client_encoding", "UTF8")];
         session.send(|out| Ok(frontend::startup_message(said, out)?))?;
-        session.log_in(password)?;
+        session.log_in(user, password)?;
         session.until_ready()?;
+        let statement = statement(session.major_version);
         session.send(|out| {
-            frontend::parse(STATEMENT, statement, [], out)?;
+            frontend::parse(STATEMENT, &statement, [], out)?;
             frontend::sync(out);
             Ok(())
         })?;
@@ -69,9 +74,19 @@ impl Session {
         Ok(numbers)
     }
 
-    fn log_in(&mut self, password: &str) -> Result<()> {
+    fn log_in(&mut self, user: &str, password: &str) -> Result<()> {
         match self.message()? {
             Message::AuthenticationOk => Ok(()),
+            // What servers before 14 ask for, unless they are told otherwise.
+            Message::AuthenticationMd5Password(asked) => {
+                let hash = md5_hash(user.as_bytes(), password.as_bytes(), asked.salt());
+                self.send(|out| Ok(frontend::password_message(hash.as_bytes(), out)?))?;
+                match self.message()? {
+                    Message::AuthenticationOk => Ok(()),
+                    Message::ErrorResponse(error) => Err(sentence(&error)),
+                    _ => bail!("the server answers a login with something else"),
+                }
+            }
             Message::AuthenticationSasl(offered) => {
                 let mut offered = offered.mechanisms();
                 while let Some(mechanism) = offered.next()? {
@@ -82,7 +97,7 @@ impl Session {
                 bail!("the server offers no login by {SCRAM_SHA_256}")
             }
             Message::ErrorResponse(error) => Err(sentence(&error)),
-            _ => bail!("the server asks for a login by neither {SCRAM_SHA_256} nor trust"),
+            _ => bail!("the server asks for a login by neither {SCRAM_SHA_256}, MD5 nor trust"),
         }
     }
 
@@ -118,6 +133,9 @@ impl Session {
             match self.message()? {
                 Message::ReadyForQuery(_) => return Ok(row),
                 Message::DataRow(body) => row = Some(body),
+                Message::ParameterStatus(said) if said.name()? == "server_version" => {
+                    self.major_version = major(said.value()?);
+                }
                 Message::ErrorResponse(error) => return Err(sentence(&error)),
                 _ => {}
             }
@@ -136,6 +154,12 @@ impl Session {
             }
         }
     }
+}
+
+/// The first number of a version such as `17.2 (Debian 17.2-1)` or `18beta1`.
+fn major(version: &str) -> u32 {
+    let end = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
+    version[..end].parse().unwrap_or(0)
 }
 
 /// Binds, executes and synchronises: always the same bytes.
