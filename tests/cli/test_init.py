@@ -40,6 +40,25 @@ def test_an_option_that_would_say_nothing_is_refused(
     assert not file.exists()
 
 
+def test_what_a_compose_file_leaves_open_can_be_said_in_the_file(tmp_path: Path) -> None:
+    """No file was written, and the answer has no other place."""
+    (tmp_path / "compose.yml").write_text("services: { web: { image: no-such-image } }\n")
+    file = tmp_path / "mine.toml"
+    options = ["--own", "--compose", "compose.yml", "--start", "/"]
+    ended = CliRunner().invoke(app, ["init", str(file), *options])
+    assert ended.exit_code != 0
+    assert f"{file} is written, and lacks something yet: " in str(ended.exception)
+    assert 'compose = "compose.yml"' in file.read_text()
+
+
+def test_of_a_compose_file_that_is_not_there_nothing_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    options = ["--own", "--compose", "compose.yml", "--start", "/"]
+    ended = CliRunner().invoke(app, ["init", str(file), *options])
+    assert ended.exit_code != 0
+    assert not file.exists()
+
+
 def test_that_a_port_is_a_container_s_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ services:
     depends_on: [cache]
     working_dir: /srv
     user: 1000:1000
+    stop_signal: SIGINT
     volumes:
       - ./conf:/etc/shop:ro
       - type: bind
@@ -129,6 +130,7 @@ def test_services_are_servers_with_what_the_experiment_adds(
     }
     assert web["memory"] == "512MiB"
     assert (web["workdir"], web["run_as"], web["ready"]) == ("/srv", "1000:1000", "/health")
+    assert web["stop_signal"] == "SIGINT"
     assert "health" not in web
     conf = served / "conf"
     assert web["volumes"] == [f"{conf}:/etc/shop:ro", f"{conf}:/uploads", "uploads:/var/uploads"]

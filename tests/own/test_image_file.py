@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import platform
+import signal
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from tierlab.environments.containers.oci_image import OciImage, find_image
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, load
 from tierlab.servers import image_options
-from tierlab.servers.image_options import ImageOptions, health_of, words_of
+from tierlab.servers.image import Image
+from tierlab.servers.image_options import ImageOptions, health_of, signal_of, words_of
 from tierlab.values.toml import as_toml
 
 SHOP = {
@@ -26,7 +28,12 @@ SHOP = {
     "ExposedPorts": {"3000/tcp": {}, "53/udp": {}},
     "Healthcheck": {"Test": ["CMD-SHELL", "curl -f localhost"]},
 }
-IMAGES = {"shop": SHOP, "two": SHOP | {"ExposedPorts": {"1/tcp": {}, "2/tcp": {}}}, "bare": {}}
+IMAGES = {
+    "asks": {"StopSignal": "SIGQUIT"},
+    "shop": SHOP,
+    "two": SHOP | {"ExposedPorts": {"1/tcp": {}, "2/tcp": {}}},
+    "bare": {},
+}
 Table = dict[str, Any]
 
 
@@ -54,6 +61,10 @@ CASES: list[tuple[Table, str]] = [
     ({"image": "shop", "image_id": "cd" * 32}, "system.web.image_id is not that of shop on this"),
     ({"image": "shop", "run_as": "a b"}, "system.web.run_as must be a user, not"),
     ({"image": "shop", "workdir": "app"}, "system.web.workdir must be a path that begins with"),
+    (
+        {"image": "shop", "stop_signal": "SIGSTOPP"},
+        'system.web.stop_signal is no signal of this machine: "SIGSTOPP"',
+    ),
     ({"image": "shop", "names": ["-x"]}, "system.web.names has '-x', which is no name of a host"),
     ({"image": "shop", "volumes": ["data"]}, "system.web.volumes has 'data', which is not"),
     ({"image": "shop", "volumes": "/no/such:/x"}, "and there is no /no/such"),
@@ -65,6 +76,30 @@ CASES: list[tuple[Table, str]] = [
         "system.web.environment.A speaks of {web.x}: of a server there are",
     ),
 ]
+
+
+@pytest.mark.usefixtures("images")
+@pytest.mark.parametrize(
+    ("keys", "stopped_by"),
+    [
+        ({"image": "shop"}, signal.SIGTERM),
+        ({"image": "asks"}, signal.SIGQUIT),
+        ({"image": "asks", "stop_signal": "INT"}, signal.SIGINT),
+    ],
+)
+def test_the_files_signal_goes_before_the_images(
+    keys: dict[str, str], stopped_by: signal.Signals
+) -> None:
+    """A compose file's was read and not heeded."""
+    server = Image.__new__(Image)
+    server.options = ImageOptions.model_construct(**keys)
+    assert server.stops_by == stopped_by
+
+
+@pytest.mark.parametrize("said", ["SIGINT", "INT", "2"])
+def test_a_signal_is_said_by_its_name_or_number(said: str) -> None:
+    assert signal_of(said) == signal.SIGINT
+    assert signal_of("") is None
 
 
 @pytest.mark.usefixtures("images")

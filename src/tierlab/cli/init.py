@@ -116,10 +116,19 @@ def init(
 
 
 def _own(path: Path, answers: dict[str, Any], users: int) -> str:
-    """The text of a file for one's own application; `UserError` for all that is wrong with it."""
+    """The text of a file for one's own application; `UserError` for all that is wrong with it.
+
+    What a compose file leaves open is said in the experiment file: it is written all the same.
+    """
     tables = own_tables(_name(path), answers, users)
-    seen = {**tables, "system": expanded(anchored(tables["system"], path.parent)).system}
-    Experiment.from_tables(seen, str(path))
+    system = anchored(tables["system"], path.parent)
+    try:
+        Experiment.from_tables({**tables, "system": expanded(system).system}, str(path))
+    except UserError as error:
+        if not Path(system.get("compose", "")).is_file():
+            raise
+        _write(path, own_template(tables))
+        raise UserError(f"{path} is written, and lacks something yet: {error}") from None
     return own_template(tables)
 
 

@@ -12,7 +12,7 @@ from tierlab.errors import UserError
 from tierlab.servers.base import ANSWER_SECONDS, NotReadyError, Options, Server
 from tierlab.servers.failure import last_lines
 from tierlab.servers.greetings import http2_get, http_answers
-from tierlab.servers.image_options import Health, ImageOptions, health_of, words_of
+from tierlab.servers.image_options import Health, ImageOptions, health_of, signal_of, words_of
 from tierlab.servers.placeholders import filled, from_environment
 from tierlab.servers.soft import SoftResource
 
@@ -63,11 +63,9 @@ class Image(Server):
 
     @property
     def stops_by(self) -> signal.Signals:
-        """The image's signal."""
-        said = str(self.options.found.config.get("StopSignal") or "")
-        numbers = {str(each.value): each for each in signal.Signals}
-        name = said if said.startswith("SIG") else f"SIG{said}"
-        return numbers.get(said) or signal.Signals.__members__.get(name, signal.SIGTERM)
+        """As the file says, or the image."""
+        said = self.options.stop_signal or self.options.found.config.get("StopSignal")
+        return signal_of(str(said or "")) or signal.SIGTERM
 
     def _filled(self, text: str) -> str:
         endpoint = self.site.endpoint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,11 @@ class ImageOptions(OwnOptions):
     name for what is empty at first, or `tmpfs` for what is in memory. All that is written goes with
     the trial: a folder of yours is written to only where the entry ends in `:rw`."""
 
+    stop_signal: Annotated[str | None, Text("a signal", r"[A-Z]+[0-9]?|[0-9]{1,2}")] = Field(
+        default=None, examples=["SIGINT"]
+    )
+    """The signal that stops it, instead of the image's own (STOPSIGNAL)."""
+
     health: Annotated[str | None, Line("a command")] = Field(
         default=None, examples=["pg_isready --quiet"]
     )
@@ -125,6 +131,8 @@ class ImageOptions(OwnOptions):
         for text in self.volumes or ():
             if isinstance(why := volume(text), str):
                 yield problem(f"has {text!r}, {why}", "volumes")
+        if self.stop_signal is not None and signal_of(self.stop_signal) is None:
+            yield problem(f'is no signal of this machine: "{self.stop_signal}"', "stop_signal")
         if self.health is not None and self.ready is not None:
             yield problem("says twice when it is ready, beside `ready`; keep one", "health")
 
@@ -153,6 +161,13 @@ def words_of(options: ImageOptions, found: OciImage) -> list[str]:
     if options.entrypoint is not None:
         return [*shlex.split(options.entrypoint), *(said or ())]
     return [*found.words("Entrypoint"), *(found.words("Cmd") if said is None else said)]
+
+
+def signal_of(said: str) -> signal.Signals | None:
+    """A signal by its name, with SIG or without, or its number; None where there is no such."""
+    numbers = {str(each.value): each for each in signal.Signals}
+    name = said if said.startswith("SIG") else f"SIG{said}"
+    return numbers.get(said) or signal.Signals.__members__.get(name)
 
 
 @dataclass(frozen=True)

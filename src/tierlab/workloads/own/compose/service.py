@@ -21,6 +21,8 @@ from tierlab.workloads.own.compose.switches import switch
 from tierlab.workloads.own.compose.variables import from_file
 
 SHELL = ("/bin/sh", "-c")
+OURS = {"user": "run_as", "working_dir": "workdir", "stop_signal": "stop_signal"}
+"""Keys that are taken as they stand, and what an experiment file calls them."""
 UNIT = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20}
 UNIT |= {"g": 1 << 30, "gb": 1 << 30}
 
@@ -84,7 +86,7 @@ class Reader:
         self._volumes(key, made.name, said, made)
         self._health(key, said, made)
         self._limits(key, made.tier, said, made)
-        for theirs, ours in (("user", "run_as"), ("working_dir", "workdir")):
+        for theirs, ours in OURS.items():
             if said.get(theirs) is not None:
                 made.table[ours] = str(said[theirs])
 
