@@ -43,6 +43,7 @@ def test_there_are_these_studies() -> None:
         "olio-consolidated",
         "olio-cores",
         "olio-load",
+        "rubbos-cores",
         "thrashing-modes",
         "transient-events",
         "vcpu-mapping-dynamic",

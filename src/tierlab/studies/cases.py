@@ -12,18 +12,21 @@ import numpy as np
 from tierlab.analysis.comparing.blocks import Blocks, middle_s
 from tierlab.analysis.comparing.instability import Instability, instability
 from tierlab.analysis.query import Floats
+from tierlab.analysis.resources.in_force import InForce
 from tierlab.tables.manifest import Manifest
 
 
 @dataclass(frozen=True)
 class Trial:
     """One trial, its runtime cut into blocks of about a second. ``programs`` are the events of its
-    profile's first event by domain and program; empty where none was taken.
+    profile's first event by domain and program, ``busy`` the mean utilisation of the machine's PUs;
+    empty where none was taken.
     """
 
     manifest: Manifest
     blocks: Blocks
     programs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    busy: Mapping[int, float] = field(default_factory=dict)
 
     def runs(self, run_s: float) -> Floats:
         """Throughput of each whole run of so many seconds, one after the other, in requests a
@@ -69,6 +72,16 @@ class Trial:
         """The same of the tiers that call nobody."""
         topology = self.manifest.topology
         return self._use([name for name in topology.tier_of if not topology.callees(name)])
+
+    @property
+    def pus(self) -> frozenset[int] | None:
+        """The PUs that all servers together may run on, as read back at first; None where that is
+        not known of one.
+        """
+        held = InForce(self.manifest)
+        found = [held.at(name, 0).pus for name in self.manifest.servers]
+        known = [each for each in found if each is not None]
+        return frozenset().union(*known) if known and len(known) == len(found) else None
 
     def _use(self, servers: Sequence[str]) -> float | None:
         tier_of = self.manifest.topology.tier_of

@@ -9,6 +9,7 @@ from tierlab.analysis.comparing.blocks import blocks
 from tierlab.analysis.comparing.groups import groups_of
 from tierlab.analysis.observed import Observed, observe
 from tierlab.analysis.resources.profile import profile
+from tierlab.analysis.resources.resources import resources
 from tierlab.errors import UserError
 from tierlab.studies.cases import Case, Cases, Trial
 from tierlab.studies.published import Published
@@ -36,7 +37,20 @@ def _trial(run: Run) -> Trial | None:
     if observed.measured is None or not run.has("requests"):
         return None
     cut = blocks(observed.db, observed.measured, most=None)
-    return Trial(run.manifest, cut, _programs(observed)) if cut.done.any() else None
+    if not cut.done.any():
+        return None
+    return Trial(run.manifest, cut, _programs(observed), _busy(observed))
+
+
+def _busy(observed: Observed) -> dict[int, float]:
+    """The mean utilisation of each PU."""
+    if observed.measured is None or not observed.run.has("cpu"):
+        return {}
+    return {
+        int(each.subject.removeprefix("cpu")): each.mean
+        for each in resources(observed.db, observed.measured)
+        if (each.table, each.metric) == ("cpu", "busy")
+    }
 
 
 def _programs(observed: Observed) -> dict[str, dict[str, int]]:
