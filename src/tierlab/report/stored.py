@@ -34,14 +34,20 @@ def store_diagnosis(found: Diagnosis, folder: Path) -> None:
     _store(found, folder / FINDINGS)
 
 
-def stored_summary(folder: Path, *, of_any_version: bool = False) -> Summary | None:
+def stored_summary(folder: Path) -> Summary | None:
     """Return the figures; None where no report was made, or one by another version."""
-    return _read(folder / SUMMARY, Summary, of_any_version=of_any_version)
+    return _current(folder / SUMMARY, Summary)
+
+
+def summary_of_any_version(folder: Path) -> Summary | None:
+    """Return the figures, by whichever rules; None where there are none that can be read."""
+    found = _read(folder / SUMMARY, Summary)
+    return None if found is None else found[1]
 
 
 def stored_diagnosis(folder: Path) -> Diagnosis | None:
     """Return the findings; None where no report was made, or one by another version."""
-    return _read(folder / FINDINGS, Diagnosis)
+    return _current(folder / FINDINGS, Diagnosis)
 
 
 @cache
@@ -58,14 +64,18 @@ def _store(result: Result, file: Path) -> None:
     replace(file, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
 
 
-def _read(file: Path, kind: type[Stored], *, of_any_version: bool = False) -> Stored | None:
+def _current(file: Path, kind: type[Stored]) -> Stored | None:
+    found = _read(file, kind)
+    return None if found is None or found[0] != this_version() else found[1]
+
+
+def _read(file: Path, kind: type[Stored]) -> tuple[str | None, Stored] | None:
+    """Return by which version it is, and what it holds."""
     try:
         told = json.loads(file.read_bytes())
         if not isinstance(told, dict):
             return None
         by = told.pop(BY, None)
-        if by != this_version() and not of_any_version:
-            return None
-        return kind.model_validate_json(json.dumps(told))
+        return by, kind.model_validate_json(json.dumps(told))
     except (OSError, ValueError):
         return None

@@ -13,7 +13,7 @@ from tierlab.analysis.result import Result
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis import Diagnosis
 from tierlab.errors import UserError
-from tierlab.report.stored import stored_diagnosis, stored_summary
+from tierlab.report.stored import stored_diagnosis, summary_of_any_version
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
 
@@ -85,7 +85,7 @@ def trials(experiment: Path) -> list[Trial]:
             manifest = manifests.read(folder)
         except UserError:
             continue
-        summary = stored_summary(folder, of_any_version=True)
+        summary = summary_of_any_version(folder)
         found.append(trial(folder, manifest, summary, stored_diagnosis(folder)))
     return found
 
