@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tierlab.diagnosis import verdicts
+from tierlab.diagnosis.catalogue import CATALOGUE
+from tierlab.diagnosis.merge import UNKNOWN
+
 from . import made_stall
 from .made_stall import MS, STALL
 from .signatures import diagnosed, pressed
@@ -86,3 +90,12 @@ def test_a_database_that_tells_no_reads_leaves_it_open(tmp_path):
     found = told(tmp_path)
     assert found.cause == "disk"
     assert 0.4 <= found.confidence < 0.6
+
+
+@pytest.mark.parametrize("flushed", [0, 60], ids=["reads alone", "and makes room"])
+def test_without_its_class_a_cold_cache_has_no_other_name(tmp_path, monkeypatch, flushed):
+    """It was a checkpoint of MariaDB's or a busy disk, seven times of seven."""
+    others = tuple(each for each in CATALOGUE if each.name != "cold_cache")
+    monkeypatch.setattr(verdicts, "CATALOGUE", others)
+    found = told(waiting(tmp_path, READS | {"pages_flushed": flushed}, FROM_DISK))
+    assert found.cause == UNKNOWN

@@ -11,6 +11,7 @@ from tierlab.tables.manifest import Phase
 
 from . import made_overload, made_stall
 from .made_overload import FULL, MOST, THINK_S
+from .made_stall import MS
 from .signatures import diagnosed
 from .test_echoes import context
 
@@ -122,6 +123,28 @@ def test_an_overload_that_began_in_the_ramp_up_tells_what_could_be_carried(tmp_p
     (window,) = finding.windows
     assert window.start_ns >= begin
     assert finding.demand.capacity.throughput == pytest.approx(MOST, rel=0.03)
+
+
+def test_an_overload_from_the_ramp_up_to_the_end_is_found(tmp_path, monkeypatch):
+    """Fewer than one request in twenty was served at once: long was what is usual, and what could
+    be carried was as much as came.
+    """
+    length, start = 110_000 * MS, made_stall.START
+    monkeypatch.setattr(made_overload, "LENGTH", length)
+    monkeypatch.setattr(made_overload, "FULL", (start + 1_000 * MS, start + length))
+    folder = made_overload.make(tmp_path)
+    begin = start + 8_000 * MS
+    ramp_up = Phase(name="ramp-up", start_ns=start, end_ns=begin)
+    runtime = Phase(name="runtime", start_ns=begin, end_ns=start + length)
+    manifest = made_overload.manifest()
+    manifest.model_copy(update={"phases": [ramp_up, runtime]}).write(folder)
+    found = diagnosed(folder)
+    assert found.words.startswith("The system is overloaded: ")
+    (finding,) = found.findings
+    (window,) = finding.windows
+    assert abs(window.start_ns - begin) <= 300 * MS
+    assert abs(window.end_ns - (start + length)) <= 300 * MS
+    assert finding.demand.capacity.users == pytest.approx(MOST * (THINK_S + 0.01), rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.cores import Cores
 from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
+from tierlab.diagnosis.no_load import no_load_times
 from tierlab.diagnosis.signals import Signals
 from tierlab.diagnosis.systems import load_of, requests_of
 
@@ -186,15 +187,13 @@ class Demands:
         return think_s * (1.0 if thought is None else thought) + quiet_s
 
     def _quiet_s(self, asked: str) -> float | None:
-        """Return the response time without queueing: what one in twenty of each page's requests did
-        not exceed, weighted by how often it was asked for.
+        """Return the response time without queueing, each page's weighted by how often it was asked
+        for.
         """
         quiet: float | None = row(
             self.observed.db,
-            f"""SELECT sum(quiet * count) / sum(count) / 1e9 AS quiet_s FROM (
-                SELECT quantile_cont(end_ns - intended_ns, 0.05) AS quiet, count(*) AS count
-                FROM {asked} WHERE NOT {FAILED} AND end_ns BETWEEN $start AND $end
-                GROUP BY interaction)""",
+            f"""SELECT sum(quick_ns * count) / sum(count) / 1e9 AS quiet_s
+                FROM {no_load_times(asked, "end_ns BETWEEN $start AND $end")}""",
             bounds(self.whole),
         )["quiet_s"]
         return quiet

@@ -200,6 +200,42 @@ POLL_NS = 100_000_000
 """From one poll to the next: a checkpoint that has ended meanwhile was seen at the one before."""
 
 
+MISSES = "data_reads * 1e9 / dt_ns"
+LATE_NS = 1_200_000_000
+"""A session of PostgreSQL tells a second later which pages it missed, and is polled then."""
+
+
+def pages_missed(context: StallContext) -> float | None:
+    """Return how many pages more than usual were not in a database's buffer pool."""
+    signal, told = context.signal("database", MISSES), context.around(0, LATE_NS)
+    beyond = None if signal is None else signal.beyond(told)
+    return None if beyond is None else beyond * (told.end_ns - told.start_ns) / 1e9
+
+
+IN_FLIGHT = "pending_reads"
+FROM_DISK = "bytes_read * 1e9 / dt_ns"
+
+
+def read_from_disk(context: StallContext) -> float | None:
+    """Return how far a database's pages came from the disk, beyond the usual: one that its pool
+    misses may be in the kernel's cache. A fast disk gives many bytes, and on a slow one many wait
+    for a few.
+    """
+    signs = (
+        support("read from disk", context.beyond("domain", FROM_DISK)),
+        support("reads in flight", context.beyond("database", IN_FLIGHT)),
+    )
+    return max((each for each in signs if each is not None), default=None)
+
+
+def warming(context: StallContext) -> float | None:
+    """Return how far a database read pages from its disk that its pool usually holds; None where
+    one of the two was not told.
+    """
+    missed, read = support("pages missed", pages_missed(context)), read_from_disk(context)
+    return None if missed is None or read is None else min(missed, read)
+
+
 def checkpoint_told(context: StallContext) -> float | None:
     """Return 1 where a database said that a checkpoint was under way, and does not usually; None
     where it says nothing of checkpoints.

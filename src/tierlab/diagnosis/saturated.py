@@ -19,6 +19,7 @@ from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.analysis.statistics.stretches import stretches
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.no_load import no_load_times
 from tierlab.diagnosis.signals import Signals
 from tierlab.diagnosis.stalls import USERS, Stall
 from tierlab.diagnosis.systems import requests_of
@@ -33,8 +34,7 @@ SMOOTH = 5
 """Windows of 50 ms: over a quarter of a second a tick's error of 2 to 3 points is 1."""
 
 LATE = 3.0
-"""In a second half of the requests took this many times what one in twenty of their page's did not
-exceed in the run."""
+"""In a second half of the requests took this many times what those of their page take at once."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,10 @@ def _late(observed: Observed, window: Window, asked: str) -> list[Window]:
     count = -(-(window.end_ns - window.start_ns) // BREAK_NS)
     found = columns(
         observed.db,
-        f"""WITH quick AS (
-            SELECT interaction, quantile_cont(end_ns - intended_ns, 0.05) AS quick_ns
-            FROM {asked} WHERE error IS NULL GROUP BY interaction
-        ) SELECT if(end_ns > $end, $count, least((end_ns - $start) // $width, $count - 1))
+        f"""SELECT if(end_ns > $end, $count, least((end_ns - $start) // $width, $count - 1))
                 AS second,
             median((end_ns - intended_ns) / greatest(quick_ns, 1)) AS times
-        FROM {asked} JOIN quick USING (interaction)
+        FROM {asked} JOIN {no_load_times(asked)} USING (interaction)
         WHERE end_ns > $start AND intended_ns < $end GROUP BY second""",
         {"start": window.start_ns, "end": window.end_ns, "width": BREAK_NS, "count": count},
     )

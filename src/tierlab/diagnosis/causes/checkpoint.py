@@ -12,6 +12,7 @@ from tierlab.diagnosis.evidence import (
     faulting,
     pressure,
     pressure_beyond,
+    warming,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
@@ -36,6 +37,10 @@ def judge(context: StallContext) -> Suspect | None:
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
     case.direct("database", *_writing(context))
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    if context.signal("database", CHECKPOINTS) is None:
+        # What has to be read needs room first: pages are written then, too, and nobody says why.
+        reads = against(warming(context))
+        case.beside("database", reads, "it read no pages that its pool usually holds")
     return case.suspect()
 
 

@@ -7,17 +7,19 @@ not short then: nothing is read back that the kernel had to drop.
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import faulting, pressure, pressure_beyond
+from tierlab.diagnosis.evidence import (
+    FROM_DISK,
+    faulting,
+    pages_missed,
+    pressure,
+    pressure_beyond,
+    read_from_disk,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 NAME = "cold_cache"
-MISSES = "data_reads * 1e9 / dt_ns"
-IN_FLIGHT = "pending_reads"
-FROM_DISK = "bytes_read * 1e9 / dt_ns"
-LATE_NS = 1_200_000_000
-"""A session of PostgreSQL tells a second later which pages it missed, and is polled then."""
 
 
 def judge(context: StallContext) -> Suspect | None:
@@ -31,40 +33,21 @@ def judge(context: StallContext) -> Suspect | None:
     figure = "" if waited is None else f" {waited:.0%} of the time"
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
-    missed = _missed(context)
+    missed = pages_missed(context)
     figure = "" if missed is None else f": {missed:,.0f} more than usual"
     case.direct(
         "database", support("pages missed", missed), f"its buffer pool missed pages{figure}"
     )
-    case.beside("domain", *_read(context))
+    rate = context.mean("domain", FROM_DISK)
+    figure = "" if rate is None else f": {rate / 2**20:,.1f} MiB a second"
+    case.beside("domain", read_from_disk(context), f"its domain read from the disk{figure}")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
     return case.suspect()
 
 
-def _missed(context: StallContext) -> float | None:
-    """Return how many pages more than usual were not in the buffer pool."""
-    signal, told = context.signal("database", MISSES), context.around(0, LATE_NS)
-    beyond = None if signal is None else signal.beyond(told)
-    return None if beyond is None else beyond * (told.end_ns - told.start_ns) / 1e9
-
-
-def _read(context: StallContext) -> tuple[float | None, str]:
-    """Return how far pages came from the disk, and the words: one that the pool misses may be in
-    the kernel's cache. A fast disk gives many bytes, and on a slow one many wait for a few.
-    """
-    rate = context.mean("domain", FROM_DISK)
-    figure = "" if rate is None else f": {rate / 2**20:,.1f} MiB a second"
-    signs = (
-        support("read from disk", context.beyond("domain", FROM_DISK)),
-        support("reads in flight", context.beyond("database", IN_FLIGHT)),
-    )
-    read = max((each for each in signs if each is not None), default=None)
-    return read, f"its domain read from the disk{figure}"
-
-
 def happened(context: StallContext) -> str:
     """Say what happened."""
-    missed = _missed(context)
+    missed = pages_missed(context)
     figure = "" if missed is None else f" ({missed:,.0f} more than usual)"
     return f"had a cold cache: pages that its buffer pool usually holds came from the disk{figure}"
 

@@ -2,7 +2,14 @@
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import SOME, checkpoint_told, faulting, pressure, pressure_beyond
+from tierlab.diagnosis.evidence import (
+    SOME,
+    checkpoint_told,
+    faulting,
+    pressure,
+    pressure_beyond,
+    warming,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
@@ -18,6 +25,9 @@ def judge(context: StallContext) -> Suspect:
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
     case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    own_reads = warming(context)
+    if own_reads is not None:
+        case.beside("database", against(own_reads), "it read no pages that its pool usually holds")
     own = checkpoint_told(context)
     if own is not None:  # where it tells nothing a checkpoint is as likely, by its own case
         case.beside("database", against(own), "it had no checkpoint of its own under way")
