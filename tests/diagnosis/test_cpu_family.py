@@ -89,18 +89,6 @@ def test_a_member_is_known_by_its_signature(tmp_path, name, monkeypatch):
     assert found.findings[0].confidence >= 0.7
 
 
-def test_cpus_that_are_full_for_a_moment_come_by_chance(tmp_path, monkeypatch):
-    """At three quarters of what it can carry, requests that come at random fill the CPUs for 0.15
-    and 0.23 s of ten undisturbed minutes: each was an overload. A neighbour's 0.3 s are no chance.
-    """
-    monkeypatch.setattr(made_stall, "usual", with_processes)
-    stalled, _, _, samples = SIGNATURES["more work than CPU"]
-    assert diagnosed(made_stall.make(tmp_path / "own", stalled, samples)).findings == []
-    stalled, cause, _, samples = SIGNATURES["a neighbour in another server's domain"]
-    (found,) = diagnosed(made_stall.make(tmp_path / "other", stalled, samples)).findings
-    assert found.cause == cause
-
-
 USUAL = made_stall.usual
 
 

@@ -271,13 +271,13 @@ def test_a_wait_of_no_known_cause_is_told_beside_an_overload_that_began_later(
     nameless = stall("web.1", 0, 900, 30)
     full = stall("app.1", later_ms, 900 + later_ms, 20)
     suspect = Suspect(cause=overload.NAME, subject="app.1", least=1.0, most=1.0, evidence=[])
+    cause = replace(overload.CAUSE, by_chance=None)
     of = {
-        "app.1": Verdict(Assessment(overload.CAUSE, None, suspect), 0.97, []),
+        "app.1": Verdict(Assessment(cause, None, suspect), 0.97, []),
         "web.1": Verdict(None, 0.0, []),
     }
     monkeypatch.setattr(
         Attribution, "attribute", lambda _attribution, each: Occurrence(each, of[each.server])
     )
-    monkeypatch.setattr(overload, "thread_full", lambda _context: 0.0)
     found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([nameless, full], []))
     assert [each.cause for each in found] == told

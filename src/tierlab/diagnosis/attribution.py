@@ -36,12 +36,8 @@ class Attribution:
         """
         roots = [self.attribute(root) for root in incident.roots]
         others = [self.attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
-        length_ns = incident.end_ns - incident.start_ns
-        known = [each for each in roots if _is_known(each, length_ns)]
-        known = (
-            known
-            or [each for each in others if _is_own(each, length_ns) and _with(each, roots)][:1]
-        )
+        known = [each for each in roots if _is_known(each)]
+        known = known or [each for each in others if _is_own(each) and _with(each, roots)][:1]
         nameless = [each for each in roots if _is_nameless(each)]
         if not known:
             return nameless
@@ -68,21 +64,19 @@ def _may_follow(one: Occurrence, other: Occurrence) -> bool:
     return one.cause in FOLLOWING and other.stall.window.start_ns < one.stall.window.start_ns
 
 
-def _is_known(occurrence: Occurrence, length_ns: int) -> bool:
-    """Say whether it has a cause that in an incident of such a length does not come by chance."""
+def _is_known(occurrence: Occurrence) -> bool:
+    """Say whether it has a cause, and did not come by chance."""
     winner = occurrence.verdict.winner
-    if winner is None or winner.cause.by_chance_ns is None:
+    if winner is None or winner.cause.by_chance is None:
         return winner is not None
-    return stands_out(occurrence.stall) and length_ns > winner.cause.by_chance_ns(winner.context)
+    return stands_out(occurrence.stall) and not winner.cause.by_chance(winner.context)
 
 
-def _is_own(occurrence: Occurrence, length_ns: int) -> bool:
+def _is_own(occurrence: Occurrence) -> bool:
     """Say whether its cause is known, and no stall elsewhere can have brought it about."""
     winner = occurrence.verdict.winner
     return (
-        winner is not None
-        and _is_known(occurrence, length_ns)
-        and winner.cause.stands_alone(winner.context)
+        winner is not None and _is_known(occurrence) and winner.cause.stands_alone(winner.context)
     )
 
 

@@ -30,9 +30,8 @@ class Cause:
     figure that shows it best; None where that is no sampled one. ``happened`` says in
     words what happened, to follow the server's name ("was stopped"). ``explains`` names the causes
     whose evidence this one brings about by itself. Beside another cause it is named only where it
-    ``stands_alone``: where a stall elsewhere cannot have brought about its evidence. What comes by
-    chance for up to ``by_chance_ns`` is told of only from stalls that stand out, of incidents that
-    last longer.
+    ``stands_alone``: where a stall elsewhere cannot have brought about its evidence. A cause that
+    comes ``by_chance`` as well is told of only where it does not, from stalls that stand out.
     """
 
     name: str
@@ -43,4 +42,4 @@ class Cause:
     leading: Leading | None
     stands_alone: Callable[[StallContext], bool] = lambda _context: True
     explains: frozenset[str] = frozenset()
-    by_chance_ns: Callable[[StallContext], int] | None = None
+    by_chance: Callable[[StallContext], bool] | None = None

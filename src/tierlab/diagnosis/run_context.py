@@ -17,6 +17,7 @@ from tierlab.diagnosis.arrivals import Arrivals
 from tierlab.diagnosis.connections import connections
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.full_by_chance import full_by_chance
 from tierlab.diagnosis.incidents import aftermath
 from tierlab.diagnosis.sent_again import sent_again
 from tierlab.diagnosis.signals import Signals, Stretches
@@ -51,6 +52,7 @@ class RunContext:
         self._arrivals = cache(self._read_arrival_kinds)
         self._usual = cache(self._read_usual)
         self._usual_quiet = cache(self._read_usual_quiet)
+        self._full_by_chance = cache(self._read_full_by_chance)
 
     @property
     def entry(self) -> str:
@@ -116,6 +118,7 @@ class RunContext:
             connections=(lambda w: self._connections(subject).used(w)) if has else None,
             above=self._above(subject),
             usual_visits=self._usual_quiet(subject),
+            full_by_chance=self._full_by_chance(mine),
         )
 
     @cached_property
@@ -133,6 +136,10 @@ class RunContext:
         """The servers that share CPUs with it."""
         mine, others = {*self.cores.of(server, at_ns)}, (n for n in self.servers if n != server)
         return [name for name in others if mine & {*self.cores.of(name, at_ns)}]
+
+    def _read_full_by_chance(self, names: tuple[str, ...]) -> Callable[[Window], bool] | None:
+        span, busy = self._observed.measured, self.signals.together("cpu", "busy", names)
+        return None if span is None or busy is None else full_by_chance(busy, len(names), span)
 
     def _above(self, subject: str) -> str | None:
         """Return who calls the server: of several the last."""

@@ -48,7 +48,8 @@ class StallContext:
     ``sent_again`` is what was captured again on its way; None where messages were not captured or
     no events were kept. ``connections`` counts those on which the server had visits in a window;
     None where messages were not captured. ``above`` is the caller: of a tier of several its last,
-    None at the first tier.
+    None at the first tier. ``full_by_chance`` says whether all of ``cores`` were full around a
+    window for no longer than they are by chance at this load; None where they were not measured.
     """
 
     subject: str
@@ -76,6 +77,7 @@ class StallContext:
     connections: Callable[[Window], int] | None
     above: str | None
     usual_visits: float
+    full_by_chance: Callable[[Window], bool] | None
 
     def signal(self, table: str, value: str, where: str = "true") -> Signal | None:
         """Return a figure of the suspected server."""

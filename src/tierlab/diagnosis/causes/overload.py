@@ -24,11 +24,6 @@ UP_TO_FULL_NS = 1_000_000_000
 """Who came all at once may have come so long before it: what they ask for fills the CPUs bit by
 bit, and where requests are late is told by the second."""
 
-FULL_BY_CHANCE_NS = 500_000_000
-"""Requests come at random, so CPUs that are busy for three quarters of the time are full for so
-long now and then: in ten undisturbed minutes of RUBiS at 1,140 requests/s for 0.15 and 0.23 s, in
-two of a service on Node.js at 2,100 several times for up to 0.44 s."""
-
 
 def judge(context: StallContext) -> Suspect:
     """Weigh full CPUs, a server that wants more of them, and nobody else who used them. To blame is
@@ -73,9 +68,14 @@ def _of_thread(context: StallContext) -> Suspect:
     return case.suspect()
 
 
-def _by_chance_ns(context: StallContext) -> int:
-    """A thread that is full for a moment had one request too dear; CPUs that are, many requests."""
-    return 0 if thread_full(context) else FULL_BY_CHANCE_NS
+def _by_chance(context: StallContext) -> bool:
+    """Say whether its CPUs were full for no longer than chance keeps them at this load. A thread
+    that is full for a moment had one request too dear.
+    """
+    full_by_chance = busiest(context).full_by_chance
+    if thread_full(context) or full_by_chance is None:
+        return False
+    return full_by_chance(context.window)
 
 
 def busiest(context: StallContext) -> StallContext:
@@ -123,5 +123,5 @@ CAUSE = Cause(
     stands_alone=lambda _context: False,
     # Work that takes longer keeps its connections, locks and workers for longer.
     explains=frozenset({"pool", "lock"}),
-    by_chance_ns=_by_chance_ns,
+    by_chance=_by_chance,
 )
