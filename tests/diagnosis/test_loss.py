@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from tierlab.diagnosis.catalogue import CATALOGUE
+
 from . import made_stall
 from .made_stall import MS, STALL, TICK, Rows
-from .signatures import diagnosed
+from .signatures import SIGNATURES, diagnosed
 
 EACH_TICK = 3
 LOST = {"subject": "ns", "retransmissions": EACH_TICK}
@@ -117,3 +119,18 @@ def test_only_those_with_a_connection_can_have_waited_for_a_packet(tmp_path):
     assert (found.cause, found.subject) == ("loss", "db.1")
     words = [each.words for each in found.evidence if each.table == "tcp"]
     assert words == ["segments were lost and sent again: 6, for 2 that waited"]
+
+
+@pytest.mark.parametrize("name", ["shrunk pool", "held workers"])
+def test_a_pool_that_lost_packets_fill_is_not_what_holds_the_requests(tmp_path, monkeypatch, name):
+    """With lost packets taken out of the catalogue the pool was told, whose workers waited for
+    them.
+    """
+    others = tuple(each for each in CATALOGUE if each.name != "loss")
+    monkeypatch.setattr("tierlab.diagnosis.verdicts.CATALOGUE", others)
+    _, stalled, samples, extra = SIGNATURES[name]
+    lost = samples | {"tcp": [LOST | {"retransmissions": 30}]}
+    found = diagnosed(made_stall.make(tmp_path / "lost", stalled, lost, extra)).findings
+    assert [each.cause for each in found] == ["unknown"]
+    alone = diagnosed(made_stall.make(tmp_path / "alone", stalled, samples, extra)).findings
+    assert [each.cause for each in alone] == ["pool"]

@@ -38,6 +38,16 @@ class Incident:
     roots: list[Stall]
     others: list[Stall]
 
+    @property
+    def start_ns(self) -> int:
+        """When the first of them began."""
+        return min(each.window.start_ns for each in (*self.roots, *self.others))
+
+    @property
+    def end_ns(self) -> int:
+        """When the last of them was over."""
+        return max(each.window.end_ns for each in (*self.roots, *self.others))
+
 
 def incidents(stalls: Sequence[Stall], topology: Topology) -> list[Incident]:
     """Group the stalls; in order of time."""

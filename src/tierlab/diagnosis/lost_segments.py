@@ -2,12 +2,20 @@
 
 from dataclasses import dataclass
 
+from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Signal
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.thresholds import support
 
 SPURIOUS = "spurious_retransmissions"
 LOST = f"retransmissions - {SPURIOUS}"
+DROPPED = "listen_drops"
+"""Connection requests that a listener had no room for."""
+
+MOST = 0.5
+JUST_BEFORE_NS = JUST_AFTER_NS = 50_000_000
+"""A connection request that is dropped begins the wait, and what was late ends it."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +70,48 @@ def lost_segments(context: StallContext, receiver: str) -> LostSegments | None:
 def _beyond(signal: Signal, window: Window) -> float:
     seen = signal.within(window)
     return float(seen.sum()) - signal.usual * seen.size
+
+
+def waiting_for_segments(context: StallContext, receiver: str) -> int:
+    """Return who can have waited for a lost segment: of those who wait for a worker, or for one of
+    a few connections to whom was reached late, each connection's one.
+    """
+    return min(context.waiting, _connections(context, receiver))
+
+
+def _connections(context: StallContext, receiver: str) -> int:
+    """Return on how many connections the receiver had visits, up to when what was late had come;
+    how many wait where that is not known.
+    """
+    there = context.at(receiver)
+    used = None if there is None else there.connections
+    return context.waiting if used is None else used(context.around(0, JUST_AFTER_NS))
+
+
+def accept_queue(context: StallContext, server: str) -> float | None:
+    """Return how full the server's accept queue was at most. Who is sent away asks again with all
+    others at once, and fills it for less than a tick: a listener that dropped most was full.
+    """
+    signals, window = context.signals, context.around(JUST_BEFORE_NS, JUST_AFTER_NS)
+    signal = signals.get("listen", "accept_queue * 1.0 / nullif(backlog, 0)", server)
+    seen = None if signal is None else signal.within(context.around(JUST_BEFORE_NS))
+    known = [float(seen.max())] if seen is not None and seen.size else []
+    for subject in signals.subjects("tcp", DROPPED):
+        dropped = signals.get("tcp", DROPPED, subject)
+        if dropped is not None and dropped.within(window).sum() >= MOST * context.waiting:
+            known.append(1.0)
+    return max(known, default=None)
+
+
+def no_losses(case: Case, context: StallContext) -> None:
+    """Rule a cause out where segments to the server were lost and its listener had room for them;
+    nothing is said otherwise.
+    """
+    lost = lost_segments(context, context.subject)
+    if lost is None or not lost.all:
+        return
+    waited = max(1, waiting_for_segments(context, context.subject))
+    there = support("segments lost", lost.all / waited) or 0.0
+    dropped = support("accept queue", accept_queue(context, context.subject)) or 0.0
+    if there > dropped:
+        case.beside("tcp", against(there - dropped), "no segments were lost on their way")

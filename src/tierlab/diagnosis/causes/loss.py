@@ -14,17 +14,18 @@ from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.evidence import queued
 from tierlab.diagnosis.finding import Remedy, Suspect
-from tierlab.diagnosis.lost_segments import LostSegments, lost_segments
+from tierlab.diagnosis.lost_segments import (
+    LostSegments,
+    accept_queue,
+    lost_segments,
+    waiting_for_segments,
+)
 from tierlab.diagnosis.reached_late import reached_late, receiver_idle, sender_idle
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 NAME = "loss"
-JUST_BEFORE_NS = JUST_AFTER_NS = 50_000_000
-"""A connection request that is dropped begins the wait, and what was late ends it."""
 MOST = 0.5
-DROPPED = "listen_drops"
-"""Connection requests that a listener had no room for."""
 
 
 def judge(context: StallContext) -> Suspect | None:
@@ -69,43 +70,17 @@ def _sent_again(case: Case, context: StallContext, segments: float | None) -> No
     few connections to whom was reached late, each connection's one.
     """
     figure = "" if segments is None else f": {segments:.0f}"
-    waited = context.waiting
-    if segments:
-        waited = min(waited, _connections(context, case.subject))
+    waited = waiting_for_segments(context, case.subject) if segments else context.waiting
     each = None if segments is None else segments / max(1, waited)
     words = f"segments were lost and sent again{figure}, for {waited} that waited"
     case.direct("tcp", support("segments lost", each), words)
 
 
-def _connections(context: StallContext, receiver: str) -> int:
-    """Return on how many connections the receiver had visits, up to when what was late had come;
-    how many wait where that is not known.
-    """
-    there = context.at(receiver)
-    used = None if there is None else there.connections
-    return context.waiting if used is None else used(context.around(0, JUST_AFTER_NS))
-
-
 def _not_dropped_otherwise(case: Case, context: StallContext) -> None:
     held = support("queued bytes", queued(context))
     case.beside("net", against(held), "no packets waited to be sent")
-    full = support("accept queue", _queue(context, case.subject))
+    full = support("accept queue", accept_queue(context, case.subject))
     case.beside("listen", against(full), f"the accept queue of {case.subject} had room")
-
-
-def _queue(context: StallContext, server: str) -> float | None:
-    """Return how full the server's accept queue was at most. Who is sent away asks again with all
-    others at once, and fills it for less than a tick: a listener that dropped most was full.
-    """
-    signals, window = context.signals, context.around(JUST_BEFORE_NS, JUST_AFTER_NS)
-    signal = signals.get("listen", "accept_queue * 1.0 / nullif(backlog, 0)", server)
-    seen = None if signal is None else signal.within(context.around(JUST_BEFORE_NS))
-    known = [float(seen.max())] if seen is not None and seen.size else []
-    for subject in signals.subjects("tcp", DROPPED):
-        dropped = signals.get("tcp", DROPPED, subject)
-        if dropped is not None and dropped.within(window).sum() >= MOST * context.waiting:
-            known.append(1.0)
-    return max(known, default=None)
 
 
 def _is_at_its_end(lost: LostSegments | None) -> bool:

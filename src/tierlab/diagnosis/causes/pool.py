@@ -16,6 +16,7 @@ from tierlab.diagnosis.evidence import (
     wanting,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.lost_segments import no_losses
 from tierlab.diagnosis.replaced import no_restart
 from tierlab.diagnosis.slow_senders import WORKERS, no_slow_senders
 from tierlab.diagnosis.stall_context import StallContext
@@ -45,8 +46,9 @@ def judge(context: StallContext) -> Suspect:
         case.beside("pressure", against(wanting(context)), "it did not wait for a CPU")
         busy = against(support("at work", at_work(context)))
         case.beside("domain", busy, "it was not at work all of the time")
-        not_held_back(case, context)
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
+    not_held_back(case, context)
+    no_losses(case, context)
     no_pause(case, context)
     no_limit(case, context)
     no_restart(case, context)
