@@ -72,6 +72,12 @@ class Paces:
         if rest:
             name = max(rest, key=rest.__getitem__)
             lines.append(f"The slowest of the others: {name}: {self._words(name)}")
+        if self.busier:
+            least, most = (LOADS[HIGHEST] + f(self.busier.values()) for f in (min, max))
+            lines.append(
+                f"The CPUs were {least:.0%} to {most:.0%} busy at {LOADS[HIGHEST]:.0%} of what "
+                "--capacity says."
+            )
         if unknown := sorted(self.ratios.keys() - known.keys()):
             lines.append(f"Not to be compared, and not left out: {', '.join(unknown)}")
         return "\n".join(lines)

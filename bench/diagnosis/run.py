@@ -128,6 +128,8 @@ def explain(score: Score) -> None:
         f"left out: {score.device_stalls} windows of a disk that stood still by nobody's doing, "
         f"{score.stalls_within} of them during a disturbance"
     )
+    if score.not_beyond:
+        print(f"no overload, as all who came were served at once: {', '.join(score.not_beyond)}")
     print(f"recalled by a window that touches several disturbances only: {score.together}")
     for name, one in score.false:
         length = one.window.duration_s * 1e3

@@ -66,6 +66,7 @@ class Score:
     device_stalls: int = 0
     stalls_within: int = 0
     together: int = 0
+    not_beyond: list[str] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     false: list[tuple[str, Found]] = field(default_factory=list)
     missed: list[tuple[str, Injected]] = field(default_factory=list)
@@ -115,6 +116,14 @@ def add_overload(score: Score, diagnosis: Diagnosis) -> None:
     """Score a trial of more users than can be served: the first answer is to say so."""
     first = diagnosis.findings[0].cause if diagnosis.findings else "nothing"
     score.by_cause.setdefault(OVERLOAD, Counter())[first] += 1
+
+
+def add_not_beyond(score: Score, name: str) -> None:
+    """Keep a trial in which no more came than could be served: of none that were too many there is
+    nothing to count, and the row says so.
+    """
+    score.not_beyond.append(name)
+    score.by_cause.setdefault(OVERLOAD, Counter())
 
 
 def add_founded(score: Score, name: str, true: Sequence[Injected], found: Sequence[Found]) -> None:

@@ -10,8 +10,18 @@ from pathlib import Path
 import calibration
 import coarsen
 import device
+from beyond import was_beyond
 from campaign import Planned
-from score import Score, add_founded, add_overload, add_pairs, add_single, found_in, touches
+from score import (
+    Score,
+    add_founded,
+    add_not_beyond,
+    add_overload,
+    add_pairs,
+    add_single,
+    found_in,
+    touches,
+)
 from sensitivity import Rules
 from truth import Injected
 
@@ -59,7 +69,8 @@ VIEWS = (
 @dataclass(frozen=True)
 class Told:
     """What was told of a trial of which that is true; ``stalls`` are the windows of a disk that
-    stood still by nobody's doing; they are not in it any more.
+    stood still by nobody's doing; they are not in it any more. ``beyond`` says of one with too many
+    users whether they were.
     """
 
     trial: Planned
@@ -67,6 +78,7 @@ class Told:
     diagnosis: Diagnosis
     stalls: Sequence[Window]
     measured_s: float
+    beyond: bool = True
 
 
 def told_by(rules: Sequence[Rules], made: Made, truths: Truths, view: View) -> list[list[Told]]:
@@ -76,6 +88,7 @@ def told_by(rules: Sequence[Rules], made: Made, truths: Truths, view: View) -> l
     told: list[list[Told]] = [[] for _ in rules]
     for trial, folder in made:
         true, slow = truths[trial.name], device.slow_ticks(folder)
+        beyond = trial.kind != "overload" or was_beyond(folder)
         with tempfile.TemporaryDirectory(prefix="tierlab-view-") as scratch:
             seen = folder if view.copy is None else view.copy(folder, Path(scratch) / "run")
             observed = observe(Run(seen))
@@ -85,7 +98,7 @@ def told_by(rules: Sequence[Rules], made: Made, truths: Truths, view: View) -> l
                 with rule():
                     diagnosis = examined.diagnosis()
                 kept, stalls = device.without(diagnosis, slow, device.users(true))
-                each.append(Told(trial, true, kept, stalls, seconds))
+                each.append(Told(trial, true, kept, stalls, seconds, beyond))
     return told
 
 
@@ -115,8 +128,10 @@ def _add(score: Score, told: Told) -> None:
         add_single(score, trial.name, told.true, found)
     elif trial.kind == "pair":
         add_pairs(score, trial.name, told.true, found)
-    elif trial.kind == "overload":
+    elif trial.kind == "overload" and told.beyond:
         add_overload(score, told.diagnosis)
+    elif trial.kind == "overload":
+        add_not_beyond(score, trial.name)
     else:
         add_founded(score, trial.name, [], found)
         score.control_s += told.measured_s

@@ -51,6 +51,18 @@ def test_what_a_compose_file_leaves_open_can_be_said_in_the_file(tmp_path: Path)
     assert 'compose = "compose.yml"' in file.read_text()
 
 
+def test_a_file_is_not_replaced_by_one_that_lacks_something(tmp_path: Path) -> None:
+    """With --force it was, and what had been said in it was gone."""
+    (tmp_path / "compose.yml").write_text("services: { web: { image: no-such-image } }\n")
+    file = tmp_path / "mine.toml"
+    file.write_text("mine = true\n")
+    options = ["--own", "--compose", "compose.yml", "--start", "/", "--force"]
+    ended = CliRunner().invoke(app, ["init", str(file), *options])
+    assert ended.exit_code != 0
+    assert "no-such-image" in str(ended.exception)
+    assert file.read_text() == "mine = true\n"
+
+
 def test_of_a_compose_file_that_is_not_there_nothing_is_written(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     options = ["--own", "--compose", "compose.yml", "--start", "/"]

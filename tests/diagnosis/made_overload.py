@@ -23,16 +23,18 @@ COST_S = {"web.1": 0.004, "app.1": 0.014, "db.1": 0.0055}
 """CPU time of a visit; 80 a second take 1.88 cores, and the laboratory the rest."""
 
 
-def make(folder: Path, *, cold: float = 1.0, dear: str | None = None, pus: int = 2) -> Path:
+def make(
+    folder: Path, *, cold: float = 1.0, dear: str | None = None, pus: int = 2, slower: float = 1.0
+) -> Path:
     """Write the run folder. ``cold`` is how many times what they cost later visits cost up to the
     end of the stretch; ``dear`` a label that half of the visits' time at app.1 went to within it.
-    On more ``pus`` each visit costs as much more.
+    On more ``pus`` each visit costs as much more, and in it on ``slower`` ones.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tables: dict[str, Rows] = {name: [] for name in SCHEMAS}
     for end in range(START + TICK, START + LENGTH + 1, TICK):
         _tick(tables, end, cold, pus)
-    for number, (start, end, label) in enumerate(_requests(dear)):
+    for number, (start, end, label) in enumerate(_requests(dear, slower)):
         _request(tables, number, start, end, label)
     for name, rows in tables.items():
         write(folder, name, rows)
@@ -69,7 +71,7 @@ def _tick(tables: dict[str, Rows], end: int, cold: float, pus: int) -> None:
     tables["soft"].append(tick | {"subject": "app.1"} | gauge)
 
 
-def _requests(dear: str | None) -> list[tuple[int, int, str]]:
+def _requests(dear: str | None, slower: float) -> list[tuple[int, int, str]]:
     """When each began and ended, and what it asked for."""
     found = []
     at = START
@@ -77,7 +79,7 @@ def _requests(dear: str | None) -> list[tuple[int, int, str]]:
         if is_full(at):
             label = dear if dear and len(found) % 2 else "GET /page"
             found.append((at - min(2_000 * MS, (at - FULL[0]) // 2 + 10 * MS), at, label))
-            at += 1_000 * MS // MOST
+            at += round(1_000 * MS / MOST * slower)
         else:
             found.append((at, at + 10 * MS, "GET /page"))
             at += 1_000 * MS // USUAL_RATE

@@ -170,6 +170,14 @@ def test_a_gain_in_share_is_told_in_points(diagnoses):
     assert words in diagnoses["expensive"].words
 
 
+def test_requests_that_cost_more_at_every_server_are_told(diagnoses, tmp_path):
+    """That they cost what they usually cost was said of a machine that was slower for seconds."""
+    slower = diagnosed(made_overload.make(tmp_path, slower=1.25))
+    assert slower.findings[0].demand.cost_ratio == pytest.approx(1.25, rel=0.03)
+    assert "At every server a visit took 1.2" in slower.words
+    assert demand(diagnoses, "users").cost_ratio == pytest.approx(1.0, rel=0.03)
+
+
 def test_full_cpus_are_those_that_a_server_may_run_on(tmp_path):
     """The database has a CPU of its own, and the application, which uses more, has room."""
     folder = made_overload.make(tmp_path)

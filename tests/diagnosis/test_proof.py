@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ import pytest
 import scoring
 import table
 import truth
+from beyond import was_beyond
 from campaign import Planned
 from score import Found, Score, add_pairs, add_single
 
@@ -19,7 +21,7 @@ from tierlab.diagnosis import Diagnosis
 from tierlab.diagnosis.finding import Window
 from tierlab.tables import manifest as manifests
 
-from . import made_stall
+from . import made_overload, made_stall
 from .made_stall import STALL
 
 TRIALS = [Planned(f"single-{n}", "single", "low", f"trial = {n}\n") for n in range(3)]
@@ -181,6 +183,21 @@ def test_a_disk_left_out_during_a_disturbance_is_counted_apart():
     told = scoring.Told(TRIALS[0], true, Diagnosis(**NOTHING), stalls, 60)
     score = scoring.score_of([told])
     assert (score.device_stalls, score.stalls_within) == (2, 1)
+
+
+def test_an_overload_that_was_none_is_no_case(tmp_path):
+    """On a quicker machine all who came were served at once, and "nothing abnormal" was wrong."""
+    served = made_stall.make(tmp_path / "served", None)
+    made_stall.manifest().model_copy(update={"load": {"users": 700}}).write(served)
+    crowded = made_overload.make(tmp_path / "crowded")
+    assert (was_beyond(served), was_beyond(crowded)) == (False, True)
+    trial = Planned("overload-0", "overload", "beyond", "")
+    (told,) = scoring.told_by([nullcontext], [(trial, served)], {trial.name: []}, scoring.VIEWS[0])
+    score = scoring.score_of(told)
+    assert score.not_beyond == ["overload-0"]
+    score.planned["overload"] = 1
+    row = next(each for each in table.rows(score) if each.what == "cause overload")
+    assert (row.figure, row.holds) == ("-", None)
 
 
 def test_what_was_found_far_from_any_pair_is_a_false_finding():

@@ -85,21 +85,29 @@ CASES: list[tuple[Table, str]] = [
         ({"image": "shop"}, signal.SIGTERM),
         ({"image": "asks"}, signal.SIGQUIT),
         ({"image": "asks", "stop_signal": "INT"}, signal.SIGINT),
+        ({"image": "asks", "stop_signal": "SIGRTMIN+3"}, signal.SIGRTMIN + 3),
     ],
 )
-def test_the_files_signal_goes_before_the_images(
-    keys: dict[str, str], stopped_by: signal.Signals
-) -> None:
+def test_the_files_signal_goes_before_the_images(keys: dict[str, str], stopped_by: int) -> None:
     """A compose file's was read and not heeded."""
     server = Image.__new__(Image)
     server.options = ImageOptions.model_construct(**keys)
     assert server.stops_by == stopped_by
 
 
-@pytest.mark.parametrize("said", ["SIGINT", "INT", "2"])
+@pytest.mark.parametrize("said", ["SIGINT", "INT", "sigint", "2"])
 def test_a_signal_is_said_by_its_name_or_number(said: str) -> None:
     assert signal_of(said) == signal.SIGINT
     assert signal_of("") is None
+    assert signal_of("99") is None
+
+
+def test_a_real_time_signal_is_said_by_its_distance_from_another() -> None:
+    """Images of systemd stop by SIGRTMIN+3; a compose file that said so was refused."""
+    assert signal_of("SIGRTMIN+3") == signal.SIGRTMIN + 3
+    assert signal_of("rtmax-1") == signal.SIGRTMAX - 1
+    assert signal_of("SIGRTMIN-3") is None
+    assert signal_of("SIGRTMAX+1") is None
 
 
 @pytest.mark.usefixtures("images")

@@ -108,28 +108,29 @@ def init(
         typer.echo(f"Wrote {path}. Try it: tierlab check {path}")
         return
     if own:
-        _write(path, _own(path, completed(answers), users))
+        _write_own(path, completed(answers), users)
         typer.echo(f"Wrote {path}. Try it: tierlab check {path}")
         return
     _write(path, template(_name(path)))
     typer.echo(f"Wrote {path}. Change what you like, then: tierlab run {path}")
 
 
-def _own(path: Path, answers: dict[str, Any], users: int) -> str:
-    """The text of a file for one's own application; `UserError` for all that is wrong with it.
+def _write_own(path: Path, answers: dict[str, Any], users: int) -> None:
+    """Write a file for one's own application; `UserError` for all that is wrong with it.
 
-    What a compose file leaves open is said in the experiment file: it is written all the same.
+    What a compose file leaves open is said in the experiment file: it is written all the same,
+    unless it would replace one in which that may have been said.
     """
     tables = own_tables(_name(path), answers, users)
     system = anchored(tables["system"], path.parent)
     try:
         Experiment.from_tables({**tables, "system": expanded(system).system}, str(path))
     except UserError as error:
-        if not Path(system.get("compose", "")).is_file():
+        if path.exists() or not Path(system.get("compose", "")).is_file():
             raise
         _write(path, own_template(tables))
         raise UserError(f"{path} is written, and lacks something yet: {error}") from None
-    return own_template(tables)
+    _write(path, own_template(tables))
 
 
 def _standing(path: Path, where: str, users_do: dict[str, str | None], users: int) -> str:

@@ -20,6 +20,7 @@ from tierlab.analysis.resources.metrics import SATURATED
 from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.cores import Cores
+from tierlab.diagnosis.evidence import CORES
 from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
 from tierlab.diagnosis.no_load import no_load_times
 from tierlab.diagnosis.signals import Signals
@@ -32,6 +33,9 @@ COLD_NS = 60_000_000_000
 
 DEARER = 0.25
 """The share of a server's visits' time that a label gained: it took the CPU time."""
+
+NOTABLE = 0.05
+"""Cores: who uses less than that is no measure of what a visit costs."""
 
 SECOND_NS = 1_000_000_000
 FEWEST = 3
@@ -64,6 +68,7 @@ class Demands:
             cost_s=cost,
             later_cost_s=later,
             capacity=self._capacity(window, server, cores, warm=kind == "cold start"),
+            cost_ratio=self._cost_ratio(window),
         )
 
     def _costs(self, window: Window, server: str) -> tuple[float | None, float | None]:
@@ -78,13 +83,34 @@ class Demands:
         return self._cost(first, server), known or self._cost(last, server)
 
     def _cost(self, window: Window, server: str) -> float | None:
-        used = self.signals.get("domain", "cpu_ns * 1.0 / dt_ns", server)
+        used_s, visits = self._spent(window, server)
+        return used_s / visits if used_s is not None and visits else None
+
+    def _spent(self, window: Window, server: str) -> tuple[float | None, int]:
+        """Return the CPU seconds that a server used and how many visits left it."""
+        used = self.signals.get("domain", CORES, server)
         cores = None if used is None else used.mean(window)
         seen = self.observed.in_progress.get(server)
         if cores is None or seen is None:
-            return None
+            return None, 0
         left = np.diff(np.searchsorted(seen.departure_ns, [window.start_ns, window.end_ns]))
-        return cores * window.duration_s / int(left[0]) if left[0] else None
+        return cores * window.duration_s, int(left[0])
+
+    def _cost_ratio(self, window: Window) -> float | None:
+        """Return by how much more CPU time a visit took than otherwise, where that is the least of
+        all servers that use some; None where nobody knows.
+        """
+        whole = Window(start_ns=self.whole.start_ns, end_ns=self.whole.end_ns)
+        found = []
+        for server in self.observed.run.manifest.servers:
+            (used_s, visits), (all_s, of_all) = (
+                self._spent(each, server) for each in (window, whole)
+            )
+            if used_s is None or all_s is None or used_s < NOTABLE * window.duration_s:
+                continue
+            if visits and of_all > visits and all_s > used_s:
+                found.append(used_s / visits / ((all_s - used_s) / (of_all - visits)))
+        return min(found, default=None)
 
     def _dearer(self, window: Window, server: str) -> tuple[str | None, float]:
         """Return the label whose share of the visits' time at the server rose most, and by how

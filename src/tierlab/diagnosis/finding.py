@@ -101,6 +101,8 @@ class Demand(Result):
     """What made demand exceed the CPUs' capacity for seconds: more ``users`` than it can serve, a
     ``cold start`` (a visit took ``cost_s`` of CPU time, and ``later_cost_s`` later), or an
     ``expensive`` kind of request, ``label``, whose share of the time rose by ``label_gained``.
+    ``cost_ratio`` is the CPU time of a visit over what it is in the rest of the trial, at the
+    server, of those that matter, where it rose least.
     """
 
     kind: Kind
@@ -109,6 +111,7 @@ class Demand(Result):
     cost_s: float | None
     later_cost_s: float | None
     capacity: Capacity | None
+    cost_ratio: float | None = None
 
 
 class BusyFunction(Result):

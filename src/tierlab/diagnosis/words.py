@@ -3,6 +3,9 @@
 from tierlab.diagnosis.finding import Delayed, Demand, Finding, Window
 from tierlab.diagnosis.merge import Merged
 
+DEARER = 1.15
+"""By stretches of ten seconds a request of RUBiS cost 0.87 to 1.13 times its usual CPU time."""
+
 LONG_MS = 10_000
 """From here on lengths are told in seconds."""
 
@@ -54,6 +57,14 @@ def _why(demand: Demand) -> str:
         return (
             f"One kind of request is expensive: the share of the visits' time that {demand.label} "
             f"took was {demand.label_gained * 100:.0f} percentage points higher than otherwise."
+        )
+    if demand.cost_ratio is None:
+        return "There are more users than it can serve."
+    if demand.cost_ratio >= DEARER:
+        return (
+            f"At every server a visit took {demand.cost_ratio:.2f} times the CPU time that it "
+            "takes otherwise, and more: the CPUs did less in a second (a lower clock, other "
+            "machines on the same host), or many at once cost more each."
         )
     return "Requests cost what they usually cost: there are more users than it can serve."
 

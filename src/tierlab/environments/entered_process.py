@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from signal import SIGCONT, SIGSTOP, Signals
+from signal import SIGCONT, SIGSTOP
 
 import psutil
 
@@ -37,7 +37,7 @@ class EnteredProcess(HostProcess):
         """Wait up to `timeout` seconds for the end, and wake who waits for it meanwhile."""
         return Process.wait(self, timeout)
 
-    def signal(self, number: Signals) -> None:
+    def signal(self, number: int) -> None:
         """Send a signal to the program itself; who waits for it would not pass it on.
 
         Until the namespace is entered there is no child yet: then to the one that is to become it.

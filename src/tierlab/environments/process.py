@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL, SIGTERM, Signals
+from signal import SIGKILL, SIGTERM
 from typing import IO, ClassVar
 
 from tierlab.environments.identity import TOKEN, Identity, session_members, stat
@@ -85,7 +85,7 @@ def _allowed(killed: Iterable[int]) -> float:
     return WAITING_SECONDS if states & {"D", "R"} else KILL_SECONDS
 
 
-def _signal(pids: Iterable[int], number: Signals) -> None:
+def _signal(pids: Iterable[int], number: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -124,7 +124,7 @@ class Process(ABC):
         return status
 
     @abstractmethod
-    def signal(self, number: Signals) -> None:
+    def signal(self, number: int) -> None:
         """Send a signal to the program (not to its children)."""
 
     @abstractmethod
@@ -132,7 +132,7 @@ class Process(ABC):
         """List the program and the living processes that it started."""
 
     @abstractmethod
-    def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
+    def stop(self, grace: float, first: int = SIGTERM) -> bool:
         """Ask the program to end with `first`; kill all that is left after `grace` seconds.
 
         Returns whether it ended by itself.
@@ -175,7 +175,7 @@ class HostProcess(Process):
         except subprocess.TimeoutExpired:
             return None
 
-    def signal(self, number: Signals) -> None:
+    def signal(self, number: int) -> None:
         """Send a signal, if it runs."""
         if self._popen.poll() is None:
             os.kill(self.pid, number)
@@ -185,7 +185,7 @@ class HostProcess(Process):
         self._popen.poll()
         return session_members(self.identity, self._token)
 
-    def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
+    def stop(self, grace: float, first: int = SIGTERM) -> bool:
         """End it and its session.
 
         Striking it off the ledger is the last step; a process that even a kill does not end (it

@@ -36,7 +36,7 @@ class Child(Protocol):
     def wait(self, timeout: float) -> int | None:
         """Wait for the end; None if it still runs after ``timeout`` seconds."""
 
-    def stop(self, grace: float, first: signal.Signals = ...) -> bool:
+    def stop(self, grace: float, first: int = ...) -> bool:
         """Ask it to end, then kill it."""
 
 

@@ -263,7 +263,7 @@ class Server(ABC):
         return self.start_seconds
 
     @property
-    def stops_by(self) -> signal.Signals:
+    def stops_by(self) -> int:
         """The signal that tells its program to stop."""
         return self.stop_signal
 

@@ -62,7 +62,7 @@ class Image(Server):
         return self.options.within_ns / 1e9
 
     @property
-    def stops_by(self) -> signal.Signals:
+    def stops_by(self) -> int:
         """As the file says, or the image."""
         said = self.options.stop_signal or self.options.found.config.get("StopSignal")
         return signal_of(str(said or "")) or signal.SIGTERM

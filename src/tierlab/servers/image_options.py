@@ -22,6 +22,7 @@ from tierlab.values.problem import problem, raise_all
 from tierlab.values.texts import Line, Lines, LineTable
 
 MODES: Mapping[str, Mode] = {"": "kept", "ro": "ro", "rw": "rw"}
+SIGNAL = Text("a signal", r"[A-Za-z]+([0-9]|[+-][0-9]{1,2})?|[0-9]{1,2}")
 MEMORY = "tmpfs"
 """The source of a volume that is in memory."""
 
@@ -77,9 +78,7 @@ class ImageOptions(OwnOptions):
     name for what is empty at first, or `tmpfs` for what is in memory. All that is written goes with
     the trial: a folder of yours is written to only where the entry ends in `:rw`."""
 
-    stop_signal: Annotated[str | None, Text("a signal", r"[A-Z]+[0-9]?|[0-9]{1,2}")] = Field(
-        default=None, examples=["SIGINT"]
-    )
+    stop_signal: Annotated[str | None, SIGNAL] = Field(default=None, examples=["SIGINT"])
     """The signal that stops it, instead of the image's own (STOPSIGNAL)."""
 
     health: Annotated[str | None, Line("a command")] = Field(
@@ -163,11 +162,18 @@ def words_of(options: ImageOptions, found: OciImage) -> list[str]:
     return [*found.words("Entrypoint"), *(found.words("Cmd") if said is None else said)]
 
 
-def signal_of(said: str) -> signal.Signals | None:
-    """A signal by its name, with SIG or without, or its number; None where there is no such."""
-    numbers = {str(each.value): each for each in signal.Signals}
-    name = said if said.startswith("SIG") else f"SIG{said}"
-    return numbers.get(said) or signal.Signals.__members__.get(name)
+def signal_of(said: str) -> int | None:
+    """A signal's number by its name in either case, with SIG or without, by its number, or by how
+    far it is from the first or the last real-time one (signal(7)); None where there is no such.
+    """
+    name = said.upper().removeprefix("SIG")
+    if name.isdecimal():
+        return int(name) if int(name) in signal.valid_signals() else None
+    if found := re.fullmatch(r"RT(MIN|MAX)([+-]\d+)", name):
+        first = signal.SIGRTMIN if found[1] == "MIN" else signal.SIGRTMAX
+        number = first + int(found[2])
+        return number if signal.SIGRTMIN <= number <= signal.SIGRTMAX else None
+    return signal.Signals.__members__.get(f"SIG{name}")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from signal import SIGTERM, Signals
+from signal import SIGTERM
 from typing import IO, ClassVar
 
 from tierlab.environments.process import KILL_SECONDS, Process
@@ -38,12 +38,12 @@ class RemoteProcess(Process):
             self._status = self._ended()
         return self._status
 
-    def signal(self, number: Signals) -> None:
+    def signal(self, number: int) -> None:
         """Have it sent there, if it runs."""
         if self.poll() is None:
             self._have_run([SHELL, "-c", f'kill -{int(number)} "$1"', "kill", str(self._pid)])
 
-    def stop(self, grace: float, first: Signals = SIGTERM) -> bool:
+    def stop(self, grace: float, first: int = SIGTERM) -> bool:
         """End it, and what it started; who no longer answers has ended them."""
         try:
             self.signal(first)
