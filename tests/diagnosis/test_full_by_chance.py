@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from tierlab.analysis.query import Floats
 from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.analysis.statistics.stretches import stretches
-from tierlab.diagnosis.full_by_chance import LONGEST_NS, RARE, chance_ns
+from tierlab.diagnosis.full_by_chance import LONGEST_NS, QUARTILE, RARE, beyond, chance_ns
 from tierlab.diagnosis.signals import Signal
 
 from . import made_stall
@@ -52,6 +53,12 @@ def test_chance_seldom_fills_the_cpus_for_longer(load: float, most_ms: int) -> N
         count = length_ns // WINDOW_NS
         means = np.convolve(busy, np.full(count, 1 / count), mode="valid")
         assert len(stretches(means >= 0.95)) <= RARE * minutes
+
+
+def test_the_tail_is_scipy_s() -> None:
+    t = np.linspace(-3, 40, 200)
+    assert [beyond(each) for each in t] == pytest.approx(student.sf(t, 5), rel=1e-6)
+    assert pytest.approx(student.ppf(0.75, 5), rel=1e-4) == QUARTILE
 
 
 def test_nothing_is_known_of_a_moment() -> None:

@@ -94,6 +94,21 @@ def test_packets_that_another_server_lost_at_its_own_end_are_no_loss_here(tmp_pa
     assert [(each.cause, each.subject) for each in found] == [("unknown", "lb.1")]
 
 
+def test_who_is_sent_away_by_another_server_is_no_loss_here(tmp_path):
+    """A cold cache filled all above it, and whom the web server's full accept queue sent away asked
+    again: the counters do not say whom, and packets to the balancer were told as lost.
+    """
+    asked = {"kind": "syn_retransmission", "subject": "web.1", "duration_ns": 0}
+    detail = {"detail": json.dumps({"attempt": 2})}
+    again_ns = range(STALL[0] + MS, STALL[1], TICK // EACH_TICK)
+    counted = {"tcp": [LOST | {"syn_retransmissions": EACH_TICK}]}
+    events = {"events": [{"t_ns": t} | asked | detail for t in again_ns]}
+    found = diagnosed(made_stall.make(tmp_path / "away", "lb.1", counted, events)).findings
+    assert [each.cause for each in found] == ["unknown"]
+    (lost,) = diagnosed(made_stall.make(tmp_path / "lost", "lb.1", counted)).findings
+    assert (lost.cause, lost.subject) == ("loss", "db.1")
+
+
 def test_at_which_end_is_said_to_be_unknown_where_nothing_tells(tmp_path):
     folder = made_stall.make(tmp_path, "lb.1", {"tcp": [LOST]})
     (sure,) = diagnosed(folder).findings

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.sent_again import SentAgain
 from tierlab.diagnosis.signals import Signal
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 SPURIOUS = "spurious_retransmissions"
 LOST = f"retransmissions - {SPURIOUS}"
+ASKING = "syn_retransmissions"
 DROPPED = "listen_drops"
 """Connection requests that a listener had no room for."""
 
@@ -44,8 +46,13 @@ def lost_segments(context: StallContext, receiver: str) -> LostSegments | None:
     """Count them in the network namespace with the most, and those who asked the receiver for a
     connection in vain; None: not measured.
     """
+    there, mine = context.at(receiver), context.sent_again
+    asked = None if there is None else there.sent_again
     found = [
-        (max(0.0, _beyond(signal, context.window)), subject)
+        (
+            max(0.0, _beyond(signal, context.window) - _asked_elsewhere(context, subject, asked)),
+            subject,
+        )
         for subject in context.signals.subjects("tcp", LOST)
         if (signal := context.signals.get("tcp", LOST, subject)) is not None
         and signal.within(context.window).size
@@ -55,16 +62,25 @@ def lost_segments(context: StallContext, receiver: str) -> LostSegments | None:
     lost, subject = max(found)
     signal = context.signals.get("tcp", SPURIOUS, subject)
     stretch = None if signal is None else signal.covering(context.window)
-    there, mine = context.at(receiver), context.sent_again
     if signal is None or stretch is None or mine is None:
         return LostSegments(lost, lost, None)
-    asked = None if there is None else there.sent_again
     later = 0 if asked is None else asked.asked_again_later(stretch)
     spurious = float(signal.within(context.window).sum())
     # What was sent again although it had arrived was captured twice, too.
     captured = max(0.0, mine.data(stretch) - spurious)
     at_its_end = max(0.0, mine.data_to_it(stretch) - spurious) + mine.asked(stretch)
     return LostSegments(lost + later, max(0.0, lost - captured) + later, at_its_end)
+
+
+def _asked_elsewhere(context: StallContext, subject: str, asked: SentAgain | None) -> float:
+    """Return how many of those that a namespace sent again asked other servers for a connection, as
+    the capture has it: those whom a full accept queue sends away are no loss on another way.
+    """
+    signal = context.signals.get("tcp", ASKING, subject)
+    stretch = None if signal is None else signal.covering(context.window)
+    if signal is None or stretch is None or asked is None:
+        return 0.0
+    return min(float(signal.within(context.window).sum()), asked.asked_elsewhere(stretch))
 
 
 def _beyond(signal: Signal, window: Window) -> float:

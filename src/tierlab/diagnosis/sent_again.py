@@ -17,13 +17,15 @@ from tierlab.diagnosis.finding import Window
 class SentAgain:
     """When data was captured again (ns, in order): of requests to a server and of the replies to
     it, and of all. One that asked the server for a connection and was captured before in vain asked
-    first at ``asked_ns``, in order, and again at ``asked_again_ns``, a second later.
+    first at ``asked_ns``, in order, and again at ``asked_again_ns``, a second later; all that asked
+    other servers again did so at ``elsewhere_ns``, in order.
     """
 
     to_it: Ints
     in_all: Ints
     asked_ns: Ints
     asked_again_ns: Ints
+    elsewhere_ns: Ints
 
     def data_to_it(self, window: Window) -> int:
         """Count the data to the server that was captured again in the window."""
@@ -41,6 +43,10 @@ class SentAgain:
         """Count those of them who asked again when it was over."""
         first, last = np.searchsorted(self.asked_ns, [window.start_ns, window.end_ns])
         return int(np.count_nonzero(self.asked_again_ns[first:last] >= window.end_ns))
+
+    def asked_elsewhere(self, window: Window) -> int:
+        """Count the requests for a connection to other servers that were sent again in it."""
+        return int(_within(self.elsewhere_ns, window).size)
 
 
 def sent_again(observed: Observed, server: str) -> SentAgain | None:
@@ -73,9 +79,20 @@ def sent_again(observed: Observed, server: str) -> SentAgain | None:
         ) WHERE attempt = 1 AND since_ns IS NOT NULL ORDER BY first""",
         {"server": server},
     )
+    elsewhere = columns(
+        observed.db,
+        """SELECT t_ns FROM events WHERE kind = 'syn_retransmission' AND subject <> $server
+        ORDER BY t_ns""",
+        {"server": server},
+    )
     t, mine = found["t"].astype(np.int64), found["mine"].astype(bool)
-    times = (asked[name].astype(np.int64) for name in ("first", "again"))
-    return SentAgain(t[mine], t, *times)
+    return SentAgain(
+        to_it=t[mine],
+        in_all=t,
+        asked_ns=asked["first"].astype(np.int64),
+        asked_again_ns=asked["again"].astype(np.int64),
+        elsewhere_ns=elsewhere["t_ns"].astype(np.int64),
+    )
 
 
 def _within(times: Ints, window: Window) -> Ints:
