@@ -12,6 +12,7 @@ freedom has them: of ten undisturbed minutes of RUBiS at 1,140 requests/s, 81 % 
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from math import atan, cos, pi, sin, sqrt
 
 import numpy as np
@@ -42,8 +43,8 @@ def full_by_chance(busy: Signal, cpus: int, span: Span) -> Callable[[Window], bo
     of their busy shares, were full around it for no longer than chance keeps them.
     """
     mean = replace(busy, value=busy.value / cpus)
-    length_ns = chance_ns(mean, span)
-    return lambda window: not _full_for(mean, window, length_ns)
+    length_ns = cache(partial(chance_ns, mean, span))  # a run without an overload never asks
+    return lambda window: not _full_for(mean, window, length_ns())
 
 
 def chance_ns(busy: Signal, span: Span) -> int:
