@@ -17,6 +17,7 @@ from tierlab.experiment import Experiment
 from tierlab.experiment.catalogue import TABLES
 from tierlab.experiment.publish import PAGE, SCHEMA, reference, schema
 from tierlab.experiment.template import template
+from tierlab.servers.image_options import SIGNAL
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 RENEW = "renew it: python -m tierlab.experiment.publish docs/reference"
@@ -114,3 +115,10 @@ def test_whatever_loads_is_valid(file: dict[str, Any]) -> None:
 )
 def test_what_does_not_load_is_not_valid(key: str, value: Any) -> None:
     assert not VALIDATOR.is_valid(changed(key, value))
+
+
+@pytest.mark.parametrize(("said", "valid"), [("SIGINT", True), ("15", True), ("SIGINT 15", False)])
+def test_a_pattern_of_alternatives_is_of_the_whole_text(said: str, valid: bool) -> None:
+    """Its anchors were the first's and the last's: what began as the one was valid."""
+    pattern = {"type": "string", "pattern": SIGNAL.json_schema()["pattern"]}
+    assert Draft202012Validator(pattern).is_valid(said) is valid

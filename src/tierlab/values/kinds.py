@@ -219,7 +219,7 @@ class Text(Kind):
 
     def json_schema(self) -> dict[str, Any]:
         """A string with its pattern."""
-        return {"type": "string", "pattern": f"^{self.pattern}$"}
+        return {"type": "string", "pattern": f"^({self.pattern})$"}
 
 
 @dataclass(frozen=True)
