@@ -81,8 +81,12 @@ def planned(size: Size, seed: int) -> Iterator[Planned]:
         name = f"overload-{index}"
         yield Planned(name, "overload", "beyond", _overload(name, 30_000 + seed + index, size))
     for index, load in enumerate(levels):
-        text = _file(f"control-{index}", load, 20_000 + seed + index, size.control_s, size)
-        yield Planned(f"control-{index}", "control", load, text)
+        yield control(f"control-{index}", load, 20_000 + seed + index, size)
+
+
+def control(name: str, load: str, seed: int, size: Size) -> Planned:
+    """Return a trial without a disturbance."""
+    return Planned(name, "control", load, _file(name, load, seed, size.control_s, size))
 
 
 def _room_s(drawn: int, gap_s: float) -> int:

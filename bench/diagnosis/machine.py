@@ -75,8 +75,8 @@ class Paces:
         if self.busier:
             least, most = (LOADS[HIGHEST] + f(self.busier.values()) for f in (min, max))
             lines.append(
-                f"The CPUs were {least:.0%} to {most:.0%} busy at {LOADS[HIGHEST]:.0%} of what "
-                "--capacity says."
+                f"The CPUs were {least:.0%} to {most:.0%} busy at {LOADS[HIGHEST]:.0%} of the "
+                "capacity."
             )
         if unknown := sorted(self.ratios.keys() - known.keys()):
             lines.append(f"Not to be compared, and not left out: {', '.join(unknown)}")

@@ -1,16 +1,17 @@
 """Prove the diagnosis on the real system: inject at random, diagnose blind, score, print a table.
 
-``--quick`` runs one trial of each kind. ``--seed`` draws other disturbances. ``--runs`` keeps the
-run folders; trials that are already there are scored again without being repeated, so a broken-off
-proof goes on where it was and tries again what failed. A trial that fails ends nothing: the others
-go on, and the table says which failed. A second table holds the findings' confidence against the
-share that was right. A trial in which the machine itself was slower than in the others of its load
-(:mod:`machine`) is named and left out, and the tables with it follow. ``--thresholds`` scores the
-other trials again with each level of :mod:`tierlab.diagnosis.thresholds` halved and doubled, and
-``--unknown`` with each cause taken out of the catalogue in turn. ``--outside`` runs so many trials
-with troubles that no injector makes, and nothing else. Exits 1 when a bar is missed, when a row has
-nothing to count, when a confidence is off by more than 0.1 or when more than one in ten trials of a
-kind failed.
+How many users the machine serves today is measured first (:mod:`capacity`), as the load levels are
+shares of it. ``--quick`` runs one trial of each kind. ``--seed`` draws other disturbances.
+``--runs`` keeps the run folders; trials that are already there are scored again without being
+repeated, so a broken-off proof goes on where it was and tries again what failed. A trial that fails
+ends nothing: the others go on, and the table says which failed. A second table holds the findings'
+confidence against the share that was right. A trial in which the machine itself was slower than in
+the others of its load (:mod:`machine`) is named and left out, and the tables with it follow.
+``--thresholds`` scores the other trials again with each level of
+:mod:`tierlab.diagnosis.thresholds` halved and doubled, and ``--unknown`` with each cause taken out
+of the catalogue in turn. ``--outside`` runs so many trials with troubles that no injector makes,
+and nothing else. Exits 1 when a bar is missed, when a row has nothing to count, when a confidence
+is off by more than 0.1 or when more than one in ten trials of a kind failed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from functools import partial
 from pathlib import Path
 
 import calibration
+import capacity
 import machine
 import sensitivity
 import truth
@@ -45,7 +47,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=Path, help="keep the run folders here")
     parser.add_argument("--workload", choices=SYSTEMS, default="rubbos")
-    parser.add_argument("--capacity", type=int, help="how many users are served at most")
+    parser.add_argument(
+        "--capacity", type=int, help="how many users are served at most; else it is measured first"
+    )
     parser.add_argument("--thresholds", action="store_true", help="halve and double each level")
     parser.add_argument("--unknown", action="store_true", help="leave out each cause in turn")
     parser.add_argument("--outside", type=int, help="so many trials of troubles of no class")
@@ -55,9 +59,11 @@ def main() -> int:
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tierlab-diagnosis-"))
         )
         system = SYSTEMS[asked.workload]
-        system = replace(system, capacity=asked.capacity or system.capacity)
         if asked.outside and system.name not in TROUBLES:
             parser.error(f"--outside knows troubles of {', '.join(TROUBLES)} alone")
+        users = asked.capacity or capacity.measured(system, asked.seed, folder)
+        print(f"At most {users:,} users are served.\n", flush=True)
+        system = replace(system, capacity=users)
         if asked.outside:
             table, holding = outside(folder, system, asked.seed, asked.outside)
             print(table)

@@ -12,7 +12,8 @@ ANYWHERE = ("burst", "cpu", "disk", "freeze", "loss", "memory", "network", "quot
 class System:
     """A workload, the mix of its users, how many of them two cores serve at most once all is warm,
     and the classes of disturbance that can be injected into it. ``paired`` are the servers at
-    which one of two at once may happen, by class.
+    which one of two at once may happen, by class. The ``capacity`` here is where the search for
+    today's begins (:mod:`capacity`).
 
     ``name`` is what the proof is asked for by, ``system`` and ``load`` what else those tables of an
     experiment file say; ``tables`` are those that class ``lock`` takes one of, where the workload

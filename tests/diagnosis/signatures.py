@@ -71,6 +71,15 @@ SIGNATURES: dict[str, Signature] = {
         },
         {},
     ),
+    "memory that none is read back of": (
+        *("memory", "db.1"),
+        {
+            "domain": [{"subject": "db.1", "memory": 256 << 20, "cpu_ns": 45 * MS}],
+            "pressure": pressed("db.1", "memory", 0.2) + pressed("db.1", "cpu", 0.95),
+            "cpu": [{"subject": f"cpu{n}", "busy": 1.0} for n in range(2)],
+        },
+        {},
+    ),
     "disk": ("disk", "db.1", {"pressure": pressed("db.1", "io", 0.9)}, {}),
     "checkpoint that the database tells of": (
         *("checkpoint", "db.1"),

@@ -10,6 +10,7 @@ import pytest
 
 from tierlab.analysis.span import Span
 from tierlab.analysis.statistics.association import Association
+from tierlab.diagnosis.evidence import SEVERAL
 from tierlab.diagnosis.moved import Candidates, _Figure
 from tierlab.diagnosis.signals import Signals
 from tierlab.tables.run import Run
@@ -269,3 +270,19 @@ def test_what_moved_with_it_is_no_certainty(tmp_path):
     candidates._figures = [_Figure("tcp", "ns", "segments sent again", np.zeros(2))]
     words = candidates._said(association).words
     assert "as strong in under 0.1% of shuffled runs, corrected for 1 figures" in words
+
+
+def test_a_packet_that_is_just_being_sent_is_no_slow_network(tmp_path):
+    """A surge of 0.9 s near capacity was called a slow network: 7 kB were seen in one of 16 ticks,
+    while all requests waited for a connection to the database.
+    """
+    samples = {"net": [{"subject": "lo", "queued_bytes": 40_000}]}
+    folder = made_stall.make(tmp_path, "lb.1", samples)
+    assert [each.cause for each in diagnosed(folder).findings] == ["network"]
+    rows = made_stall.read(folder, "net")
+    held = [row for row in rows if row["queued_bytes"]]
+    assert len(held) >= SEVERAL
+    for row in held[:2] + held[3:]:
+        row["queued_bytes"] = 0
+    made_stall.write(folder, "net", rows)
+    assert [each.cause for each in diagnosed(folder).findings] == ["unknown"]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tierlab.diagnosis.backlog import FOLLOWING
+from tierlab.diagnosis.held_up import held_up
 from tierlab.diagnosis.incidents import ONSET_NS, Incident
 from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.run_context import RunContext
@@ -46,8 +47,12 @@ class Attribution:
         return _unexplained([*known, *second, *before])
 
     def attribute(self, stall: Stall) -> Occurrence:
-        """Return the stall with its verdict."""
+        """Return the stall with its verdict. Where the stalled server is held up by its calls, who
+        is called may be to blame: of many short visits none need be a stall of its own.
+        """
         contexts = self.run.contexts(stall, anywhere=self.anywhere)
+        if not self.anywhere and any((held_up(each) or 0.0) >= CLEAR for each in contexts):
+            contexts = [*contexts, *self.run.contexts_below(stall)]
         return Occurrence(stall, judge(contexts, self.coverage))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierlab.diagnosis.causes import burst, overload
-from tierlab.diagnosis.incidents import aftermath
+from tierlab.diagnosis.causes import burst, cpu, overload
+from tierlab.diagnosis.incidents import ONSET_NS, aftermath
 from tierlab.diagnosis.merge import UNKNOWN, Occurrence
 from tierlab.diagnosis.run_context import RunContext
 
@@ -30,7 +30,8 @@ def without_backlogs(
 
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
     would be served, beside those that go on arriving, after T a / (s - a). A surge's own stall ends
-    with the last of those that came, so of an overload it leaves what its aftermath may have.
+    with the last of those that came, so of an overload it leaves what its aftermath may have. A
+    neighbour fills the CPUs at once, and requests are late a little later.
     """
     held = [each for each in stalls if each.cause not in FOLLOWING]
     surges = [each for each in stalls if each.cause == burst.NAME]
@@ -49,7 +50,11 @@ def _is_backlog(
 
 def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
     held, busy = stall.stall.window, following.stall.window
-    first_ns = (held.start_ns + held.end_ns) // 2 if stall.cause == UNKNOWN else held.start_ns
+    first_ns = held.start_ns
+    if stall.cause == UNKNOWN:
+        first_ns = (held.start_ns + held.end_ns) // 2
+    elif stall.cause == cpu.NAME:
+        first_ns -= ONSET_NS
     began = first_ns < busy.start_ns <= aftermath(stall.stall).end_ns
     return began and busy.duration_s <= times * held.duration_s
 

@@ -1,6 +1,7 @@
 """From a run to its diagnosis. Reads the run folder's tables and nothing else."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
@@ -16,16 +17,16 @@ from tierlab.diagnosis.incidents import incidents
 from tierlab.diagnosis.lasting import lasting, without_echoes
 from tierlab.diagnosis.merge import Merged, Occurrence, merged
 from tierlab.diagnosis.moved import Candidates
+from tierlab.diagnosis.near_capacity import NearCapacity, near_capacity
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.run_stalls import run_stalls
 from tierlab.diagnosis.saturated import saturated
 from tierlab.diagnosis.told import sources
 from tierlab.diagnosis.turned_away import without_asked_again
 from tierlab.diagnosis.verdicts import SHOWN, Assessment
-from tierlab.diagnosis.words import paragraph, said
+from tierlab.diagnosis.words import nothing, paragraph, said
 from tierlab.tables.schemas import SCHEMAS
 
-NOTHING = "Nothing abnormal: no server kept requests waiting for longer than they usually take."
 UNSEEN = "Nothing can be said: the run holds neither requests nor visits."
 
 
@@ -54,9 +55,8 @@ class Examined:
             return Diagnosis(verdict="not observed", words=UNSEEN, findings=[], missing=missing)
         findings = self._seen.findings(self._coverage)
         if not findings:
-            return Diagnosis(
-                verdict="nothing abnormal", words=NOTHING, findings=[], missing=missing
-            )
+            words = nothing(self._seen.near_capacity)
+            return Diagnosis(verdict="nothing abnormal", words=words, findings=[], missing=missing)
         return Diagnosis(
             verdict="findings", words=paragraph(findings), findings=findings, missing=missing
         )
@@ -66,6 +66,7 @@ class _Seen:
     """A run's stalls, and what they are judged by and told with."""
 
     def __init__(self, observed: Observed, span: Span) -> None:
+        self._span = span
         self._stalls, self._saturations = run_stalls(observed, span), saturated(observed, span)
         stalls = [*self._stalls, *(each.stall for each in self._saturations)]
         self._run = RunContext(observed, stalls)
@@ -79,6 +80,11 @@ class _Seen:
             Demands(observed, self._run.signals, self._run.cores, observed.whole or span),
             Profiled(observed.db, span),
         )
+
+    @cached_property
+    def near_capacity(self) -> NearCapacity | None:
+        """What is to be told of full CPUs where there are no findings."""
+        return near_capacity(self._run.signals, self._run.cores, self._span)
 
     def findings(self, coverage: float) -> list[Finding]:
         """Judge the stalls; ``coverage`` is the share of all sources that there are."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tierlab.analysis.query import Floats
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Signal
@@ -11,6 +12,7 @@ from tierlab.diagnosis.thresholds import support
 CORES = "cpu_ns * 1.0 / dt_ns"
 FAULTS = "major_faults * 1e9 / dt_ns"
 REFAULTS = "refaults * 1e9 / dt_ns"
+USED = "memory * 1.0 / nullif(memory_limit, 0)"
 SOME = '"some"'
 LISTED_NS = 1_000_000_000
 """Queueing disciplines that the kernel gives by itself are looked at so often while they are empty,
@@ -83,8 +85,9 @@ def stopped(context: StallContext) -> float | None:
     return float(seen.max() > 0) if seen.size else None
 
 
-def faulting(context: StallContext) -> float | None:
-    """Return how far the server's domain read pages back from disk.
+def short_of_memory(context: StallContext) -> float | None:
+    """Return how far the server's domain was short of memory: it read pages back from disk, or was
+    at its limit while tasks waited for room.
 
     One major fault reads many pages around the one that was asked for: the pages that came back
     tell of a shortage whose faults are few, and fewer still tell of one where tasks wait for memory
@@ -97,9 +100,27 @@ def faulting(context: StallContext) -> float | None:
         support("faults", context.beyond("domain", FAULTS)),
         support("refaults", refaults),
         None if some is None or waited is None else min(some, waited),
+        at_limit(context),
     )
     return max((each for each in signs if each is not None), default=None)
 
+
+def at_limit(context: StallContext) -> float | None:
+    """Return how far tasks waited for memory while their domain was at its limit, unless it usually
+    is: the cache of files that were read once fills many.
+    """
+    used = context.signal("domain", USED)
+    seen = None if used is None else used.within(context.window)
+    waited = support("memory wait", pressure_beyond(context, "memory"))
+    if used is None or seen is None or not seen.size or waited is None:
+        return None
+    if support("memory limit", used.usual):
+        return 0.0
+    return min(waited, support("memory limit", float(seen.max())) or 0.0)
+
+
+SEVERAL = 6
+"""Of fewer ticks one may be all that a short hold is seen in."""
 
 HELD_NS = 100_000_000
 """What a wire lets go may be there so long before it keeps requests waiting."""
@@ -107,7 +128,8 @@ HELD_NS = 100_000_000
 
 def queued(context: StallContext, before_ns: int = 0) -> float | None:
     """Return the most bytes that any interface held back in the window, or in a time before it,
-    beyond its usual.
+    beyond its usual: in several ticks what two that follow one another have, as a packet that is
+    just being sent is seen in any one.
 
     An interface without a queueing discipline (null) holds nothing back. One that was looked at
     shortly before or after the window, but not in it, may have: then None, unless another did.
@@ -120,11 +142,17 @@ def queued(context: StallContext, before_ns: int = 0) -> float | None:
         signal = context.signals.get("net", "queued_bytes", interface)
         if signal is None:
             continue
-        held = float(signal.within(window).max(initial=0.0)) - signal.usual
+        held = _held(signal.within(window)) - signal.usual
         most = max(most, held)
         around = signal.within(context.around(before_ns + LISTED_NS, LISTED_NS))
         overlooked |= not signal.within(window).size and around.size > 0
     return None if overlooked and most == 0.0 else most
+
+
+def _held(seen: Floats) -> float:
+    if seen.size >= SEVERAL:
+        seen = np.minimum(seen[1:], seen[:-1])
+    return float(seen.max(initial=0.0))
 
 
 def not_held_back(case: Case, context: StallContext) -> None:

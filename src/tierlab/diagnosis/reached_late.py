@@ -2,10 +2,10 @@
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.evidence import (
-    faulting,
     no_lock,
     no_pause,
     pressure_beyond,
+    short_of_memory,
     starved,
     stopped,
     wanting,
@@ -34,9 +34,7 @@ def sender_idle(case: Case, context: StallContext) -> None:
     """
     name = context.subject
     case.beside("domain", against(stopped(context)), f"{name} was not stopped")
-    case.beside(
-        "domain", against(faulting(context)), f"{name} did not read pages back after faults"
-    )
+    case.beside("domain", against(short_of_memory(context)), f"{name} was not short of memory")
     beyond = support("foreign cores", excess(context))
     case.beside("domain", against(beyond), f"{name} used no CPU beyond what its visits take")
     case.beside("pressure", against(starved(context)), f"{name} did not wait for a CPU")
@@ -54,9 +52,7 @@ def receiver_idle(case: Case, context: StallContext) -> None:
     if receiver is None or name == context.subject:
         return
     case.beside("pressure", against(wanting(receiver)), f"{name} did not wait for a CPU")
-    case.beside(
-        "domain", against(faulting(receiver)), f"{name} did not read pages back after faults"
-    )
+    case.beside("domain", against(short_of_memory(receiver)), f"{name} was not short of memory")
 
 
 def _receiver(context: StallContext) -> tuple[str | None, float | None]:

@@ -14,6 +14,7 @@ from tierlab.analysis.served_from import SERVED_FROM_NS
 from tierlab.diagnosis import arrivals
 from tierlab.diagnosis.arrival_kinds import arrival_kinds
 from tierlab.diagnosis.arrivals import Arrivals
+from tierlab.diagnosis.calls import Calls, calls
 from tierlab.diagnosis.connections import connections
 from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
@@ -50,6 +51,7 @@ class RunContext:
         self.cores = cores(observed, self.signals.subjects("cpu", "busy"))
         self._peers = cache(self._read_peers)
         self._arrivals = cache(self._read_arrival_kinds)
+        self._calls = cache(self._read_calls)
         self._usual = cache(self._read_usual)
         self._usual_quiet = cache(self._read_usual_quiet)
         self._full_by_chance = cache(self._read_full_by_chance)
@@ -83,6 +85,12 @@ class RunContext:
         subject = asked_by(stall.server) or stall.server
         return [self._context(stall, subject)] if subject in self._parts else []
 
+    def contexts_below(self, stall: Stall) -> list[StallContext]:
+        """Return the contexts of those that the stalled server calls, and that these call."""
+        subject = asked_by(stall.server) or stall.server
+        below = self.topology.below(subject) if subject in self._parts else ()
+        return [self._context(stall, name) for name in self.servers if name in below]
+
     def _context(self, stall: Stall, subject: str, *, alone: bool = False) -> StallContext:
         part, entry, run = self._parts[subject], self.entry_of(subject), self._observed.run
         has = run.has("visits")
@@ -112,7 +120,7 @@ class RunContext:
             leaving=self._counter(lambda: self._departures(subject)) if has else None,
             arrivals=self._arrivals(entry),
             visiting=self._visiting(subject),
-            below=self._below(subject),
+            calls=self._calls(subject),
             incoming=self._incoming(subject) if has else None,
             sent_again=self._sent_again(subject),
             connections=(lambda w: self._connections(subject).used(w)) if has else None,
@@ -145,21 +153,15 @@ class RunContext:
         """Return who calls the server: of several the last."""
         return next(reversed(self.topology.callers(subject)), None)
 
-    def _below(self, subject: str) -> Callable[[Window], float] | None:
+    def _read_calls(self, subject: str) -> Calls | None:
+        """What is called by the server, and by those beside it that call the same."""
         called, topology = set(self.topology.callees(subject)), self.topology
         alike = topology.servers(topology.tier_of[subject])
         beside = [each for each in alike if called & set(topology.callees(each))]
         callees = sorted({name for each in beside for name in topology.callees(each)})
         seen = [self._observed.in_progress.get(name) for name in callees]
-        known = [each for each in seen if each is not None]
-        if not known:
-            return None
-
-        def count(window: Window) -> float:
-            edges = np.array([window.start_ns, window.end_ns], dtype=np.int64)
-            return float(sum(each.mean(edges)[0] for each in known))
-
-        return count
+        known, whole = [each for each in seen if each is not None], self._observed.whole
+        return calls(known, whole, self._stalled) if known and whole is not None else None
 
     def _incoming(self, subject: str) -> Callable[[Window], float]:
         def count(window: Window) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tierlab.diagnosis.arrivals import Arrivals
+from tierlab.diagnosis.calls import Calls
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.sent_again import SentAgain
 from tierlab.diagnosis.signals import Signal, Signals
@@ -41,9 +42,9 @@ class StallContext:
     the server, whichever are more; None where messages were not captured, but ``visiting`` are the
     users' requests then. ``usual_visits`` are a second's. ``arrivals`` are the visits that came
     whole to the first server and, where a page is asked for with its files, those of them that
-    went further; the users' requests where messages were not captured. ``below`` is how many visits
-    were in progress one tier below on average; None at the last tier and where messages were not
-    captured. ``incoming`` is how many requests to the server were being sent in a
+    went further; the users' requests where messages were not captured. ``calls`` are those that it
+    and the others of its tier make; None at the last tier and where messages were not captured.
+    ``incoming`` is how many requests to the server were being sent in a
     window, from their first byte to their last, on average; None where messages were not captured.
     ``sent_again`` is what was captured again on its way; None where messages were not captured or
     no events were kept. ``connections`` counts those on which the server had visits in a window;
@@ -71,7 +72,7 @@ class StallContext:
     leaving: Callable[[Window], int] | None
     arrivals: tuple[Arrivals, ...]
     visiting: Callable[[Window], int] | None
-    below: Callable[[Window], float] | None
+    calls: Calls | None
     incoming: Callable[[Window], float] | None
     sent_again: SentAgain | None
     connections: Callable[[Window], int] | None

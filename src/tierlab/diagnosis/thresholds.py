@@ -143,6 +143,13 @@ THRESHOLDS: dict[str, Threshold] = {
         "quiet",
         _DISTURBED,
     ),
+    "memory limit": Threshold(
+        "memory in use over its limit",
+        0.98,
+        0.995,
+        "physics",
+        "the kernel makes room once the next page does not fit; a tick misses the last few",
+    ),
     "faults": Threshold(
         "major page faults a second",
         60.0,
@@ -227,6 +234,14 @@ THRESHOLDS: dict[str, Threshold] = {
         0.5,
         "physics",
         "where a stall below fills a pool each has one; a request keeps its own between calls, too",
+    ),
+    "calls longer": Threshold(
+        "how many times as long as usual calls took",
+        2.0,
+        4.0,
+        "quiet",
+        "from a pool that was made smaller 0.7 to 0.9 times; where a database was held up 22 and "
+        "more",
     ),
     "unaccepted": Threshold(
         "connections that wait to be accepted",

@@ -2,6 +2,7 @@
 
 from tierlab.diagnosis.finding import Delayed, Demand, Finding, Window
 from tierlab.diagnosis.merge import Merged
+from tierlab.diagnosis.near_capacity import NearCapacity
 
 DEARER = 1.15
 """By stretches of ten seconds a request of RUBiS cost 0.87 to 1.13 times its usual CPU time."""
@@ -34,6 +35,19 @@ def requests(found: Delayed | None) -> str:
 def paragraph(findings: list[Finding]) -> str:
     """Say all findings, the one that delayed most first."""
     return " ".join(each.words for each in findings)
+
+
+def nothing(full: NearCapacity | None) -> str:
+    """Say that there is no finding and, if it was so, that there is little CPU time left."""
+    words = "Nothing abnormal: no server kept requests waiting for longer than they usually take."
+    if full is None:
+        return words
+    whose = f" of {', '.join(full.servers)}" if full.servers else ""
+    return (
+        f"{words} But there is little CPU time left: the CPUs{whose} were {full.busy:.0%} busy, "
+        f"and all of them full for {full.full:.0%} of the time, for moments at a time. Requests "
+        "wait for CPUs then, as usual at this load, and wait much longer at a slightly higher one."
+    )
 
 
 def said(found: Merged, who: Delayed | None, demand: Demand | None) -> str:

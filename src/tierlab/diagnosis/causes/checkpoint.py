@@ -9,9 +9,9 @@ from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     CHECKPOINTS,
     checkpoint_told,
-    faulting,
     pressure,
     pressure_beyond,
+    short_of_memory,
     warming,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
@@ -36,7 +36,7 @@ def judge(context: StallContext) -> Suspect | None:
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
     case.direct("database", *_writing(context))
-    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    case.beside("domain", against(short_of_memory(context)), "it was not short of memory")
     if context.signal("database", CHECKPOINTS) is None:
         # What has to be read needs room first: pages are written then, too, and nobody says why.
         reads = against(warming(context))

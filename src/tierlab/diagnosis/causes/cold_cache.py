@@ -9,11 +9,11 @@ from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     FROM_DISK,
-    faulting,
     pages_missed,
     pressure,
     pressure_beyond,
     read_from_disk,
+    short_of_memory,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
@@ -41,7 +41,7 @@ def judge(context: StallContext) -> Suspect | None:
     rate = context.mean("domain", FROM_DISK)
     figure = "" if rate is None else f": {rate / 2**20:,.1f} MiB a second"
     case.beside("domain", read_from_disk(context), f"its domain read from the disk{figure}")
-    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    case.beside("domain", against(short_of_memory(context)), "it was not short of memory")
     return case.suspect()
 
 

@@ -3,7 +3,7 @@
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import no_limit, outweighed
-from tierlab.diagnosis.evidence import SOME, faulting, no_pause, pressure, starved
+from tierlab.diagnosis.evidence import SOME, no_pause, pressure, short_of_memory, starved
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.neighbour import foreign, host, outside, taken, within
 from tierlab.diagnosis.stall_context import StallContext
@@ -22,7 +22,7 @@ def judge(context: StallContext) -> Suspect:
     others = foreign(context)
     cores = "" if others is None else f": {others:.1f} cores"
     case.direct("domain", taken(context), f"CPU time went where no request was served{cores}")
-    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    case.beside("domain", against(short_of_memory(context)), "it was not short of memory")
     no_pause(case, context)
     case.beside("visits", against(support("surge", surge(context))), "no surge of users")
     no_limit(case, context)

@@ -5,9 +5,9 @@ from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     SOME,
     checkpoint_told,
-    faulting,
     pressure,
     pressure_beyond,
+    short_of_memory,
     warming,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
@@ -24,7 +24,7 @@ def judge(context: StallContext) -> Suspect:
     figure = "" if waited is None else f" {waited:.0%} of the time"
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
-    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    case.beside("domain", against(short_of_memory(context)), "it was not short of memory")
     own_reads = warming(context)
     if own_reads is not None:
         case.beside("database", against(own_reads), "it read no pages that its pool usually holds")

@@ -3,12 +3,20 @@
 The kernel dropped pages of the server's own files and read them back as major faults: bursts of
 page faults, and iowait (J. Park, "Performance Scalability of N-Tier Application in Virtualized
 Cloud Environments", PhD thesis, Georgia Institute of Technology, 2016, section 3.3). Read-around
-keeps the count small, so the pages that came back and memory pressure are looked at too.
+keeps the count small, so the pages that came back and memory pressure are looked at too. Who needs
+none of the dropped pages back waits all the same while the kernel makes room at the limit.
 """
 
 from tierlab.diagnosis.case import Case
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import FAULTS, REFAULTS, faulting, pressure, pressure_beyond
+from tierlab.diagnosis.evidence import (
+    FAULTS,
+    REFAULTS,
+    at_limit,
+    pressure,
+    pressure_beyond,
+    short_of_memory,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
@@ -20,7 +28,9 @@ def judge(context: StallContext) -> Suspect:
     """Weigh major faults and the time in which tasks of the domain waited for memory."""
     case = Case(NAME, context.subject)
     figure = f": {said}" if (said := _rates(context)) else ""
-    case.direct("domain", faulting(context), f"its domain read pages back{figure}")
+    full = ", at its limit" if at_limit(context) else ""
+    words = f"its domain was short of memory{full}{figure}"
+    case.direct("domain", short_of_memory(context), words)
     stalled = pressure(context, "memory")
     share = "" if stalled is None else f" {stalled:.0%} of the time"
     beyond = support("memory wait", pressure_beyond(context, "memory"))
@@ -42,6 +52,8 @@ def _rates(context: StallContext) -> str:
 
 def happened(context: StallContext) -> str:
     """Say what happened."""
+    if at_limit(context):
+        return "had no memory left: its domain was at its limit, and its tasks waited for room"
     figure = f" ({said})" if (said := _rates(context)) else ""
     return f"thrashed: its domain's memory was full and its own pages were read back{figure}"
 

@@ -11,7 +11,7 @@ from tierlab.diagnosis.cpu_share import (
     thread_full,
     thread_share,
 )
-from tierlab.diagnosis.evidence import CORES, faulting, no_pause, pressure, wanting
+from tierlab.diagnosis.evidence import CORES, no_pause, pressure, short_of_memory, wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.neighbour import taken
 from tierlab.diagnosis.stall_context import StallContext
@@ -47,7 +47,7 @@ def judge(context: StallContext) -> Suspect:
     case.beside("domain", against(taken(context)), "no more than usual went to others")
     surged = support("surge", surge(context, UP_TO_FULL_NS))
     case.beside("visits", against(surged), "no surge of users")
-    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    case.beside("domain", against(short_of_memory(context)), "it was not short of memory")
     no_pause(case, context)
     no_limit(case, context)
     low = support("outweighed", outweighed(context))

@@ -16,6 +16,7 @@ from tierlab.diagnosis.evidence import (
     wanting,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
+from tierlab.diagnosis.held_up import POOL, held_up, made_smaller
 from tierlab.diagnosis.lost_segments import no_losses
 from tierlab.diagnosis.replaced import no_restart
 from tierlab.diagnosis.slow_senders import WORKERS, no_slow_senders
@@ -24,7 +25,6 @@ from tierlab.diagnosis.surge import surge
 from tierlab.diagnosis.thresholds import support
 
 NAME = "pool"
-POOL = "pool"
 GAUGES = (POOL, WORKERS)
 LASTS_S = 1.0
 """In windows so long it counts how many wait as a rule, not how many did at one moment."""
@@ -47,6 +47,8 @@ def judge(context: StallContext) -> Suspect:
         busy = against(support("at work", at_work(context)))
         case.beside("domain", busy, "it was not at work all of the time")
     case.beside("domain", against(stopped(context)), "its threads were not stopped")
+    if (held := held_up(context)) is not None:
+        case.beside("visits", against(held), "its calls took no longer than usual")
     not_held_back(case, context)
     no_losses(case, context)
     no_pause(case, context)
@@ -106,7 +108,7 @@ def stands_alone(context: StallContext) -> bool:
     none smaller, and each of the pool's connections then waits for a call.
     """
     full = exhausted(context)
-    return full is not None and (_smaller(context, full[0]) or _idle_in_use(context, full[0]))
+    return full is not None and (made_smaller(context, full[0]) or _idle_in_use(context, full[0]))
 
 
 def _sent_late(context: StallContext) -> bool:
@@ -117,17 +119,12 @@ def _sent_late(context: StallContext) -> bool:
     return bool(late) and (queued(context) or 0.0) > 0.0
 
 
-def _smaller(context: StallContext, name: str) -> bool:
-    limit = context.signal("soft", '"limit"', f"resource = '{name}'")
-    return limit is not None and bool((limit.within(context.window) < limit.usual).any())
-
-
 def _idle_in_use(context: StallContext, name: str) -> bool:
     used = context.signal("soft", "in_use", f"resource = '{name}'")
-    if name != POOL or used is None or context.below is None or _sent_late(context):
+    if name != POOL or used is None or context.calls is None or _sent_late(context):
         return False
     most = float(used.within(context.window).max(initial=0))
-    return bool(most) and not support("working", context.below(context.window) / most)
+    return bool(most) and not support("working", context.calls.in_progress(context.window) / most)
 
 
 def happened(context: StallContext) -> str:

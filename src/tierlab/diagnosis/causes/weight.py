@@ -3,7 +3,7 @@
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import no_limit, outweighed, weight
-from tierlab.diagnosis.evidence import SOME, faulting, no_pause, pressure, starved
+from tierlab.diagnosis.evidence import SOME, no_pause, pressure, short_of_memory, starved
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
@@ -20,7 +20,7 @@ def judge(context: StallContext) -> Suspect:
     times = outweighed(context)
     more = "" if times is None else f" {times:.1f} times"
     case.direct("domain", support("outweighed", times), f"the others' weight is{more} its own")
-    case.beside("domain", against(faulting(context)), "it did not read pages back after faults")
+    case.beside("domain", against(short_of_memory(context)), "it was not short of memory")
     no_pause(case, context)
     no_limit(case, context)
     return case.suspect()

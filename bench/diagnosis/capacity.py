@@ -1,0 +1,74 @@
+"""How many users can this machine serve at most today? A proof's load levels are shares of it.
+
+A shared machine gives twice as much on one day as on another: at "80 %" of what it gave once its
+CPUs were 46 % busy, and 91 % on another day. So trials without a disturbance are run first, until
+the CPUs are as busy as the highest level says: by the utilisation law (P. Denning and J. Buzen,
+"The Operational Analysis of Queueing Network Models", 1978) N users who keep them a share U busy
+are that share of those who would fill them. A request costs less the more come, and a machine gives
+a few points more or less at any time: so each trial is nearer to the level than the ones before,
+and what is found is between the two that are nearest.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from campaign import LOADS, Planned, Size, control
+from conduct import run
+from machine import HIGHEST, busy_share
+from systems import System
+
+LEVEL = LOADS[HIGHEST]
+NEAR = 0.02
+FAR = 0.1
+FULL = 0.95
+"""How many users CPUs that are as busy could serve they do not tell."""
+
+LESS = 0.7
+MOST_TRIALS = 4
+RUNTIME_S = 30
+
+
+def measured(
+    system: System, seed: int, folder: Path, conduct: Callable[[Planned, Path], Path] = run
+) -> int:
+    """Return how many users of a system fill the CPUs; trials are kept below ``folder``.
+
+    Raises :class:`conduct.TrialError` where one fails, and ends the program where four trials are
+    all far from the level, or the CPUs were not sampled.
+    """
+    busy: dict[int, float] = {}
+    capacity = system.capacity
+    for number in range(MOST_TRIALS):
+        size = Size(0, 0, RUNTIME_S, system=replace(system, capacity=capacity))
+        trial = control(f"capacity-{number}", HIGHEST, 40_000 + seed + number, size)
+        share = busy_share(conduct(trial, folder), ())
+        if share is None:
+            raise SystemExit(f"{folder / trial.name}: the CPUs were not sampled; give --capacity.")
+        print(f"{capacity * LEVEL:,.0f} users: CPUs {share:.0%} busy", file=sys.stderr, flush=True)
+        busy[capacity] = share
+        capacity = _between(busy)
+        if abs(share - LEVEL) <= NEAR:
+            break
+    if min(abs(share - LEVEL) for share in busy.values()) > FAR:
+        raise SystemExit(
+            f"In none of {MOST_TRIALS} trials the CPUs were near {LEVEL:.0%} busy: the machine "
+            "gives more at one time than at another. End what else runs on it, or give --capacity."
+        )
+    return capacity
+
+
+def _between(busy: Mapping[int, float]) -> int:
+    """Return for which capacity the CPUs would be as busy as the level says: between the nearest
+    below and above it, else in proportion to the nearest.
+    """
+    below = max((each for each in busy if busy[each] <= LEVEL), default=None)
+    above = min((each for each in busy if busy[each] > LEVEL), default=None)
+    if below is not None and above is not None and below < above:
+        return round(float(np.interp(LEVEL, [busy[below], busy[above]], [below, above])))
+    nearest = min(busy, key=lambda each: (abs(busy[each] - LEVEL), each))
+    return round(nearest * (LESS if busy[nearest] >= FULL else LEVEL / busy[nearest]))

@@ -1,0 +1,71 @@
+"""A proof finds out first how many users the machine serves: its levels are shares of that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import capacity
+import pytest
+from campaign import Planned
+from systems import RUBBOS
+
+from . import made_stall
+from .made_stall import MS, START, TICK
+
+SECONDS = 20
+HERE = replace(RUBBOS, capacity=6_500)
+
+
+def machine(folder: Path, most: float, asked: list[int]):
+    """A machine whose CPUs so many users fill."""
+
+    def conduct(trial: Planned, _: Path) -> Path:
+        users = next(
+            int(line.split("=")[1]) for line in trial.text.splitlines() if line.startswith("users")
+        )
+        asked.append(users)
+        made = folder / trial.name
+        made.mkdir(parents=True)
+        made_stall.manifest().write(made)
+        end_ns = range(START + TICK, START + SECONDS * 1_000 * MS + 1, TICK)
+        row = {"subject": "cpu0", "dt_ns": TICK, "busy": min(1.0, users / most)}
+        made_stall.write(made, "cpu", [row | {"t_ns": t_ns} for t_ns in end_ns])
+        return made
+
+    return conduct
+
+
+@pytest.mark.parametrize("most", [3_000, 6_500, 10_900, 12_400])
+def test_the_level_is_that_of_the_day(tmp_path, most):
+    """At "80 %" of a number in a file the CPUs were 46 % busy on one day, and 91 % on another."""
+    asked: list[int] = []
+    found = capacity.measured(HERE, 1, tmp_path, machine(tmp_path, most, asked))
+    assert found == pytest.approx(most, rel=0.04)
+    assert asked[-1] / most == pytest.approx(0.8, abs=0.05)
+    assert len(asked) <= capacity.MOST_TRIALS
+
+
+def test_a_machine_that_is_never_near_the_level_is_said(tmp_path):
+    days = iter([12_000, 4_000, 12_000, 2_000])
+
+    def changing(trial: Planned, folder: Path) -> Path:
+        return machine(tmp_path, next(days), [])(trial, folder)
+
+    with pytest.raises(SystemExit, match="more at one time than at another"):
+        capacity.measured(HERE, 1, tmp_path, changing)
+
+
+def test_of_a_machine_that_gives_more_and_less_what_is_between_is_taken(tmp_path):
+    """74 % busy by 7,840 users, 75 % by 8,512, 88 % by 9,080: as measured one morning."""
+    shares = iter([0.53, 0.74, 0.75, 0.88])
+
+    def measured(trial: Planned, folder: Path) -> Path:
+        users = next(
+            int(line.split("=")[1]) for line in trial.text.splitlines() if line.startswith("users")
+        )
+        return machine(tmp_path, users / next(shares), [])(trial, folder)
+
+    found = capacity.measured(HERE, 1, tmp_path, measured)
+    assert isinstance(found, int)
+    assert 10_500 <= found <= 11_300
