@@ -52,7 +52,7 @@ def test_a_thread_that_all_requests_need_catches_up_as_slowly_as_full_cpus():
 
 @pytest.mark.parametrize(("stalled", "is_told"), [(cpu, False), (freeze, True)])
 def test_a_neighbour_fills_the_cpus_before_requests_are_late(stalled, is_told):
-    """One of 0.7 s was told as an overload of 2.1 s, which began 30 ms before the first was late."""
+    """One of 0.7 s was told as an overload of 2.1 s: full 30 ms before the first was late."""
     held, full = occurrence(stalled, 30, 1130), occurrence(overload, 0, 2100)
     assert (full in without_backlogs([held, full], [held], machine(0.8))) == is_told
 

@@ -45,7 +45,7 @@ def _is_backlog(
         return False
     if each.cause == overload.NAME and any(_within(surge, each) for surge in surges):
         return True
-    return any(_left(stall, each, _catching_up(each, run)) for stall in held)
+    return any(_left(stall, each, catching_up(each, run)) for stall in held)
 
 
 def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
@@ -64,7 +64,7 @@ def _within(surge: Occurrence, following: Occurrence) -> bool:
     return came.start_ns < busy.start_ns and busy.end_ns <= aftermath(surge.stall).end_ns
 
 
-def _catching_up(following: Occurrence, run: RunContext) -> float:
+def catching_up(following: Occurrence, run: RunContext) -> float:
     """Return how many times a stall's length the CPUs may be full after it."""
     cores = run.cores.of(following.subject, following.stall.window.start_ns)
     usual = [run.signals.get("cpu", "busy", name) for name in cores]

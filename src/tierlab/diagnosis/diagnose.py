@@ -15,9 +15,10 @@ from tierlab.diagnosis.demand import Demands
 from tierlab.diagnosis.finding import Demand, Diagnosis, Finding
 from tierlab.diagnosis.incidents import incidents
 from tierlab.diagnosis.lasting import lasting, without_echoes
-from tierlab.diagnosis.merge import Merged, Occurrence, merged
+from tierlab.diagnosis.merge import Merged, Occurrence, merged, weight
 from tierlab.diagnosis.moved import Candidates
 from tierlab.diagnosis.near_capacity import NearCapacity, near_capacity
+from tierlab.diagnosis.overtaken import up_to_neighbours, users_waiting
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.run_stalls import run_stalls
 from tierlab.diagnosis.saturated import saturated
@@ -26,6 +27,9 @@ from tierlab.diagnosis.turned_away import without_asked_again
 from tierlab.diagnosis.verdicts import SHOWN, Assessment
 from tierlab.diagnosis.words import nothing, paragraph, said
 from tierlab.tables.schemas import SCHEMAS
+
+AS_MUCH = 1 / 3
+"""Of the wait for what requests waited for most."""
 
 UNSEEN = "Nothing can be said: the run holds neither requests nor visits."
 
@@ -66,7 +70,7 @@ class _Seen:
     """A run's stalls, and what they are judged by and told with."""
 
     def __init__(self, observed: Observed, span: Span) -> None:
-        self._span = span
+        self._observed, self._span = observed, span
         self._stalls, self._saturations = run_stalls(observed, span), saturated(observed, span)
         stalls = [*self._stalls, *(each.stall for each in self._saturations)]
         self._run = RunContext(observed, stalls)
@@ -96,15 +100,24 @@ class _Seen:
             for incident in incidents(self._stalls, run.topology)
             for each in attribution.occurrences(incident)
         ]
+        if long:
+            waiting = users_waiting(self._observed)
+            long = up_to_neighbours(long, short, attribution, waiting)
         long = without_backlogs(long, short, run)
         short = without_echoes(short, long)
         told = [*long, *without_backlogs(short, short, run)]
         told = without_asked_again(told, self._retransmitted)
         found = merged(told, run.entry)
-        found.sort(
-            key=lambda each: _overload(each, long) is None
-        )  # stable: an overload comes first
+        most = max(map(weight, found), default=0.0)
+        found.sort(key=lambda each: not _is_overloaded(each, long, most))  # stable
         return [self._telling.finding(each, _overload(each, long)) for each in found]
+
+
+def _is_overloaded(each: Merged, long: list[Occurrence], most: float) -> bool:
+    """Say whether the system was overloaded for seconds, and requests waited for that about as much
+    as for anything else, ``most`` of all: then that is said first.
+    """
+    return _overload(each, long) is not None and weight(each) >= AS_MUCH * most
 
 
 def _overload(found: Merged, long: list[Occurrence]) -> Occurrence | None:

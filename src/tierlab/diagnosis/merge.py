@@ -73,10 +73,11 @@ def merged(occurrences: Sequence[Occurrence], entry: str) -> list[Merged]:
         Merged(_cause(group), subject, sorted(group, key=lambda each: each.stall.window.start_ns))
         for (_, subject), group in groups.items()
     ]
-    return sorted(found, key=_weight, reverse=True)
+    return sorted(found, key=weight, reverse=True)
 
 
-def _weight(each: Merged) -> float:
+def weight(each: Merged) -> float:
+    """Return how long requests waited by it, all together, by how sure it is."""
     return sum(one.stall.total_ns * (one.verdict.strength or EVEN) for one in each.occurrences)
 
 

@@ -1,0 +1,92 @@
+"""How much of an overload is what a neighbour or a surge within it left?
+
+Near capacity the CPUs are full for seconds now and then, and requests a little late. Who fills them
+wholly then makes the same stretch of full CPUs longer, and many times as many wait.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tierlab.analysis.observed import Observed
+from tierlab.analysis.query import columns
+from tierlab.analysis.queues.in_progress import InProgress
+from tierlab.diagnosis.attribution import Attribution
+from tierlab.diagnosis.backlog import catching_up
+from tierlab.diagnosis.causes import burst, cpu, overload
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.merge import Occurrence
+from tierlab.diagnosis.run_context import RunContext
+from tierlab.diagnosis.saturated import LEAST_NS
+
+FILLING = {burst.NAME, cpu.NAME}
+SURE = 0.9
+"""Within an overload a moment that looks like a neighbour's is often none."""
+
+MORE = 3.0
+"""Times as many wait from then on as before."""
+
+
+def up_to_neighbours(
+    lasting: Sequence[Occurrence],
+    stalls: Sequence[Occurrence],
+    attribution: Attribution,
+    waiting: Callable[[Window], float],
+) -> list[Occurrence]:
+    """Return the stretches, each overload up to the first neighbour or surge that most of those who
+    waited in it came after, if the rest is no longer than what that left takes. Less than two
+    seconds, or what is no overload by itself, is none. ``waiting`` is how many users wait, on
+    average.
+    """
+    filling = [each for each in stalls if each.cause in FILLING and each.verdict.strength >= SURE]
+    found = []
+    for each in lasting:
+        at_ns = _overtaken_at(each, filling, attribution.run, waiting)
+        if at_ns is None:
+            found.append(each)
+        elif at_ns - each.stall.window.start_ns >= LEAST_NS:
+            found.append(_up_to(each, at_ns, attribution, waiting))
+    return [each for each in found if each.verdict.winner is not None]
+
+
+def _overtaken_at(
+    each: Occurrence,
+    filling: Sequence[Occurrence],
+    run: RunContext,
+    waiting: Callable[[Window], float],
+) -> int | None:
+    whole = each.stall.window
+    if each.cause != overload.NAME:
+        return None
+    for other in filling:
+        window = other.stall.window
+        if not whole.start_ns < window.start_ns < whole.end_ns:
+            continue
+        before = Window(start_ns=whole.start_ns, end_ns=window.start_ns)
+        after = Window(start_ns=window.start_ns, end_ns=whole.end_ns)
+        left = after.duration_s <= catching_up(each, run) * window.duration_s
+        if left and waiting(after) >= MORE * waiting(before):
+            return window.start_ns
+    return None
+
+
+def _up_to(
+    each: Occurrence, at_ns: int, attribution: Attribution, waiting: Callable[[Window], float]
+) -> Occurrence:
+    window = Window(start_ns=each.stall.window.start_ns, end_ns=at_ns)
+    total_ns = int(waiting(window) * (window.end_ns - window.start_ns))
+    stall = replace(each.stall, window=window, core=window, total_ns=total_ns)
+    return attribution.attribute(replace(stall, server=each.subject))
+
+
+def users_waiting(observed: Observed) -> Callable[[Window], float]:
+    """Return what counts the users' requests in progress, on average over a window."""
+    found = columns(observed.db, "SELECT intended_ns, end_ns FROM requests", {})
+    times = (np.sort(found[name].astype(np.int64)) for name in ("intended_ns", "end_ns"))
+    requests = InProgress(*times)
+
+    def waiting(window: Window) -> float:
+        return float(requests.mean(np.array([window.start_ns, window.end_ns], dtype=np.int64))[0])
+
+    return waiting
