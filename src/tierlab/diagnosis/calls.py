@@ -16,6 +16,9 @@ from tierlab.diagnosis.arrivals import BIN_NS, QUIET_NS
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Stretches
 
+MOST_BINS = 200
+"""Half a minute all together, from all over the run, says what is usual."""
+
 
 @dataclass(frozen=True)
 class Calls:
@@ -45,9 +48,10 @@ class Calls:
 def calls(called: Sequence[InProgress], span: Span, stalled: Stretches) -> Calls:
     """Return the calls to these servers; what is usual is that of the span's quiet time."""
     edges = np.arange(span.start_ns, span.end_ns + 1, BIN_NS, dtype=np.int64)
-    quiet = ~stalled.touch(edges[:-1], edges[1:])
-    if np.count_nonzero(quiet) * BIN_NS < QUIET_NS:
+    quiet = np.flatnonzero(~stalled.touch(edges[:-1], edges[1:]))
+    if quiet.size * BIN_NS < QUIET_NS:
         return Calls(called, None)
-    ended = sum(int(each.departures(edges)[quiet].sum()) for each in called)
-    there = sum(float(each.mean(edges)[quiet].sum()) for each in called)
+    parts = [edges[at : at + 2] for at in quiet[:: -(-quiet.size // MOST_BINS)].tolist()]
+    ended = sum(int(each.departures(part)[0]) for each in called for part in parts)
+    there = sum(float(each.mean(part)[0]) for each in called for part in parts)
     return Calls(called, there * BIN_NS / 1e9 / ended if ended else None)

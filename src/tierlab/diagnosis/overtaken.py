@@ -7,11 +7,8 @@ wholly then makes the same stretch of full CPUs longer, and many times as many w
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from tierlab.analysis.observed import Observed
-from tierlab.analysis.query import columns
-from tierlab.analysis.queues.in_progress import InProgress
+from tierlab.analysis.query import row
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.backlog import catching_up
 from tierlab.diagnosis.causes import burst, cpu, overload
@@ -82,11 +79,14 @@ def _up_to(
 
 def users_waiting(observed: Observed) -> Callable[[Window], float]:
     """Return what counts the users' requests in progress, on average over a window."""
-    found = columns(observed.db, "SELECT intended_ns, end_ns FROM requests", {})
-    times = (np.sort(found[name].astype(np.int64)) for name in ("intended_ns", "end_ns"))
-    requests = InProgress(*times)
 
     def waiting(window: Window) -> float:
-        return float(requests.mean(np.array([window.start_ns, window.end_ns], dtype=np.int64))[0])
+        found = row(
+            observed.db,
+            """SELECT coalesce(sum(least(end_ns, $end) - greatest(intended_ns, $start)), 0)::DOUBLE
+                AS total_ns FROM requests WHERE end_ns > $start AND intended_ns < $end""",
+            {"start": window.start_ns, "end": window.end_ns},
+        )
+        return float(found["total_ns"]) / (window.end_ns - window.start_ns)
 
     return waiting

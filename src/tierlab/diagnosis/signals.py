@@ -175,6 +175,7 @@ class Signals:
         self._run, self._db = run, db
         self._stalled = Stretches.of(stalled)
         self._known: dict[tuple[str, str, str], dict[str, Signal]] = {}
+        self._columns: dict[str, set[str]] = {}
         self._together: dict[tuple[str, str, tuple[str, ...]], Signal | None] = {}
 
     def get(self, table: str, value: str, subject: str, where: str = "true") -> Signal | None:
@@ -264,8 +265,10 @@ class Signals:
         """Say whether a column was looked at, even if nothing was there to be counted."""
         if not self._run.has(table) or f"{table}.{column}" in self._run.manifest.not_measured:
             return False
-        found = self._db.execute(f'DESCRIBE "{table}"').fetchall()
-        return any(name == column for name, *_ in found)
+        if table not in self._columns:
+            found = self._db.execute(f'DESCRIBE "{table}"').fetchall()
+            self._columns[table] = {name for name, *_ in found}
+        return column in self._columns[table]
 
     def _read(self, table: str, value: str, where: str) -> dict[str, Signal]:
         sql = f"""SELECT subject, t_ns, max(dt_ns) AS dt_ns, sum({value})::DOUBLE AS value
