@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from campaign import LOADS, Planned, Size, control
-from conduct import run
+from conduct import TrialError, run
 from machine import HIGHEST, busy_share
 from systems import System
 
@@ -38,15 +38,19 @@ def measured(
 ) -> int:
     """Return how many users of a system fill the CPUs; trials are kept below ``folder``.
 
-    Raises :class:`conduct.TrialError` where one fails, and ends the program where four trials are
-    all far from the level, or the CPUs were not sampled.
+    Ends the program where one fails, where four are all far from the level, or where the CPUs were
+    not sampled.
     """
     busy: dict[int, float] = {}
     capacity = system.capacity
     for number in range(MOST_TRIALS):
         size = Size(0, 0, RUNTIME_S, system=replace(system, capacity=capacity))
         trial = control(f"capacity-{number}", HIGHEST, 40_000 + seed + number, size)
-        share = busy_share(conduct(trial, folder), ())
+        try:
+            made = conduct(trial, folder)
+        except TrialError as failure:
+            raise SystemExit(f"The capacity is not known: {failure}, or give --capacity.") from None
+        share = busy_share(made, ())
         if share is None:
             raise SystemExit(f"{folder / trial.name}: the CPUs were not sampled; give --capacity.")
         print(f"{capacity * LEVEL:,.0f} users: CPUs {share:.0%} busy", file=sys.stderr, flush=True)

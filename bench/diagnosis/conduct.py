@@ -68,8 +68,8 @@ def run(trial: Planned, folder: Path) -> Path:
     file = folder / f"{trial.name}.toml"
     if file.exists() and file.read_text() != trial.text:
         raise SystemExit(
-            f"{file} is another trial than the one planned: give the seed and size that the folder "
-            "was made with, or another folder with --runs."
+            f"{file} is another trial than the one planned: give the seed, size and capacity that "
+            "the folder was made with, or another folder with --runs."
         )
     if (there := finished(folder / trial.name)) is not None:
         return there

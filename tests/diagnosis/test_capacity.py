@@ -8,6 +8,7 @@ from pathlib import Path
 import capacity
 import pytest
 from campaign import Planned
+from conduct import TrialError
 from systems import RUBBOS
 
 from . import made_stall
@@ -54,6 +55,14 @@ def test_a_machine_that_is_never_near_the_level_is_said(tmp_path):
 
     with pytest.raises(SystemExit, match="more at one time than at another"):
         capacity.measured(HERE, 1, tmp_path, changing)
+
+
+def test_a_trial_that_fails_is_said_in_a_sentence(tmp_path):
+    def fails(trial: Planned, folder: Path) -> Path:
+        raise TrialError(f"{trial.name} failed (status 1): see {folder / trial.name}.log")
+
+    with pytest.raises(SystemExit, match=r"capacity-0 failed .* or give --capacity"):
+        capacity.measured(HERE, 1, tmp_path, fails)
 
 
 def test_of_a_machine_that_gives_more_and_less_what_is_between_is_taken(tmp_path):

@@ -36,6 +36,13 @@ def test_cpus_that_are_never_full_are_not(tmp_path, busy):
     assert made(tmp_path, np.full(TICKS, busy)).words.endswith("longer than they usually take.")
 
 
+def test_cpus_with_time_left_that_something_fills_now_and_then_are_not(tmp_path):
+    """A job that delays nobody fills them for a tenth of the time: there is time left."""
+    busy = np.full(TICKS, 0.2)
+    busy[::10] = 1.0
+    assert made(tmp_path, busy).words.endswith("longer than they usually take.")
+
+
 def test_of_cpus_that_were_not_sampled_nothing_is_said(tmp_path):
     folder = made_stall.make(tmp_path, None)
     made_stall.write(folder, "cpu", [])

@@ -109,7 +109,9 @@ class _Seen:
         told = without_asked_again(told, self._retransmitted)
         found = merged(told, run.entry)
         most = max(map(weight, found), default=0.0)
-        found.sort(key=lambda each: not _is_overloaded(each, long, most))  # stable
+        found.sort(
+            key=lambda each: not _is_overloaded(each, long, most)
+        )  # stable: such a one first
         return [self._telling.finding(each, _overload(each, long)) for each in found]
 
 

@@ -17,6 +17,9 @@ from tierlab.diagnosis.signals import Signals
 TOLD_FROM = 0.02
 """Of the time. CPUs that are 40 % busy by requests at random are all full less often."""
 
+LEAST_BUSY = 0.6
+"""CPUs that are less busy on average have time left, whatever fills them now and then."""
+
 
 @dataclass(frozen=True)
 class NearCapacity:
@@ -37,8 +40,8 @@ def near_capacity(signals: Signals, cores: Cores, span: Span) -> NearCapacity | 
         for part in parts
         if (each := _of(signals, cores, names, part)) is not None
     ]
-    fullest = max(found, key=lambda each: each.full, default=None)
-    return None if fullest is None or fullest.full < TOLD_FROM else fullest
+    near = [each for each in found if each.full >= TOLD_FROM and each.busy >= LEAST_BUSY]
+    return max(near, key=lambda each: each.full, default=None)
 
 
 def _of(signals: Signals, cores: Cores, names: tuple[str, ...], part: Span) -> NearCapacity | None:

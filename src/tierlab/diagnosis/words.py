@@ -45,8 +45,8 @@ def nothing(full: NearCapacity | None) -> str:
     whose = f" of {', '.join(full.servers)}" if full.servers else ""
     return (
         f"{words} But there is little CPU time left: the CPUs{whose} were {full.busy:.0%} busy, "
-        f"and all of them full for {full.full:.0%} of the time, for moments at a time. Requests "
-        "wait for CPUs then, as usual at this load, and wait much longer at a slightly higher one."
+        f"and all of them full for {full.full:.0%} of the time. Requests wait for CPUs then, as "
+        "usual at this load, and longer at a slightly higher one."
     )
 
 
