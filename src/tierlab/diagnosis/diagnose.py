@@ -109,9 +109,8 @@ class _Seen:
         told = without_asked_again(told, self._retransmitted)
         found = merged(told, run.entry)
         most = max(map(weight, found), default=0.0)
-        found.sort(
-            key=lambda each: not _is_overloaded(each, long, most)
-        )  # stable: such a one first
+        # Stable: an overload comes first, all others in their order.
+        found.sort(key=lambda each: not _is_overloaded(each, long, most))
         return [self._telling.finding(each, _overload(each, long)) for each in found]
 
 
