@@ -31,6 +31,9 @@ PAIR_S = 2.5
 SELDOM_FELT = ("cpu", "quota", "weight")
 """Drawn twice: many of these delay nobody, as CPUs are idle for most of the time."""
 
+USERS = "(users)"
+"""Stands for their number in a template."""
+
 Kind = Literal["single", "pair", "overload", "control"]
 
 
@@ -54,12 +57,20 @@ QUICK = Size(singles=1, pairs=1, control_s=60, overloads=1, each=9)
 
 @dataclass(frozen=True)
 class Planned:
-    """One trial to be run: ``name`` is its experiment's."""
+    """One trial to be run: ``name`` is its experiment's, ``template`` its file but for how many
+    users there are.
+    """
 
     name: str
     kind: Kind
     load: str
-    text: str
+    template: str
+    users: int
+
+    @property
+    def text(self) -> str:
+        """Its experiment file."""
+        return self.template.replace(USERS, str(self.users))
 
 
 def planned(size: Size, seed: int) -> Iterator[Planned]:
@@ -70,23 +81,28 @@ def planned(size: Size, seed: int) -> Iterator[Planned]:
         load = levels[index % len(levels)]
         runtime = _room_s(drawn, GAP_S[load])
         text = _file(f"single-{index}", load, seed + index, runtime, size) + _random(size, load)
-        yield Planned(f"single-{index}", "single", load, text)
+        yield Planned(f"single-{index}", "single", load, text, _users(size, LOADS[load]))
     for index in range(size.pairs):
         load = levels[index % len(levels)]
         number = 10_000 + seed + index
         runtime = round(size.each * (GAP_S[load] + PAIR_S))
         text = _file(f"pair-{index}", load, number, runtime, size)
-        yield Planned(f"pair-{index}", "pair", load, text + _pairs(size, number, load))
+        text += _pairs(size, number, load)
+        yield Planned(f"pair-{index}", "pair", load, text, _users(size, LOADS[load]))
     for index in range(size.overloads):
-        name = f"overload-{index}"
-        yield Planned(name, "overload", "beyond", _overload(name, 30_000 + seed + index, size))
+        yield _overload(f"overload-{index}", 30_000 + seed + index, size)
     for index, load in enumerate(levels):
         yield control(f"control-{index}", load, 20_000 + seed + index, size)
 
 
 def control(name: str, load: str, seed: int, size: Size) -> Planned:
     """Return a trial without a disturbance."""
-    return Planned(name, "control", load, _file(name, load, seed, size.control_s, size))
+    text = _file(name, load, seed, size.control_s, size)
+    return Planned(name, "control", load, text, _users(size, LOADS[load]))
+
+
+def _users(size: Size, share: float) -> int:
+    return round(share * size.system.capacity)
 
 
 def _room_s(drawn: int, gap_s: float) -> int:
@@ -97,15 +113,12 @@ def _room_s(drawn: int, gap_s: float) -> int:
 
 
 def _file(name: str, load: str, seed: int, runtime_s: int, size: Size) -> str:
-    users = round(LOADS[load] * size.system.capacity)
     start_s = START_S[load]
     seconds = (start_s, start_s + SETTLE_S[load], runtime_s)
-    return _experiment(name, seed, size.system, users=users, seconds=seconds)
+    return _experiment(name, seed, size.system, seconds)
 
 
-def _experiment(
-    name: str, seed: int, system: System, *, users: int, seconds: tuple[int, int, int]
-) -> str:
+def _experiment(name: str, seed: int, system: System, seconds: tuple[int, int, int]) -> str:
     """Return the file of users who start within so many ``seconds``, for a ramp-up and a runtime of
     so many.
     """
@@ -120,21 +133,21 @@ seed = {seed}
 workload = "{system.workload}"
 {system.system}
 [load]
-users = {users}
+users = {USERS}
 {mix}{system.load}start = "{start_s}s"
 phases = {{ {phases} }}
 """
 
 
-def _overload(name: str, seed: int, size: Size) -> str:
+def _overload(name: str, seed: int, size: Size) -> Planned:
     """Return a trial of more users than can be served, or of as many that come all at once."""
     draw = random.Random(seed)
     if draw.random() < 0.5:
         times, ramp_up_s = draw.uniform(1.2, 1.8), draw.randint(10, 30)
     else:
         times, ramp_up_s = draw.uniform(0.9, 1.1), draw.randint(8, 15)
-    users = round(times * size.system.capacity)
-    return _experiment(name, seed, size.system, users=users, seconds=(ramp_up_s, ramp_up_s, 40))
+    text = _experiment(name, seed, size.system, (ramp_up_s, ramp_up_s, 40))
+    return Planned(name, "overload", "beyond", text, _users(size, times))
 
 
 def _random(size: Size, load: str) -> str:

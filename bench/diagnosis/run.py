@@ -1,7 +1,8 @@
 """Prove the diagnosis on the real system: inject at random, diagnose blind, score, print a table.
 
-How many users the machine serves today is measured first (:mod:`capacity`), as the load levels are
-shares of it. ``--quick`` runs one trial of each kind. ``--seed`` draws other disturbances.
+How many users the machine serves today is measured first, and followed from one trial to the next
+(:mod:`capacity`), as the load levels are shares of it. ``--quick`` runs one trial of each kind.
+``--seed`` draws other disturbances.
 ``--runs`` keeps the run folders; trials that are already there are scored again without being
 repeated, so a broken-off proof goes on where it was and tries again what failed. A trial that fails
 ends nothing: the others go on, and the table says which failed. A second table holds the findings'
@@ -48,7 +49,7 @@ def main() -> int:
     parser.add_argument("--runs", type=Path, help="keep the run folders here")
     parser.add_argument("--workload", choices=SYSTEMS, default="rubbos")
     parser.add_argument(
-        "--capacity", type=int, help="how many users are served at most; else it is measured first"
+        "--capacity", type=int, help="how many users are served at most; else it is measured"
     )
     parser.add_argument("--thresholds", action="store_true", help="halve and double each level")
     parser.add_argument("--unknown", action="store_true", help="leave out each cause in turn")
@@ -69,7 +70,10 @@ def main() -> int:
             print(table)
             return 0 if holding else 1
         size = replace(QUICK if asked.quick else FULL, system=system)
-        conducted = conduct(planned(size, asked.seed), folder)
+        trials = planned(size, asked.seed)
+        if not asked.capacity:
+            trials = capacity.followed(trials, folder)
+        conducted = conduct(trials, folder)
         print(f"Disturbances drawn from seed {asked.seed}.\n")
         return prove(conducted, thresholds=asked.thresholds, unknown=asked.unknown)
 

@@ -24,7 +24,7 @@ from tierlab.tables import manifest as manifests
 from . import made_overload, made_stall
 from .made_stall import STALL
 
-TRIALS = [Planned(f"single-{n}", "single", "low", f"trial = {n}\n") for n in range(3)]
+TRIALS = [Planned(f"single-{n}", "single", "low", f"trial = {n}\n", 1) for n in range(3)]
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_what_is_there_is_not_repeated_and_what_failed_is(tmp_path):
 @pytest.mark.usefixtures("tierlab")
 def test_a_folder_of_another_seed_is_not_scored(tmp_path):
     conduct.conduct(TRIALS, tmp_path / "runs")
-    other = Planned("single-0", "single", "low", "trial = 9\n")
+    other = Planned("single-0", "single", "low", "trial = 9\n", 1)
     with pytest.raises(SystemExit, match="another trial than the one planned"):
         conduct.conduct([other], tmp_path / "runs")
 
@@ -191,7 +191,7 @@ def test_an_overload_that_was_none_is_no_case(tmp_path):
     made_stall.manifest().model_copy(update={"load": {"users": 700}}).write(served)
     crowded = made_overload.make(tmp_path / "crowded")
     assert (was_beyond(served), was_beyond(crowded)) == (False, True)
-    trial = Planned("overload-0", "overload", "beyond", "")
+    trial = Planned("overload-0", "overload", "beyond", "", 1)
     (told,) = scoring.told_by([nullcontext], [(trial, served)], {trial.name: []}, scoring.VIEWS[0])
     score = scoring.score_of(told)
     assert score.not_beyond == ["overload-0"]

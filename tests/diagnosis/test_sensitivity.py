@@ -117,7 +117,7 @@ def test_a_cause_that_is_not_in_the_catalogue_is_unknown(tmp_path, name):
     happened |= {"start_ns": STALL[0], "end_ns": STALL[1]}
     (beside / "truth.jsonl").write_text(json.dumps(happened))
     only = [each for each in CATALOGUE if each.name == cause]
-    made = [(Planned("single-0", "single", "low", ""), folder)]
+    made = [(Planned("single-0", "single", "low", "", 1), folder)]
     true = {"single-0": truth.read(folder)}
     scored = partial(scored_by, made=made, truths=true, view=VIEWS[0])
     text = sensitivity.of_catalogue(scored, only)

@@ -28,7 +28,7 @@ COST = 400_000
 
 
 def trial(kind: str, number: int, load: str) -> Planned:
-    return Planned(f"{kind}-{number}", kind, load, "")
+    return Planned(f"{kind}-{number}", kind, load, "", 1)
 
 
 def made(folder: Path, slower: float = 1.0, meanwhile: float = 1.0, cost: int = COST) -> Path:
