@@ -28,7 +28,7 @@ def told(other, *, before=10.0, start_ms=0, end_ms=9_350, at_ms=AT_MS, strength=
         [full],
         [held],
         SimpleNamespace(run=machine(0.8), attribute=lambda stall: Occurrence(stall, full.verdict)),
-        lambda window: before if window.end_ns <= onset_ns else 1_000.0,
+        lambda _server, window: before if window.end_ns <= onset_ns else 1_000.0,
     )
     zero_ns = full.stall.window.start_ns - start_ms * MS
     return [

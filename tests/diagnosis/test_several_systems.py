@@ -6,8 +6,10 @@ import pytest
 
 from tierlab.analysis.observed import observe
 from tierlab.diagnosis.chain import delayed
+from tierlab.diagnosis.cores import cores
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.incidents import incidents
+from tierlab.diagnosis.overtaken import users_waiting
 from tierlab.diagnosis.run_stalls import run_stalls
 from tierlab.diagnosis.stalls import users_of
 from tierlab.tables import manifest as manifests
@@ -146,6 +148,23 @@ def test_an_overload_is_that_of_the_system_whose_requests_are_late(tmp_path, mon
     can = finding.demand.capacity
     assert can.throughput == pytest.approx(made_overload.MOST, rel=0.03)
     assert (can.offered_users, can.think_s) == (700, made_overload.THINK_S)
+
+
+def test_who_waits_for_another_system_on_other_cpus_does_not_count(tmp_path):
+    """In an overload within which most came after a neighbour."""
+    shop, market = (
+        made_stall.make(tmp_path / "first", None),
+        made_stall.make(tmp_path / "second", None),
+    )
+    rows = made_stall.read(shop, "requests")
+    for each in rows:
+        each["end_ns"] = each["intended_ns"] + 2_000 * MS
+    made_stall.write(shop, "requests", rows)
+    observed = observe(Run(together(tmp_path, shop, market, apart=True)))
+    waiting = users_waiting(observed, cores(observed, [f"cpu{n}" for n in range(4)]))
+    window = Window(start_ns=START + 5_000 * MS, end_ns=START + 10_000 * MS)
+    assert waiting("shop.db.1", window) == pytest.approx(2_000 / 20, rel=0.02)
+    assert 0 < waiting("market.db.1", window) < 1
 
 
 def test_pages_of_one_name_are_each_systems_own(tmp_path):

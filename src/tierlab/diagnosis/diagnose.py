@@ -101,7 +101,7 @@ class _Seen:
             for each in attribution.occurrences(incident)
         ]
         if long:
-            waiting = users_waiting(self._observed)
+            waiting = users_waiting(self._observed, run.cores)
             long = up_to_neighbours(long, short, attribution, waiting)
         long = without_backlogs(long, short, run)
         short = without_echoes(short, long)

@@ -12,10 +12,15 @@ from tierlab.analysis.query import row
 from tierlab.diagnosis.attribution import Attribution
 from tierlab.diagnosis.backlog import catching_up
 from tierlab.diagnosis.causes import burst, cpu, overload
+from tierlab.diagnosis.cores import Cores
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.saturated import LEAST_NS
+from tierlab.diagnosis.systems import requests_of
+
+Waiting = Callable[[str, Window], float]
+"""How many users wait for a server's systems, on average over a window."""
 
 FILLING = {burst.NAME, cpu.NAME}
 SURE = 0.9
@@ -29,12 +34,11 @@ def up_to_neighbours(
     lasting: Sequence[Occurrence],
     stalls: Sequence[Occurrence],
     attribution: Attribution,
-    waiting: Callable[[Window], float],
+    waiting: Waiting,
 ) -> list[Occurrence]:
     """Return the stretches, each overload up to the first neighbour or surge that most of those who
     waited in it came after, if the rest is no longer than what that left takes. Less than two
-    seconds, or what is no overload by itself, is none. ``waiting`` is how many users wait, on
-    average.
+    seconds, or what is no overload by itself, is none.
     """
     filling = [each for each in stalls if each.cause in FILLING and each.verdict.strength >= SURE]
     found = []
@@ -51,9 +55,9 @@ def _overtaken_at(
     each: Occurrence,
     filling: Sequence[Occurrence],
     run: RunContext,
-    waiting: Callable[[Window], float],
+    waiting: Waiting,
 ) -> int | None:
-    whole = each.stall.window
+    whole, server = each.stall.window, each.subject
     if each.cause != overload.NAME:
         return None
     for other in filling:
@@ -63,28 +67,30 @@ def _overtaken_at(
         before = Window(start_ns=whole.start_ns, end_ns=window.start_ns)
         after = Window(start_ns=window.start_ns, end_ns=whole.end_ns)
         left = after.duration_s <= catching_up(each, run) * window.duration_s
-        if left and waiting(after) >= MORE * waiting(before):
+        if left and waiting(server, after) >= MORE * waiting(server, before):
             return window.start_ns
     return None
 
 
-def _up_to(
-    each: Occurrence, at_ns: int, attribution: Attribution, waiting: Callable[[Window], float]
-) -> Occurrence:
+def _up_to(each: Occurrence, at_ns: int, attribution: Attribution, waiting: Waiting) -> Occurrence:
     window = Window(start_ns=each.stall.window.start_ns, end_ns=at_ns)
-    total_ns = int(waiting(window) * (window.end_ns - window.start_ns))
+    total_ns = int(waiting(each.subject, window) * (window.end_ns - window.start_ns))
     stall = replace(each.stall, window=window, core=window, total_ns=total_ns)
     return attribution.attribute(replace(stall, server=each.subject))
 
 
-def users_waiting(observed: Observed) -> Callable[[Window], float]:
-    """Return what counts the users' requests in progress, on average over a window."""
+def users_waiting(observed: Observed, cores: Cores) -> Waiting:
+    """Return what counts the users' requests in progress, of the systems whose servers may run on
+    just the CPUs that a server may run on.
+    """
 
-    def waiting(window: Window) -> float:
+    def waiting(server: str, window: Window) -> float:
+        names = cores.of(server, window.start_ns)
+        asked = requests_of(observed.run.manifest, cores.systems(names, window.start_ns))
         found = row(
             observed.db,
-            """SELECT coalesce(sum(least(end_ns, $end) - greatest(intended_ns, $start)), 0)::DOUBLE
-                AS total_ns FROM requests WHERE end_ns > $start AND intended_ns < $end""",
+            f"""SELECT coalesce(sum(least(end_ns, $end) - greatest(intended_ns, $start)), 0)::DOUBLE
+                AS total_ns FROM {asked} WHERE end_ns > $start AND intended_ns < $end""",
             {"start": window.start_ns, "end": window.end_ns},
         )
         return float(found["total_ns"]) / (window.end_ns - window.start_ns)
