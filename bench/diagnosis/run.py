@@ -2,16 +2,18 @@
 
 How many users the machine serves today is measured first, and followed from one trial to the next
 (:mod:`capacity`), as the load levels are shares of it. ``--quick`` runs one trial of each kind.
-``--seed`` draws other disturbances.
-``--runs`` keeps the run folders; trials that are already there are scored again without being
-repeated, so a broken-off proof goes on where it was and tries again what failed. A trial that fails
-ends nothing: the others go on, and the table says which failed. A second table holds the findings'
-confidence against the share that was right. A trial in which the machine itself was slower than in
-the others of its load (:mod:`machine`) is named and left out, and the tables with it follow.
+``--seed`` draws other disturbances. ``--runs`` keeps the run folders; trials that are already there
+are scored again without being repeated, so a broken-off proof goes on where it was and tries again
+what failed. A trial that fails ends nothing: the others go on, and the table says which failed. A
+second table holds the findings' confidence against the share that was right. A trial in which the
+machine itself was slower than in the others of its load (:mod:`machine`) is named and left out, and
+the tables with it follow.
+
 ``--thresholds`` scores the other trials again with each level of
-:mod:`tierlab.diagnosis.thresholds` halved and doubled, and ``--unknown`` with each cause taken out
-of the catalogue in turn. ``--outside`` runs so many trials with troubles that no injector makes,
-and nothing else. Exits 1 when a bar is missed, when a row has nothing to count, when a confidence
+:mod:`tierlab.diagnosis.thresholds` halved and doubled, ``--constants`` with each other number of
+the rules (:mod:`constants`; it takes hours), and ``--unknown`` with each cause taken out of the
+catalogue in turn. ``--outside`` runs so many trials with troubles that no injector makes, and
+nothing else. Exits 1 when a bar is missed, when a row has nothing to count, when a confidence
 is off by more than 0.1 or when more than one in ten trials of a kind failed.
 """
 
@@ -40,6 +42,13 @@ from systems import SYSTEMS
 from table import holds, markdown
 from troubles import TROUBLES
 
+OTHER_RULES = {
+    "thresholds": sensitivity.of_thresholds,
+    "constants": sensitivity.of_constants,
+    "unknown": sensitivity.of_catalogue,
+}
+"""What scores the same trials by other rules, by the option that asks for it."""
+
 
 def main() -> int:
     """Run, diagnose, score and print; 1 when the full view misses a bar."""
@@ -52,6 +61,7 @@ def main() -> int:
         "--capacity", type=int, help="how many users are served at most; else it is measured"
     )
     parser.add_argument("--thresholds", action="store_true", help="halve and double each level")
+    parser.add_argument("--constants", action="store_true", help="and each other number: hours")
     parser.add_argument("--unknown", action="store_true", help="leave out each cause in turn")
     parser.add_argument("--outside", type=int, help="so many trials of troubles of no class")
     asked = parser.parse_args()
@@ -75,11 +85,12 @@ def main() -> int:
             trials = capacity.followed(trials, folder)
         conducted = conduct(trials, folder)
         print(f"Disturbances drawn from seed {asked.seed}.\n")
-        return prove(conducted, thresholds=asked.thresholds, unknown=asked.unknown)
+        others = [name for name in OTHER_RULES if getattr(asked, name)]
+        return prove(conducted, others)
 
 
-def prove(conducted: Conducted, *, thresholds: bool = False, unknown: bool = False) -> int:
-    """Score and print; 1 when the full view misses a bar."""
+def prove(conducted: Conducted, others: Collection[str] = ()) -> int:
+    """Score and print, by ``others`` of the rules too; 1 when the full view misses a bar."""
     true = {trial.name: truth.read(folder) for trial, folder in conducted.made}
     paces = machine.paces(conducted.made, true)
     print(f"{paces}\n", flush=True)
@@ -88,10 +99,8 @@ def prove(conducted: Conducted, *, thresholds: bool = False, unknown: bool = Fal
     proven = report(conducted, true, paces.slow)
     fair = [(trial, folder) for trial, folder in conducted.made if trial.name not in paces.slow]
     by = partial(scored_by, made=fair, truths=true, view=VIEWS[0])
-    if thresholds:
-        print(sensitivity.of_thresholds(by))
-    if unknown:
-        print(sensitivity.of_catalogue(by))
+    for name in others:
+        print(OTHER_RULES[name](by))
     return proven
 
 

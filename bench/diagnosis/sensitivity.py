@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from unittest.mock import patch
 
+from constants import Constant, constants
 from score import Score
 
 from tierlab.diagnosis import verdicts
@@ -51,6 +52,30 @@ def of_thresholds(scored: Scored) -> str:
 
 def _moved(name: str, factor: float) -> Rules:
     return lambda: patch.dict(THRESHOLDS, {name: THRESHOLDS[name].times(factor)})
+
+
+def of_constants(scored: Scored, moved: Sequence[Constant] | None = None) -> str:
+    """Return the same table of the numbers that stand beside the rules; all, unless some are given.
+    They decide what is read of a run, too, so that every run is read anew for each.
+    """
+    chosen = constants() if moved is None else moved
+    usual = _right_by(scored, nullcontext)
+    lines = [
+        f"Causes right, first answer, as the numbers are: {usual:.3f}",
+        "",
+        "| number | is | what it is for | halved | doubled |",
+        "|---|---|---|---|---|",
+    ]
+    for each in chosen:
+        changed = [f"{_right_by(scored, each.times(f)) - usual:+.3f}" for f in FACTORS]
+        lines.append(f"| {' | '.join([f'`{each.place}`', each.words, each.why, *changed])} |")
+    return "\n".join(lines)
+
+
+def _right_by(scored: Scored, rules: Rules) -> float:
+    with rules():
+        (score,) = scored([nullcontext])
+    return right(score)
 
 
 def right(score: Score) -> float:

@@ -7,7 +7,7 @@ from tierlab.analysis.span import Span
 from tierlab.diagnosis.finding import Finding, Window
 from tierlab.report import lines
 from tierlab.report.lines import DETAIL_S, Axis, fine, moments
-from tierlab.report.panels import panels
+from tierlab.report.panels import Shade, panels, telling
 from tierlab.tables.run import Run
 
 SECOND = 1_000_000_000
@@ -76,3 +76,16 @@ def test_a_finding_as_long_as_the_runtime_is_decimated_and_zoomed_to(made, monke
     assert max(line.t.size for panel in drawn.panels for line in panel.lines) <= 4 * 20
     assert [each.kind for each in drawn.shades].count("finding") == 1
     assert drawn.found == [(0, whole.seconds, "overload at db.1")]
+
+
+def test_packets_lost_all_the_time_mark_none():
+    """At a thousand requests a second with some lost each second the whole axis was shaded."""
+    often = [Shade("retransmission", at, at + 0.1) for at in np.arange(0, 60, 0.25)]
+    seldom = [Shade("syn_retransmission", 12, 14.5), Shade("retransmission", 20, 20.4)]
+    assert telling([*often, *seldom], 60) == seldom[:1]
+    assert telling(seldom, 60) == seldom
+
+
+def test_many_instants_mark_as_much_as_the_page_draws():
+    instants = [Shade("retransmission", at, at) for at in np.linspace(0, 3600, 600)]
+    assert telling(instants, 3600) == []

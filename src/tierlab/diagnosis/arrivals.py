@@ -11,6 +11,7 @@ from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Stretches
 
 BIN_NS = 150_000_000
+"""What comes at random is counted in times so long: of 20 requests a second three."""
 
 QUIET_NS = 1_000_000_000
 """Less quiet time says little: then the run's quieter nine tenths are taken."""

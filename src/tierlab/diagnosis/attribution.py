@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tierlab.diagnosis.backlog import FOLLOWING
+from tierlab.diagnosis.causes import overload
 from tierlab.diagnosis.held_up import held_up
 from tierlab.diagnosis.incidents import ONSET_NS, Incident
 from tierlab.diagnosis.merge import Occurrence
@@ -12,6 +13,9 @@ from tierlab.diagnosis.verdicts import judge
 
 CLEAR = 0.6
 """How strong evidence for a second cause must be: beside a stall elsewhere it may be an echo."""
+
+HELD_UP = 0.6
+"""How surely a server's calls take longer than usual before who is called is judged, too."""
 
 MOST_EXAMINED = 40
 """Of the stalls that follow from others, those that made most requests wait are looked into: an
@@ -51,7 +55,7 @@ class Attribution:
         is called may be to blame: of many short visits none need be a stall of its own.
         """
         contexts = self.run.contexts(stall, anywhere=self.anywhere)
-        if not self.anywhere and any((held_up(each) or 0.0) >= CLEAR for each in contexts):
+        if not self.anywhere and any((held_up(each) or 0.0) >= HELD_UP for each in contexts):
             contexts = [*contexts, *self.run.contexts_below(stall)]
         return Occurrence(stall, judge(contexts, self.coverage))
 
@@ -97,7 +101,9 @@ def _is_second(occurrence: Occurrence, known: list[Occurrence]) -> bool:
 
 
 def _unexplained(found: list[Occurrence]) -> list[Occurrence]:
-    """Leave out what another cause, found at the same server at the same time, brings about."""
+    """Leave out what another cause, found at the same server at the same time, brings about; what
+    began before an overload is not its doing, but may have left it.
+    """
     return [each for each in found if not any(_explains(other, each) for other in found)]
 
 
@@ -107,6 +113,7 @@ def _explains(one: Occurrence, other: Occurrence) -> bool:
         winner is not None
         and one.subject == other.subject
         and other.cause in winner.cause.explains
+        and (one.cause != overload.NAME or a.start_ns <= b.start_ns + ONSET_NS)
         and a.start_ns < b.end_ns
         and b.start_ns < a.end_ns
     )

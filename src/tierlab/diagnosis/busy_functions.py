@@ -16,9 +16,13 @@ from tierlab.diagnosis.finding import BusyFunction, Window
 CPU_EVENTS = ("cycles", "cpu-clock")
 """Events whose samples tell what a CPU was at, the better one first."""
 MOST = 3
+"""So many functions are told."""
+
 LEAST_SHARE = 0.1
 """Of the windows' samples: what has less made nobody wait."""
+
 BY_CHANCE = 0.01
+"""Of all functions together: a share that chance brings as seldom has risen."""
 
 
 @dataclass(frozen=True)

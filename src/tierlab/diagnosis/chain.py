@@ -11,8 +11,14 @@ from tierlab.diagnosis.finding import Delayed, Link, Window
 from tierlab.diagnosis.systems import requests_of
 
 UNUSUAL = 3.0
+"""A delayed request took so many times what is usual for its page."""
+
 LEAST_NS = 30_000_000
+"""What took less delayed nobody."""
+
 BEFORE_NS = 60_000_000
+"""A queue above grows so long before the stall at most: a tick's length, and some."""
+
 SETTLE_NS = 300_000_000
 """Queues above are at their longest, and connections dropped, until shortly after the stall."""
 

@@ -27,6 +27,13 @@ def held_up(context: StallContext) -> float | None:
     return longer if support("working", working) else 0.0
 
 
+def out_of_connections(context: StallContext) -> float | None:
+    """Return how far calls that take longer than usual have all that there can be; None where it is
+    not known how many that are.
+    """
+    return held_up(context) if context.calls is not None and _most_at_once(context) else None
+
+
 def made_smaller(context: StallContext, name: str) -> bool:
     """Say whether a soft resource has a lower limit than usual."""
     limit = context.signal("soft", '"limit"', f"resource = '{name}'")

@@ -18,15 +18,19 @@ ONSET_NS = 60_000_000
 """A stall below explains one above that begins at most so much earlier."""
 
 AFTERMATH = 0.5
+"""What piled up is worked off within this share of the stall's length ..."""
+
 AFTERMATH_NS = 120_000_000
-"""What piled up is worked off within this time and that share of the stall's length."""
+"""... and this time."""
 
 MINOR = 0.3
+"""Of what requests waited for the worst root: one that made them wait less is none."""
 
 ENOUGH = 8
+"""So many visits that wait may be all that a pool lets through: they explain any number above."""
+
 SHARE = 0.25
-"""A stall of a few visits explains one of many above only if they are a quarter of those: or else
-so many that they may be all that a pool lets through."""
+"""Fewer explain those of a stall above if they are such a share of them."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,13 @@ DROPPED = "listen_drops"
 """Connection requests that a listener had no room for."""
 
 MOST = 0.5
-JUST_BEFORE_NS = JUST_AFTER_NS = 50_000_000
-"""A connection request that is dropped begins the wait, and what was late ends it."""
+"""So many connection requests that were dropped, of those who wait, explain the wait."""
+
+JUST_BEFORE_NS = 50_000_000
+"""A connection request that is dropped begins the wait ..."""
+
+JUST_AFTER_NS = 50_000_000
+"""... and what was late ends it."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,10 @@ WATCHED = (
 """Table, figure, rows and what it says when it is high."""
 
 RARE = LEVEL
+"""What chance brings as seldom has moved."""
+
 MOST = 3
+"""So many figures are told."""
 
 
 class Candidates:

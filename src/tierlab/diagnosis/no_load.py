@@ -8,6 +8,8 @@ they took in the quickest second, over all pages.
 from tierlab.analysis.requests.responses import FAILED
 
 QUICK = 0.05
+"""The share of a page's requests that were served without waiting."""
+
 FEWEST = 30
 """The median of fewer requests in a second depends on which they were."""
 

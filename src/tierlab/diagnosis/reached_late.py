@@ -10,6 +10,7 @@ from tierlab.diagnosis.evidence import (
     stopped,
     wanting,
 )
+from tierlab.diagnosis.held_up import out_of_connections
 from tierlab.diagnosis.neighbour import excess
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
@@ -17,7 +18,8 @@ from tierlab.diagnosis.thresholds import support
 
 def reached_late(cause: str, context: StallContext) -> Case | None:
     """Open a case at whom the suspected server's messages reached late: a callee, or the caller
-    where the waiting ended with the reply. None for replies to the users.
+    where the waiting ended with the reply. None for replies to the users. Who waits for one of the
+    connections that slow calls hold has sent nothing yet.
     """
     receiver, share = _receiver(context)
     if receiver is None and context.leaving is not None:
@@ -25,6 +27,10 @@ def reached_late(cause: str, context: StallContext) -> Case | None:
     case = Case(cause, receiver or context.subject)
     figure = "" if share is None else f": {share:.0%} of it"
     case.direct("visits", support("arrived late", share), f"the wait was before {receiver}{figure}")
+    held = out_of_connections(context)
+    if receiver in (context.toward or {}) and receiver != context.subject and held is not None:
+        words = f"{context.subject} had connections to {receiver} left"
+        case.beside("visits", against(held), words)
     return case
 
 
@@ -57,9 +63,9 @@ def receiver_idle(case: Case, context: StallContext) -> None:
 
 def _receiver(context: StallContext) -> tuple[str | None, float | None]:
     """Return who was reached late (None: the users), and the share of the waiting that ended there;
-    None for both where messages were not captured.
+    None for both where messages were not captured, and of who did not stall.
     """
-    if context.leaving is None:
+    if context.leaving is None or context.toward is None:
         return None, None
     replied = max(0.0, 1.0 - sum(context.toward.values()))
     return max([*context.toward.items(), (context.above, replied)], key=lambda each: each[1])

@@ -105,7 +105,7 @@ class RunContext:
             entry=entry,
             limits=dict(held.soft),
             worker_threads=part.worker_threads,
-            toward=stall.toward,
+            toward=stall.toward if subject in {stall.server, asked_by(stall.server)} else None,
             signals=self.signals,
             tells_pauses=subject in self._pauses or tells_pauses(run, subject),
             tells_locks=tells_locks(run, self.signals, subject),

@@ -19,12 +19,16 @@ from tierlab.diagnosis.stalls import ALONE_NS, UNUSUAL, USERS
 
 SECOND_NS = 1_000_000_000
 FEWEST_SECONDS = 10
+"""Of a label that is slow in fewer, nothing is usual."""
+
 MOSTLY = 0.5
 """The share of a label's seconds with a slow one, from which on it is usual."""
 
-FEW, FEWEST = 3, 20
-"""Of fewer requests that came during one gap, or during several together, it cannot be told whether
-they were served."""
+FEW = 3
+"""Of fewer requests that came during one gap it cannot be told whether they were served ..."""
+
+FEWEST = 20
+"""... nor of fewer that came during several together."""
 
 PASSED_BY = 0.75
 """Of those that came meanwhile so many are quick, over the share that is quick at any time."""

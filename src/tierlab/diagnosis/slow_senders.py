@@ -6,11 +6,15 @@ count: nobody knows whether its client was slow, or gone.
 """
 
 from tierlab.diagnosis.case import Case, against
+from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
 
 WORKERS = "threads"
 """The soft resource that each connection needs one of, unless the server says otherwise."""
+
+AROUND_NS = 25_000_000
+"""Before and after the first wait, which is longer than it took clients that are gone in 60 ms."""
 
 CONNECTIONS = "max_connections"
 """Who has this one as well reads from all connections at once: a request needs a worker only when
@@ -25,10 +29,15 @@ def workers(context: StallContext) -> int | None:
 
 
 def sending(context: StallContext) -> float | None:
-    """Return how many requests to the server were being sent on average; None where messages were
-    not captured.
+    """Return how many requests to the server were being sent, on average over the window or around
+    its start, whichever are more: the workers are held before anybody waits for one. None where
+    messages were not captured.
     """
-    return None if context.incoming is None else context.incoming(context.window)
+    if context.incoming is None:
+        return None
+    at_ns = context.window.start_ns
+    start = Window(start_ns=at_ns - AROUND_NS, end_ns=at_ns + AROUND_NS)
+    return max(context.incoming(context.window), context.incoming(start))
 
 
 def share_sending(context: StallContext) -> float | None:

@@ -37,20 +37,21 @@ class StallContext:
     that is not known), and ``peers`` the contexts, in the same window, of the other servers that
     may run on any of them. ``at`` gives another server's context in the same window, None
     of one that the manifest does not know.
-    ``toward`` is the share of the waiting that ended with the arrival at each callee. ``leaving``
-    counts the visits that left the server in a window, and ``visiting`` those that came to or left
-    the server, whichever are more; None where messages were not captured, but ``visiting`` are the
-    users' requests then. ``usual_visits`` are a second's. ``arrivals`` are the visits that came
-    whole to the first server and, where a page is asked for with its files, those of them that
-    went further; the users' requests where messages were not captured. ``calls`` are those that it
-    and the others of its tier make; None at the last tier and where messages were not captured.
-    ``incoming`` is how many requests to the server were being sent in a
-    window, from their first byte to their last, on average; None where messages were not captured.
-    ``sent_again`` is what was captured again on its way; None where messages were not captured or
-    no events were kept. ``connections`` counts those on which the server had visits in a window;
-    None where messages were not captured. ``above`` is the caller: of a tier of several its last,
-    None at the first tier. ``full_by_chance`` says whether all of ``cores`` were full around a
-    window for no longer than they are by chance at this load; None where they were not measured.
+    ``toward`` is the share of the waiting that ended with the arrival at each callee, None where
+    another server stalled. ``leaving`` counts the visits that left the server in a window, and
+    ``visiting`` those that came to or left the server, whichever are more; None where messages were
+    not captured, but ``visiting`` are the users' requests then. ``usual_visits`` are a second's.
+    ``arrivals`` are the visits that came whole to the first server and, where a page is asked for
+    with its files, those of them that went further; the users' requests where messages were not
+    captured. ``calls`` are those that it and the others of its tier make; None at the last tier and
+    where messages were not captured. ``incoming`` is how many requests to the server were being
+    sent in a window, from their first byte to their last, on average; None where messages were not
+    captured. ``sent_again`` is what was captured again on its way; None where messages were not
+    captured or no events were kept. ``connections`` counts those on which the server had visits in
+    a window; None where messages were not captured. ``above`` is the caller: of a tier of several
+    its last, None at the first tier. ``full_by_chance`` says whether all of ``cores`` were full
+    around a window for no longer than they are by chance at this load; None where they were not
+    measured.
     """
 
     subject: str
@@ -59,7 +60,7 @@ class StallContext:
     entry: str
     limits: dict[str, int]
     worker_threads: bool | None
-    toward: dict[str, float]
+    toward: dict[str, float] | None
     signals: Signals
     tells_pauses: bool
     tells_locks: bool

@@ -4,6 +4,7 @@ They are made of the long gaps of :mod:`tierlab.analysis.queues.own_gaps`, so ea
 own and needs no comparison of queues. Gaps that a page always has (a slow search) are no stall.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,11 +31,16 @@ def asked_by(users: str) -> str | None:
 
 
 LEAST_GAP_NS = 20_000_000
+"""A shorter gap in a visit is nobody's trouble."""
+
 UNUSUAL = 3.0
 """A gap must be this many times the visit's usual stay."""
 
 JOIN_NS = 15_000_000
 """Gaps of one server with less than this between them belong together."""
+
+EARLIER_NS = 100_000_000
+"""Waits that began so long before those that last twice as long are a stall of their own."""
 
 LONG_NS = 30_000_000
 """The longest gap of a stall lasts at least this long, where two requests waited..."""
@@ -44,8 +50,10 @@ ALONE_NS = 90_000_000
 
 
 MANY = 5
+"""A stall without a known cause is told of from so many that waited on: fewer come by chance."""
+
 LASTING_NS = 100_000_000
-"""A stall without a known cause is told of from these on: shorter ones come by chance."""
+"""... and from this length on."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +82,26 @@ def stalls(gaps: Gaps) -> list[Stall]:
         reach = np.maximum.accumulate(mine.end_ns)
         breaks = np.flatnonzero(mine.start_ns[1:] > reach[:-1] + JOIN_NS) + 1
         for places in np.split(np.arange(len(mine.start_ns)), breaks):
-            if len(places) and _is_known(str(server), mine.usual_ns[places]):
-                found.append(_stall(str(server), mine, places))
+            for part in _waves(mine, places):
+                if _is_known(str(server), mine.usual_ns[part]):
+                    found.append(_stall(str(server), mine, part))
     lasting = [each for each in found if _counts(each)]
     return sorted(lasting, key=lambda each: (each.window.start_ns, each.server))
+
+
+def _waves(gaps: Gaps, places: Ints) -> Iterator[Ints]:
+    """Part the gaps that overlap: those long before the first of the long ones are what these
+    piled up behind.
+    """
+    while places.size:
+        start, length = gaps.start_ns[places], gaps.length_ns[places]
+        first_ns = start[length >= length.max() / 2].min()
+        early = start < first_ns
+        if not early.any() or first_ns - start.min() < EARLIER_NS:
+            yield places
+            return
+        yield places[~early]
+        places = places[early]
 
 
 def stands_out(stall: Stall) -> bool:

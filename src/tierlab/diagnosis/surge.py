@@ -14,9 +14,9 @@ LENGTHS_NS = (50_000_000, 150_000_000)
 length is enough."""
 
 
-def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
+def surge(context: StallContext, before_ns: int | None = None) -> float | None:
     """Return the most arrivals in any 50 or 150 ms around the stall's start, from so long before it
-    on, over what is usual.
+    on (200 ms), over what is usual.
 
     What is usual is the mean of the run's quieter nine tenths and twice the square root of it, as
     independent users scatter by that much who ask for one thing at a time. Where a page is asked
@@ -24,7 +24,7 @@ def surge(context: StallContext, before_ns: int = BEFORE_NS) -> float | None:
     scatter more; so those that went further than the first server are looked at by themselves, too.
     """
     found = [
-        _surge(context.window.start_ns, kind, length, before_ns)
+        _surge(context.window.start_ns, kind, length, before_ns or BEFORE_NS)
         for kind in context.arrivals
         for length in LENGTHS_NS
     ]

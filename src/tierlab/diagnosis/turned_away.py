@@ -18,6 +18,8 @@ from tierlab.diagnosis.stalls import Stall, asked_by
 
 ECHOES = {UNKNOWN, *FOLLOWING}
 MOST = 0.5
+"""Of those who wait so many asked again: then the wait is theirs."""
+
 JUST_BEFORE_NS = 50_000_000
 """Who asks again just before a stall is among those who wait in it."""
 

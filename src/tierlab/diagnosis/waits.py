@@ -31,7 +31,7 @@ _CONNECTING = f"""WITH again AS (
         AND coalesce(connected_ns, end_ns) - start_ns >= $least
         AND (connected_ns IS NOT NULL OR NOT ({_KEPT}))
     ), since AS (
-        SELECT if(first_ns - start_ns < {_ATTEMPT_NS} AND last_ns <= end_ns, last_ns, start_ns)
+        SELECT if(first_ns - start_ns < {{attempt}} AND last_ns <= end_ns, last_ns, start_ns)
             AS start_ns, waited.start_ns AS asked_ns, end_ns
         FROM waited ASOF LEFT JOIN again ON waited.start_ns <= again.first_ns
     ) SELECT coalesce(start_ns, asked_ns) AS start_ns, end_ns, '' AS label, NULL::DOUBLE AS usual
@@ -81,7 +81,11 @@ def connecting(db: Connection, span: Span, least_ns: int, way: Way) -> Gaps:
     if way.count > 1:
         of += " AND user % $count = $place"
         asked |= {"count": way.count, "place": way.place}
-    return _gaps(columns(db, _CONNECTING.format(of=of), asked), users_of(way.entry), way.entry)
+    return _gaps(
+        columns(db, _CONNECTING.format(of=of, attempt=_ATTEMPT_NS), asked),
+        users_of(way.entry),
+        way.entry,
+    )
 
 
 def responding(db: Connection, span: Span, least_ns: int, asked: str) -> Gaps:

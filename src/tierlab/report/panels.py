@@ -1,5 +1,7 @@
 """All charts over one time axis, in their order, with the moments that are worth a look."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierlab.analysis.observed import Observed
@@ -15,6 +17,9 @@ from tierlab.report.panel import Panel
 from tierlab.report.resource_panels import resources
 
 ZOOMS = 3
+MOST_MARKED = 1 / 3
+INSTANT = 1 / 1500
+"""Of the axis: the page draws no stretch narrower, as it would not be seen."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,7 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
             *events(observed, axis, summary),
             *request_panels.driver(observed, axis),
         ],
-        shades=[
-            Shade(e.kind, (e.start_ns - whole.start_ns) / 1e9, (e.end_ns - whole.start_ns) / 1e9)
-            for e in episodes(observed.db, whole)
-        ]
+        shades=telling(_events(observed, whole), whole.seconds)
         + [
             Shade("finding", (w.start_ns - whole.start_ns) / 1e9, (w.end_ns - whole.start_ns) / 1e9)
             for finding in findings
@@ -98,6 +100,24 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
         ],
         quiet=quiet,
     )
+
+
+def _events(observed: Observed, whole: Span) -> list[Shade]:
+    return [
+        Shade(e.kind, (e.start_ns - whole.start_ns) / 1e9, (e.end_ns - whole.start_ns) / 1e9)
+        for e in episodes(observed.db, whole)
+    ]
+
+
+def telling(shades: Sequence[Shade], seconds: float) -> list[Shade]:
+    """Return those of each kind that marks no more than a third of the axis, of so many seconds:
+    what marks more of it sets no time apart, and hides what does.
+    """
+    least = seconds * INSTANT
+    marked: defaultdict[str, float] = defaultdict(float)
+    for each in shades:
+        marked[each.kind] += max(each.end - each.start, least)
+    return [each for each in shades if marked[each.kind] <= MOST_MARKED * seconds]
 
 
 def _around(window: Window, whole: Span) -> Span:

@@ -19,7 +19,7 @@ def judge(context: StallContext) -> Suspect:
     figure = "" if times is None else f": {times:.1f} times the usual"
     case.direct("visits", support("surge", times), f"arrivals at the first tier{figure}")
     not_held_back(case, context)
-    no_slow_senders(case, context)
+    no_slow_senders(case, context.at(context.entry) or context)
     return case.suspect()
 
 

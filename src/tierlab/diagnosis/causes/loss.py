@@ -26,6 +26,8 @@ from tierlab.diagnosis.thresholds import support
 
 NAME = "loss"
 MOST = 0.5
+"""Where it is as sure that lost segments had been captured before, the server's own end drops
+them."""
 
 
 def judge(context: StallContext) -> Suspect | None:

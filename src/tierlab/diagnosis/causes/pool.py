@@ -115,7 +115,7 @@ def _sent_late(context: StallContext) -> bool:
     """Say whether packets waited where the wait ended with a call's arrival: the connections in use
     have none under way below then, either, and it is the network that holds them.
     """
-    late = support("arrived late", max(context.toward.values(), default=0.0))
+    late = support("arrived late", max((context.toward or {}).values(), default=0.0))
     return bool(late) and (queued(context) or 0.0) > 0.0
 
 
