@@ -224,6 +224,23 @@ def test_what_another_cause_at_that_server_brings_about_is_not_told(monkeypatch,
     assert [each.cause for each in found] == told
 
 
+@pytest.mark.parametrize(("later_ms", "told"), [(30, ["overload"]), (300, ["overload", "pool"])])
+def test_an_overload_does_not_bring_about_what_began_before_it(monkeypatch, later_ms, told):
+    """A pool that was held for 235 ms near capacity: it took a second to serve what piled up, and
+    that was all that was told.
+    """
+    full, late = stall("app.1", 0, 500, 352), stall("app.1", later_ms, 1_480, 1_486)
+
+    def judged(_attribution, each):
+        cause = pool.CAUSE if each is full else replace(overload.CAUSE, by_chance=None)
+        suspect = Suspect(cause=cause.name, subject="app.1", least=1.0, most=1.0, evidence=[])
+        return Occurrence(each, Verdict(Assessment(cause, None, suspect), 0.97, []))
+
+    monkeypatch.setattr(Attribution, "attribute", judged)
+    found = Attribution(None, 1.0, anywhere=False).occurrences(Incident([late, full], []))
+    assert [each.cause for each in found] == told
+
+
 @pytest.mark.parametrize(("support", "named"), [(0.97, "overload"), (0.6, "lock")])
 def test_of_two_that_are_as_sure_the_one_that_brings_the_other_about_is_named(
     monkeypatch, support, named

@@ -5,22 +5,34 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tierlab.analysis.observed import observe
 from tierlab.analysis.queues.in_progress import InProgress
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.calls import calls
+from tierlab.diagnosis.causes import network
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.signals import Stretches
+from tierlab.diagnosis.stalls import Stall
+from tierlab.tables.run import Run
 
 from . import made_stall
 from .made_stall import MS, STALL, START
 from .signatures import diagnosed, more_visits, pressed
 from .test_causes import held_at
+from .test_echoes import WINDOW, context
 
 POOL = 64
 FULL_POOL = {"subject": "app.1", "resource": "pool", "limit": POOL, "in_use": POOL, "waiting": 40}
 
 
 def with_calls(folder, took_ms: int, **samples):
+    """What is told of the run below."""
+    run = made(folder, took_ms, **samples)
+    return [(each.cause, each.subject) for each in diagnosed(run).findings]
+
+
+def made(folder, took_ms: int, **samples):
     """Requests wait for a connection at app.1 for 300 ms, and all of its pool have calls under way,
     one after the other, that take so long each.
     """
@@ -35,7 +47,7 @@ def with_calls(folder, took_ms: int, **samples):
         for name in ("lb.1", "db.1")
     ]
     more_visits(folder, rows)
-    return [(each.cause, each.subject) for each in diagnosed(folder).findings]
+    return folder
 
 
 LOW_WEIGHT = {
@@ -56,6 +68,31 @@ def test_it_is_no_pool_either_where_what_slows_the_database_is_not_known(tmp_pat
 
 def test_a_pool_whose_calls_take_no_longer_than_usual_is_one(tmp_path):
     assert with_calls(tmp_path, 1) == [("pool", "app.1")]
+
+
+QUEUED = [{"subject": "lo", "queued_bytes": 40_000}]
+
+
+@pytest.mark.parametrize(("took_ms", "least", "most"), [(60, 0.0, 0.0), (1, 0.7, 1.0)])
+def test_who_waits_for_a_connection_has_sent_nothing_yet(tmp_path, took_ms, least, most):
+    """A slow network and lost packets at the database were told at the balancer, too, and first:
+    the next calls would have come there.
+    """
+    folder = made(tmp_path, took_ms, net=QUEUED)
+    found = network.judge(context(folder, "app.1", {"lb.1": 0.97}))
+    assert found.subject == "lb.1"
+    assert least <= found.least <= found.most <= most
+
+
+def test_whose_messages_were_late_is_known_of_who_stalled_alone(tmp_path):
+    """Where a pool is held up, who is called is judged as well: to them all seemed to be late whom
+    the stalled server waited for.
+    """
+    run = RunContext(observe(Run(made(tmp_path, 15, net=QUEUED))))
+    waits = Stall("app.1", WINDOW, WINDOW, 20, 300 * MS, 6_000 * MS, {"lb.1": 0.97})
+    below = run.contexts_below(waits)
+    assert [each.subject for each in below] == ["lb.1", "db.1"]
+    assert [network.judge(each) for each in below] == [None, None]
 
 
 SPAN = Span(START, START + 10_000 * MS)
