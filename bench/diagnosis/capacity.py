@@ -11,6 +11,7 @@ and what is found is between the two that are nearest.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -87,12 +88,18 @@ def _more(share: float) -> float:
 def followed(trials: Iterable[Planned], folder: Path) -> Iterator[Planned]:
     """Yield the trials, each with as many users as the machine serves by then: what the CPUs say of
     the last trial at the highest level that was run below ``folder``. Within an hour a shared
-    machine gave 40 % more, and less again.
+    machine gave 40 % more, and less again. One that was tried before keeps the number that it had.
     """
     times = 1.0
     for trial in trials:
-        yield replace(trial, users=round(times * trial.users))
+        users = _tried_with(folder / f"{trial.name}.toml") or round(times * trial.users)
+        yield replace(trial, users=users)
         made = finished(folder / trial.name)
         if trial.load == HIGHEST and made is not None:
             share = busy_share(made, truth.read(made))
             times *= 1.0 if share is None else _more(share)
+
+
+def _tried_with(file: Path) -> int | None:
+    found = re.search(r"^users = (\d+)$", file.read_text(), re.MULTILINE) if file.exists() else None
+    return None if found is None else int(found[1])

@@ -92,3 +92,18 @@ def test_the_level_is_followed_while_the_machine_gives_more_and_less(tmp_path):
     assert users["control-2"] == pytest.approx(7_200, rel=0.01)
     again = {each.name: each.users for each in capacity.followed(planned(size, 1), tmp_path)}
     assert again == users, "a proof that is taken up again plans the same"
+
+
+def test_a_trial_that_goes_well_when_tried_again_changes_no_other(tmp_path):
+    """Those after it had been planned without what it says, and the folder was refused."""
+    size = Size(singles=6, pairs=0, control_s=60, system=HERE)
+    users = {}
+    for trial in capacity.followed(planned(size, 1), tmp_path):
+        users[trial.name] = trial.users
+        (tmp_path / f"{trial.name}.toml").write_text(trial.text)
+    machine(tmp_path / "single-2", 9_000, [])(
+        Planned("001", "single", "high", "", users["single-2"]), tmp_path
+    )
+    again = list(capacity.followed(planned(size, 1), tmp_path))
+    assert {each.name: each.users for each in again} == users
+    assert all((tmp_path / f"{each.name}.toml").read_text() == each.text for each in again)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierlab.analysis.query import Floats, Ints
+from tierlab.analysis.query import Bools, Floats, Ints
 from tierlab.analysis.queues.own_gaps import Gaps
 from tierlab.diagnosis.finding import Window
 
@@ -41,6 +41,12 @@ JOIN_NS = 15_000_000
 
 EARLIER_NS = 100_000_000
 """Waits that began so long before those that last twice as long are a stall of their own."""
+
+LONG = 0.5
+"""Of the longest gap: those that are as long are what a stall is about."""
+
+WENT_ON = 0.25
+"""When such a share of them is over, the stall's core is."""
 
 LONG_NS = 30_000_000
 """The longest gap of a stall lasts at least this long, where two requests waited..."""
@@ -95,13 +101,18 @@ def _waves(gaps: Gaps, places: Ints) -> Iterator[Ints]:
     """
     while places.size:
         start, length = gaps.start_ns[places], gaps.length_ns[places]
-        first_ns = start[length >= length.max() / 2].min()
+        first_ns = start[_is_long(length)].min()
         early = start < first_ns
         if not early.any() or first_ns - start.min() < EARLIER_NS:
             yield places
             return
         yield places[~early]
         places = places[early]
+
+
+def _is_long(length_ns: Ints) -> Bools:
+    found: Bools = length_ns >= LONG * length_ns.max()
+    return found
 
 
 def stands_out(stall: Stall) -> bool:
@@ -124,9 +135,9 @@ def _is_known(server: str, usual_ns: Floats) -> bool:
 def _stall(server: str, gaps: Gaps, places: Ints) -> Stall:
     start, end = gaps.start_ns[places], gaps.end_ns[places]
     length = end - start
-    long = length >= length.max() / 2
+    long = _is_long(length)
     first, last = int(start[long].min()), int(end.max())
-    core_end = int(np.quantile(end[long], 0.25, method="lower"))
+    core_end = int(np.quantile(end[long], WENT_ON, method="lower"))
     total = int(length.sum())
     toward: dict[str, float] = {}
     for callee, part in zip(gaps.callee[places], length, strict=True):

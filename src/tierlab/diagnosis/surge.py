@@ -23,8 +23,9 @@ def surge(context: StallContext, before_ns: int | None = None) -> float | None:
     for with its files, few users come as many at once, and it is as much more as their counts
     scatter more; so those that went further than the first server are looked at by themselves, too.
     """
+    before = BEFORE_NS if before_ns is None else before_ns
     found = [
-        _surge(context.window.start_ns, kind, length, before_ns or BEFORE_NS)
+        _surge(context.window.start_ns, kind, length, before)
         for kind in context.arrivals
         for length in LENGTHS_NS
     ]

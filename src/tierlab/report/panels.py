@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
-from tierlab.analysis.statistics.episodes import episodes
+from tierlab.analysis.statistics.episodes import Episode, episodes
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis.finding import Finding, Window
 from tierlab.report import request_panels
@@ -18,6 +18,8 @@ from tierlab.report.resource_panels import resources
 
 ZOOMS = 3
 MOST_MARKED = 1 / 3
+"""Of the axis, by events of one kind."""
+
 INSTANT = 1 / 1500
 """Of the axis: the page draws no stretch narrower, as it would not be seen."""
 
@@ -80,12 +82,10 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
             *events(observed, axis, summary),
             *request_panels.driver(observed, axis),
         ],
-        shades=telling(_events(observed, whole), whole.seconds)
-        + [
-            Shade("finding", (w.start_ns - whole.start_ns) / 1e9, (w.end_ns - whole.start_ns) / 1e9)
-            for finding in findings
-            for w in finding.windows
-        ],
+        shades=telling(
+            [_shade(each.kind, each, whole) for each in episodes(observed.db, whole)], whole.seconds
+        )
+        + [_shade("finding", w, whole) for finding in findings for w in finding.windows],
         zooms=[
             ((span.start_ns - whole.start_ns) / 1e9, (span.end_ns - whole.start_ns) / 1e9, count)
             for span, count in slow[:ZOOMS]
@@ -102,11 +102,9 @@ def panels(observed: Observed, summary: Summary, findings: list[Finding]) -> Pan
     )
 
 
-def _events(observed: Observed, whole: Span) -> list[Shade]:
-    return [
-        Shade(e.kind, (e.start_ns - whole.start_ns) / 1e9, (e.end_ns - whole.start_ns) / 1e9)
-        for e in episodes(observed.db, whole)
-    ]
+def _shade(kind: str, at: Window | Episode, whole: Span) -> Shade:
+    start_ns, end_ns = at.start_ns - whole.start_ns, at.end_ns - whole.start_ns
+    return Shade(kind, start_ns / 1e9, end_ns / 1e9)
 
 
 def telling(shades: Sequence[Shade], seconds: float) -> list[Shade]:
