@@ -10,14 +10,14 @@ from tierlab.diagnosis.stalls import stalls
 from .made_stall import MS
 
 
-def gaps(start_ms, end_ms):
+def gaps(start_ms, end_ms, callee=""):
     count = len(start_ms)
     return Gaps(
         server=np.full(count, "app.1", object),
         label=np.full(count, "GET /page", object),
         start_ns=np.asarray(start_ms, np.int64) * MS,
         end_ns=np.asarray(end_ms, np.int64) * MS,
-        callee=np.full(count, "", object),
+        callee=np.full(count, callee, object),
         usual_ns=np.full(count, 5.0 * MS),
     )
 
@@ -51,3 +51,18 @@ def test_waits_that_grow_at_once_are_one():
     came = np.arange(0, 600, 5)
     found = windows(came, came + np.minimum(300, 20 + came * 4))
     assert len(found) == 1
+
+
+def test_who_comes_when_the_first_go_on_does_not_say_whom_those_waited_for():
+    """Replies to the web server were held for 1.6 s. The 7 in progress waited for that; 378 that
+    came then waited for one of 32 workers, which asks the database first, and that was told of as
+    reached late.
+    """
+    held, later = gaps([0] * 7, [1600] * 7), gaps([1590] * 378, [1990] * 378, "db.1")
+    together = {
+        name: np.concatenate([getattr(held, name), getattr(later, name)])
+        for name in held.__dataclass_fields__
+    }
+    (found,) = stalls(Gaps(**together))
+    assert found.waiting == 385
+    assert found.toward["db.1"] == 378 * 10 / (378 * 10 + 7 * 1600)

@@ -10,6 +10,7 @@ from tierlab.diagnosis.backlog import without_backlogs
 from tierlab.diagnosis.busy_functions import Profiled
 from tierlab.diagnosis.causes import overload
 from tierlab.diagnosis.chain import Chains, delayed
+from tierlab.diagnosis.common_end import without_other_ways
 from tierlab.diagnosis.confidence import confidence
 from tierlab.diagnosis.demand import Demands
 from tierlab.diagnosis.finding import Demand, Diagnosis, Finding
@@ -106,7 +107,7 @@ class _Seen:
         long = without_backlogs(long, short, run)
         short = without_echoes(short, long)
         told = [*long, *without_backlogs(short, short, run)]
-        told = without_asked_again(told, self._retransmitted)
+        told = without_other_ways(without_asked_again(told, self._retransmitted))
         found = merged(told, run.entry)
         most = max(map(weight, found), default=0.0)
         # Stable: an overload comes first, all others in their order.

@@ -66,7 +66,8 @@ LASTING_NS = 100_000_000
 class Stall:
     """One server's stall. ``core`` ends when the first quarter of the waiting requests went on.
 
-    ``toward`` gives the share of the waiting time that ended with the arrival at each callee.
+    ``toward`` gives the share of the waiting in the core that ended with the arrival at each callee:
+    who comes when the first go on waits for what had piled up.
     """
 
     server: str
@@ -138,17 +139,22 @@ def _stall(server: str, gaps: Gaps, places: Ints) -> Stall:
     long = _is_long(length)
     first, last = int(start[long].min()), int(end.max())
     core_end = int(np.quantile(end[long], WENT_ON, method="lower"))
-    total = int(length.sum())
-    toward: dict[str, float] = {}
-    for callee, part in zip(gaps.callee[places], length, strict=True):
-        if callee:
-            toward[callee] = toward.get(callee, 0.0) + float(part) / total
+    core = Window(start_ns=first, end_ns=max(core_end, first + 1))
     return Stall(
         server=server,
         window=Window(start_ns=first, end_ns=last),
-        core=Window(start_ns=first, end_ns=max(core_end, first + 1)),
+        core=core,
         waiting=len(places),
         longest_ns=int(length.max()),
-        total_ns=total,
-        toward=toward,
+        total_ns=int(length.sum()),
+        toward=_toward(gaps.of(places), core),
     )
+
+
+def _toward(gaps: Gaps, core: Window) -> dict[str, float]:
+    within = np.minimum(gaps.end_ns, core.end_ns) - np.maximum(gaps.start_ns, core.start_ns)
+    waited = np.maximum(within, 0)
+    return {
+        str(callee): float(waited[gaps.callee == callee].sum() / waited.sum())
+        for callee in sorted({*gaps.callee} - {""})
+    }
