@@ -15,7 +15,7 @@ LOADS = {"low": 0.1, "middle": 0.5, "high": 0.8}
 START_S = {"low": 12, "middle": 20, "high": 40}
 """A cold start is an overload of its own: the more users, the more slowly they come."""
 
-SETTLE_S = {"low": 0, "middle": 0, "high": 40}
+SETTLE_S = {"low": 0, "middle": 0, "high": 60}
 """Near capacity, first requests and the pages that sessions begin with are more than it can serve:
 it is at its level only when that is over.
 """
@@ -23,6 +23,12 @@ it is at its level only when that is over.
 GAP_S = {"low": 3.5, "middle": 3.5, "high": 6.0}
 """Least time from one disturbance's end to the next one's start: the more spare time the CPUs have,
 the sooner what piled up is worked off.
+"""
+
+LONG_GAP_S = {"cold_cache": {"low": 8.0, "middle": 8.0, "high": 30.0}}
+"""The same of what goes on when it has ended: an empty pool is full again after seconds, and near
+capacity what piles up meanwhile is worked off after half a minute. Who falls into that is not alone
+(`_pairs` are for that).
 """
 
 PAIR_S = 2.5
@@ -76,10 +82,9 @@ class Planned:
 def planned(size: Size, seed: int) -> Iterator[Planned]:
     """Return the trials, load levels in turn; every trial's seed follows from ``seed``."""
     levels = list(LOADS)
-    drawn = len(size.system.classes) + len(SELDOM_FELT)
     for index in range(size.singles):
         load = levels[index % len(levels)]
-        runtime = _room_s(drawn, GAP_S[load])
+        runtime = _room_s(size, load)
         text = _file(f"single-{index}", load, seed + index, runtime, size) + _random(size, load)
         yield Planned(f"single-{index}", "single", load, text, _users(size, LOADS[load]))
     for index in range(size.pairs):
@@ -105,11 +110,25 @@ def _users(size: Size, share: float) -> int:
     return round(share * size.system.capacity)
 
 
-def _room_s(drawn: int, gap_s: float) -> int:
-    """Return how long so many random disturbances need. They last half a second on average; placed
-    at random, one after the other, they leave stretches free that are too short for another.
+def _drawn(size: Size) -> list[str]:
+    """Return the classes of a trial's random disturbances, first those that need the longest gaps:
+    what is placed later finds its room among them.
     """
-    return int(drawn * (1.2 * gap_s + 1)) + 6
+    return sorted((*size.system.classes, *SELDOM_FELT), key=lambda kind: kind not in LONG_GAP_S)
+
+
+def _gap_s(kind: str, load: str) -> float:
+    return LONG_GAP_S.get(kind, GAP_S)[load]
+
+
+def _room_s(size: Size, load: str) -> int:
+    """Return how long a trial's random disturbances need. They last half a second on average;
+    placed at random, one after the other, they leave stretches free that are too short for another.
+    Who keeps a longer gap than the others does so on both sides.
+    """
+    gaps = [_gap_s(kind, load) for kind in _drawn(size)]
+    longer = sum(gap - GAP_S[load] for gap in gaps)
+    return int(sum(1.2 * gap + 1 for gap in gaps) + longer) + 6
 
 
 def _file(name: str, load: str, seed: int, runtime_s: int, size: Size) -> str:
@@ -157,9 +176,9 @@ def _random(size: Size, load: str) -> str:
 [[disturb]]
 class = "random"
 classes = ["{kind}"]
-gap = "{round(GAP_S[load] * 1000)}ms"
+gap = "{round(_gap_s(kind, load) * 1000)}ms"
 {tables if kind == "lock" else ""}"""
-        for kind in (*size.system.classes, *SELDOM_FELT)
+        for kind in _drawn(size)
     )
 
 

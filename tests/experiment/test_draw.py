@@ -70,6 +70,16 @@ def test_none_overlap_and_all_lie_within_the_runtime(
 
 
 @given(seed=st.integers(0, 2**32 - 1))
+def test_who_is_placed_later_keeps_the_gap_of_who_needs_a_longer_one(seed: int) -> None:
+    """A second's gap of the later table was enough for it to begin within the earlier one's ten."""
+    slow = {"class": "freeze", "at": "random", "on": "db.1", "gap": "10s"}
+    quick = {"class": "random", "classes": ["lock"], "count": 5, "gap": "1s"}
+    for before, after in pairwise(trial([slow, quick], seed, runtime="60s").disturb):
+        either = "freeze" in (before.what.class_, after.what.class_)
+        assert before.end_ns + (10 if either else 1) * S <= after.at_ns
+
+
+@given(seed=st.integers(0, 2**32 - 1))
 def test_bounds_are_kept(seed: int) -> None:
     keys = {"classes": ["freeze", "lock"], "subjects": ["web.1", "db.1"], "count": 4}
     for each in drawn(seed, shortest="60ms", longest="70ms", **keys):

@@ -66,8 +66,8 @@ LASTING_NS = 100_000_000
 class Stall:
     """One server's stall. ``core`` ends when the first quarter of the waiting requests went on.
 
-    ``toward`` gives the share of the waiting in the core that ended with the arrival at each callee:
-    who comes when the first go on waits for what had piled up.
+    ``toward`` gives the share of the waiting in the core that ended with the arrival at each
+    callee: who comes when the first go on waits for what had piled up.
     """
 
     server: str

@@ -36,7 +36,7 @@ class Timed(Section):
     """From one's start to the next one's; goes with an `at` that is not random."""
 
     gap_ns: Annotated[int, Duration("0s", "1h")] = Field(default=4 * SECOND, alias="gap")
-    """Least time between the end of one and the start of another, where drawn at random."""
+    """Least time between it and any other, from an end to a start, where drawn at random."""
 
     @model_validator(mode="after")
     def _spaced(self) -> Self:

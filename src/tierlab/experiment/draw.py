@@ -77,6 +77,15 @@ class _Open:
     gap_ns: int
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A disturbance that has its start; `gap_ns` is 0 of one whose start the file states."""
+
+    at_ns: int
+    what: Disturbance
+    gap_ns: int
+
+
 def disturbance_problems(
     tables: Sequence[Timed], system: System, phases: Phases
 ) -> Iterator[PydanticCustomError]:
@@ -183,24 +192,25 @@ def draw(tables: Sequence[Timed], system: System, phases: Phases, seed: int) -> 
     `tables` are checked (`disturbance_problems`). Raises `NoRoomError`.
     """
     dice = random.Random(f"disturbances of {seed}")
-    fixed: list[tuple[int, Disturbance]] = []
+    fixed: list[_Placed] = []
     to_place: list[_Open] = []
     for place, table in enumerate(tables, start=1):
         for number in range(table.count):
             what = _settled(table, system, dice)
             if isinstance(table.at_ns, int):
-                fixed.append((table.at_ns + number * (table.every_ns or 0), what))
+                fixed.append(_Placed(table.at_ns + number * (table.every_ns or 0), what, 0))
             else:
                 to_place.append(_Open(place, what, table.gap_ns))
-    placed = sorted(_placed(fixed, to_place, phases, dice), key=lambda found: found[0])
+    placed = sorted(_placed(fixed, to_place, phases, dice), key=lambda found: found.at_ns)
     _check_alone(placed)
-    return tuple(Drawn(number, at, what) for number, (at, what) in enumerate(placed, start=1))
+    return tuple(Drawn(number, it.at_ns, it.what) for number, it in enumerate(placed, start=1))
 
 
-def _check_alone(placed: Sequence[tuple[int, Disturbance]]) -> None:
+def _check_alone(placed: Sequence[_Placed]) -> None:
     """Raise `NoRoomError` where one's end could end another one; `placed` by start."""
     free: dict[tuple[str, ...], int] = {}
-    for at, what in placed:
+    for each in placed:
+        at, what = each.at_ns, each.what
         held = _held(what)
         if at < free.get(held, 0):
             apart = format_duration(APART_NS[what.class_])
@@ -236,11 +246,11 @@ def _settled(table: Timed, system: System, dice: random.Random) -> Disturbance:
 
 
 def _placed(
-    fixed: list[tuple[int, Disturbance]],
+    fixed: list[_Placed],
     to_place: Sequence[_Open],
     phases: Phases,
     dice: random.Random,
-) -> list[tuple[int, Disturbance]]:
+) -> list[_Placed]:
     """Give each a start, evenly over what is free; one that finds none makes all start anew."""
     stuck = None
     for _ in range(TRIES):
@@ -250,7 +260,7 @@ def _placed(
             if start is None:
                 stuck = it
                 break
-            placed.append((start, it.what))
+            placed.append(_Placed(start, it.what, it.gap_ns))
         else:
             return placed
     assert stuck is not None
@@ -261,9 +271,7 @@ def _placed(
     )
 
 
-def _start(
-    it: _Open, placed: Sequence[tuple[int, Disturbance]], phases: Phases, dice: random.Random
-) -> int | None:
+def _start(it: _Open, placed: Sequence[_Placed], phases: Phases, dice: random.Random) -> int | None:
     """A start drawn evenly over the moments that are free, in whole milliseconds."""
     earliest = max(MARGIN_NS, PREPARATION_NS - phases.ramp_up_ns)
     latest = phases.runtime_ns - MARGIN_NS - it.what.duration_ns
@@ -280,15 +288,15 @@ def _start(
 
 
 def _free(
-    earliest: int, latest: int, it: _Open, placed: Sequence[tuple[int, Disturbance]]
+    earliest: int, latest: int, it: _Open, placed: Sequence[_Placed]
 ) -> Iterator[tuple[int, int]]:
     """First and last millisecond of each stretch in which it may start."""
     begin = earliest
-    for at, other in sorted(placed, key=lambda found: found[0]):
-        gap = max(it.gap_ns, _apart_ns(it.what, other))
-        before = at - gap - it.what.duration_ns
+    for other in sorted(placed, key=lambda found: found.at_ns):
+        gap = max(it.gap_ns, other.gap_ns, _apart_ns(it.what, other.what))
+        before = other.at_ns - gap - it.what.duration_ns
         yield from _whole(begin, min(before, latest))
-        begin = max(begin, at + other.duration_ns + gap)
+        begin = max(begin, other.at_ns + other.what.duration_ns + gap)
     yield from _whole(begin, latest)
 
 
