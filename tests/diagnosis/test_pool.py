@@ -35,6 +35,17 @@ def test_in_a_short_stall_the_most_at_once_were_kept_waiting():
     assert kept_waiting(context(950, *[USUAL] * 9, 14)) == 14 - USUAL
 
 
+def test_who_came_when_the_stall_was_over_was_not_kept_waiting():
+    """A web server without CPU for 242 ms sent all on at once when it had some again: 96 waited at
+    the application's, read in the tick that the stall ended in, and its pool was named.
+    """
+    assert kept_waiting(context(242, *[USUAL] * 4, 96)) == 0
+
+
+def test_a_moment_that_only_the_tick_it_ends_in_shows_is_seen():
+    assert kept_waiting(context(70, USUAL, 14)) == 14 - USUAL
+
+
 @pytest.mark.parametrize(("ticks", "kept"), [(1, 0), (9, 0), (11, 12), (20, 12)])
 def test_in_what_lasts_those_count_who_wait_as_a_rule(ticks, kept):
     """A few come at once in any second: they are accepted in the next tick."""

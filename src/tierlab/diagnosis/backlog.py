@@ -26,7 +26,7 @@ def without_backlogs(
     """Leave out each overload and surge that begins in one of the stalls, of another cause or of
     none that is known, or in its aftermath, and is over by when the CPUs' usual spare time has
     served what came meanwhile. A wait of no known cause that goes on for as long with full CPUs as
-    without is theirs: it leaves none.
+    without is theirs: it leaves none, unless they were full only when the first who waited went on.
 
     Of requests that arrive at rate a and could be served at rate s, those of a stall of length T
     would be served, beside those that go on arriving, after T a / (s - a). A surge's own stall ends
@@ -50,13 +50,17 @@ def _is_backlog(
 
 def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
     held, busy = stall.stall.window, following.stall.window
-    first_ns = held.start_ns
-    if stall.cause == UNKNOWN:
-        first_ns = (held.start_ns + held.end_ns) // 2
-    elif stall.cause == cpu.NAME:
-        first_ns -= ONSET_NS
-    began = first_ns < busy.start_ns <= aftermath(stall.stall).end_ns
-    return began and busy.duration_s <= times * held.duration_s
+    if busy.start_ns > aftermath(stall.stall).end_ns:
+        return False
+    if stall.cause != UNKNOWN:
+        first_ns = held.start_ns - (ONSET_NS if stall.cause == cpu.NAME else 0)
+        return first_ns < busy.start_ns and busy.duration_s <= times * held.duration_s
+    middle_ns, core = (held.start_ns + held.end_ns) // 2, stall.stall.core
+    if core.end_ns <= busy.start_ns <= middle_ns:
+        held = core
+    return (
+        min(middle_ns, core.end_ns) < busy.start_ns and busy.duration_s <= times * held.duration_s
+    )
 
 
 def _within(surge: Occurrence, following: Occurrence) -> bool:

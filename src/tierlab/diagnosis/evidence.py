@@ -122,8 +122,9 @@ def at_limit(context: StallContext) -> float | None:
 SEVERAL = 6
 """Of fewer ticks one may be all that a short hold is seen in."""
 
-HELD_NS = 100_000_000
-"""What a wire lets go may be there so long before it keeps requests waiting."""
+HELD_NS = 300_000_000
+"""So long before requests wait what a wire lets go may have been there: a surge comes up to 200 ms
+before."""
 
 
 def queued(context: StallContext, before_ns: int = 0) -> float | None:
@@ -166,7 +167,7 @@ def unaccepted(context: StallContext) -> float | None:
     signal = context.signal("listen", "accept_queue")
     if signal is None:
         return None
-    seen = signal.within(context.window)
+    seen = signal.levels(context.window)
     return max(0.0, float(seen.max()) - signal.usual) if seen.size else None
 
 

@@ -118,6 +118,13 @@ class Signal:
         first, last = np.searchsorted(self.end_ns, [window.start_ns, window.end_ns], side="right")
         return self.value[first:last]
 
+    def levels(self, window: Window) -> Floats:
+        """Return what was read in the window; of fewer than two readings, with the tick that it
+        ends in, which is read a little after it.
+        """
+        read = self.read_in(window)
+        return read if read.size > 1 else self.within(window)
+
     def inside(self, window: Window, share: float = 0.8) -> Floats:
         """Return the values of the ticks that lie in the window for most of their length."""
         overlap = np.minimum(self.end_ns, window.end_ns) - np.maximum(

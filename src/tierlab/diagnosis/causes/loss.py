@@ -3,7 +3,8 @@
 TCP waits for 200 ms and more before it does (RFC 6298 has 1 s, Linux 200 ms over a quick network),
 and twice as long each time: few lost packets delay as many requests by much. A segment that is sent
 again although it had arrived is reported as a duplicate by its receiver (RFC 2883): those are taken
-off, as servers that answer late bring them about. So does a full accept queue, which drops.
+off, as servers that answer late bring them about. So does a full accept queue, which drops, and a
+queue before the wire: what waits in it for long is sent again.
 
 What is lost before it is captured has not come by the messages' account either: its sender seems to
 wait until it is there. What is captured and then lost at the receiver's own end (a firewall, a full
@@ -12,7 +13,7 @@ ring) has come by that account, so it is the receiver that seems to keep it.
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause
-from tierlab.diagnosis.evidence import queued
+from tierlab.diagnosis.evidence import HELD_NS, queued
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.lost_segments import (
     LostSegments,
@@ -79,7 +80,7 @@ def _sent_again(case: Case, context: StallContext, segments: float | None) -> No
 
 
 def _not_dropped_otherwise(case: Case, context: StallContext) -> None:
-    held = support("queued bytes", queued(context))
+    held = support("queued bytes", queued(context, HELD_NS))
     case.beside("net", against(held), "no packets waited to be sent")
     full = support("accept queue", accept_queue(context, case.subject))
     case.beside("listen", against(full), f"the accept queue of {case.subject} had room")
