@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections import Counter
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 
 import constants
@@ -30,6 +32,41 @@ BY_PLACE = {each.place: each for each in FOUND}
 
 def test_each_says_what_it_is_for():
     assert [each.place for each in FOUND if not each.why] == []
+
+
+UNITS = {0, 1, 2, 20, 100, 1000, 10**9}
+"""Of anything: nothing, one and a half, and what figures are told in (2**20 bytes are a MiB)."""
+
+WITHIN = {
+    "backlog.py": {1e-9},  # no division by nothing
+    "demand.py": {3, 0.975},  # its last third; a 95 % interval
+    "full_by_chance.py": {0.25, 0.5, 0.75, 3, 5},  # quartiles, and Student's t
+    "moved.py": {0.001},  # as small as it says
+    "signals.py": {1e-12, 62},  # rounding; before all times
+    "surge.py": {5},  # how finely it looks
+    "words.py": {3},  # "three times"
+}
+"""Numbers that are no choice, by file."""
+
+
+def test_none_is_written_into_a_rule():
+    """What stands in an expression is in no table, and nobody halves and doubles it."""
+    found = {}
+    for file in sorted(Path(tierlab.diagnosis.__file__).parent.rglob("*.py")):
+        functions = [
+            each
+            for each in ast.walk(ast.parse(file.read_text()))
+            if isinstance(each, ast.FunctionDef)
+        ]
+        numbers = {
+            each.value
+            for function in functions
+            for each in ast.walk(function)
+            if isinstance(each, ast.Constant) and type(each.value) in (int, float)
+        }
+        if left := numbers - UNITS - WITHIN.get(file.name, set()):
+            found[file.name] = left
+    assert found == {}
 
 
 def test_none_is_overlooked():

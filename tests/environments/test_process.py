@@ -139,6 +139,32 @@ def test_children_of_a_dead_leader_are_found_by_their_token(ledger: Ledger, tmp_
     assert stat(child) is None or stat(child).state == "Z"  # type: ignore[union-attr]
 
 
+def test_one_that_is_becoming_another_program_is_not_overlooked(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    """It has no environment for a moment. Who looked then took podman's last call for ended, and
+    what it kept running for left: 'could not end process ... in state R'.
+    """
+    again = tmp_path / "again"
+    again.write_text('#!/bin/sh\nexec "$0"\n')
+    again.chmod(0o755)
+    process = launch_program(
+        ledger,
+        Launch(["sh", "-c", "./again & echo $! > child; exit 0"], ledger.token, cwd=tmp_path),
+        subprocess.DEVNULL,
+        subprocess.DEVNULL,
+    )
+    child = int(wait_for(tmp_path / "child"))
+    process.wait(5)
+    try:
+        looks = [session_members(process.identity, ledger.token) for _ in range(200)]
+        assert looks == [[child]] * 200
+    finally:
+        outcomes = list(remove_all(ledger.account(), 2.0))
+    assert [outcome.done for outcome in outcomes] == [True]
+    assert stat(child) is None or stat(child).state == "Z"  # type: ignore[union-attr]
+
+
 def daemon(token: str, folder: Path, ledger: Ledger) -> Identity:
     """One that has left the session of its program, which has ended."""
     script = "setsid sleep 60 & echo $! > daemon; exit 0"

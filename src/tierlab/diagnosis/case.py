@@ -8,10 +8,18 @@ UNSEEN = 0.75
 """What an exclusion that could not be checked leaves of a cause's least support: less than one that
 was checked and holds, more than one that does not."""
 
+HALF = 0.5
+"""What its lack takes away, where other evidence already says most."""
+
 
 def against(support: float | None) -> float | None:
     """Turn what speaks for into what speaks against."""
     return None if support is None else 1.0 - support
+
+
+def weakened(support: float | None) -> float | None:
+    """Have it speak for the cause, and its lack rule nothing out."""
+    return None if support is None else 1.0 - HALF * (1.0 - support)
 
 
 class Case:

@@ -34,6 +34,12 @@ COLD_NS = 60_000_000_000
 DEARER = 0.25
 """The share of a server's visits' time that a label gained: it took the CPU time."""
 
+LATER_S = 5.0
+"""Of less time than this after a stretch nobody can say what visits cost then."""
+
+LEAST_BUSY = 0.05
+"""Of CPUs that do less nobody can say what they would do if they were full."""
+
 NOTABLE = 0.05
 """Cores: who uses less than that is no measure of what a visit costs."""
 
@@ -79,7 +85,7 @@ class Demands:
         first = Window(start_ns=window.start_ns, end_ns=window.start_ns + third)
         last = Window(start_ns=window.end_ns - third, end_ns=window.end_ns)
         after = Window(start_ns=window.end_ns, end_ns=self.whole.end_ns)
-        known = self._cost(after, server) if after.duration_s >= 5 else None
+        known = self._cost(after, server) if after.duration_s >= LATER_S else None
         return self._cost(first, server), known or self._cost(last, server)
 
     def _cost(self, window: Window, server: str) -> float | None:
@@ -142,14 +148,14 @@ class Demands:
         """
         after = Window(start_ns=window.end_ns, end_ns=self.whole.end_ns)
         start = self._from_its_start(window, server, cores)
-        counted = after if warm and after.duration_s >= 5 else start
+        counted = after if warm and after.duration_s >= LATER_S else start
         edge_ns = np.arange(counted.start_ns, counted.end_ns + 1, SECOND_NS, dtype=np.int64)
         if edge_ns.size <= FEWEST:
             return None
         asked, about = self._whose(cores, window.start_ns)
         rate = self._finished(edge_ns, asked)
         if counted is after:
-            rate = rate / np.clip(self._busy(server, cores, edge_ns), 0.05, 1.0)
+            rate = rate / np.clip(self._busy(server, cores, edge_ns), LEAST_BUSY, 1.0)
         rate = rate[np.isfinite(rate)]
         if rate.size < FEWEST or not rate.any():
             return None

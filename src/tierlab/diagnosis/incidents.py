@@ -17,6 +17,12 @@ from tierlab.topology import Topology
 ONSET_NS = 60_000_000
 """A stall below explains one above that begins at most so much earlier."""
 
+AS_LONG = 0.5
+"""Nobody waits twice as long for a server as that keeps anyone waiting."""
+
+MEANWHILE = 0.4
+"""A stall above shares so much of its time with the one below that explains it."""
+
 AFTERMATH = 0.5
 """What piled up is worked off within this share of the stall's length ..."""
 
@@ -124,7 +130,7 @@ def _is_below(one: str, other: str, topology: Topology) -> bool:
 
 def _explains(one: Stall, other: Stall, topology: Topology) -> bool:
     """Say whether ``other`` follows from ``one``."""
-    if one.longest_ns < other.longest_ns / 2:
+    if one.longest_ns < AS_LONG * other.longest_ns:
         return False
     a, b = one.window, other.window
     if b.start_ns >= one.core.end_ns - ONSET_NS // 2 and one.longest_ns >= other.longest_ns:
@@ -132,5 +138,7 @@ def _explains(one: Stall, other: Stall, topology: Topology) -> bool:
     below = _is_below(one.server, other.server, topology) and _holds(one, other)
     overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
     return (
-        below and a.start_ns <= b.start_ns + ONSET_NS and overlap >= 0.4 * (b.end_ns - b.start_ns)
+        below
+        and a.start_ns <= b.start_ns + ONSET_NS
+        and overlap >= MEANWHILE * (b.end_ns - b.start_ns)
     )

@@ -18,6 +18,9 @@ LEAST_CORES = 0.0005
 FEWEST = 20
 """Of fewer ticks a median says little."""
 
+MOST = 0.8
+"""Of a tick's length: a tick that lies in a window for so much of it tells of the window."""
+
 LEAST_LEFT = 0.25
 """Of a share of time that is usually nearer to all of it."""
 
@@ -125,12 +128,12 @@ class Signal:
         read = self.read_in(window)
         return read if read.size > 1 else self.within(window)
 
-    def inside(self, window: Window, share: float = 0.8) -> Floats:
+    def inside(self, window: Window) -> Floats:
         """Return the values of the ticks that lie in the window for most of their length."""
         overlap = np.minimum(self.end_ns, window.end_ns) - np.maximum(
             self.start_ns, window.start_ns
         )
-        return self.value[overlap >= share * (self.end_ns - self.start_ns)]
+        return self.value[overlap >= MOST * (self.end_ns - self.start_ns)]
 
     @cached_property
     def usual(self) -> float:

@@ -17,6 +17,9 @@ SURE = 0.97
 RIVAL = 0.5
 """How much of the strength an equally possible other cause takes away."""
 
+UNSEEN = 0.2
+"""How much of it is taken away where no source was there."""
+
 EVEN = 0.05
 """Supports that differ by less are equal: then what brings the other about comes first."""
 
@@ -65,7 +68,7 @@ def judge(contexts: Sequence[StallContext], coverage: float) -> Verdict:
         if each.cause.name not in winner.cause.explains and each.cause is not winner.cause
     ]
     doubt = RIVAL * max(rivals, default=0.0)
-    strength = SURE * winner.suspect.least * (1 - doubt) * (0.8 + 0.2 * coverage)
+    strength = SURE * winner.suspect.least * (1 - doubt) * (1 - UNSEEN * (1 - coverage))
     others.sort(key=lambda each: -each.suspect.most)
     return Verdict(winner, strength, others)
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 TOKEN = "TIERLAB_LEDGER"
 """Environment variable of every process of a trial: the token of its ledger."""
+
+BECOMING_SECONDS = 0.05
+"""How long a process may take to become another program; some programs have no environment."""
+
+LOOK_SECONDS = 0.002
+"""Between two looks at one that is."""
 
 
 @dataclass(frozen=True)
@@ -64,29 +72,50 @@ def session_members(leader: Identity, token: str) -> list[int]:
     found = stat(leader.pid)
     if found is not None and found.start != leader.start:
         return []
-    vouched = found is not None
-    members = []
-    for pid in _pids():
-        member = stat(pid)
-        if member is None or member.session != leader.pid or member.state in "ZX":
-            continue
-        if vouched or carries(pid, token):
-            members.append(pid)
-    return members
+    there = {pid: member for pid in _pids() if (member := stat(pid)) is not None}
+    members = [
+        pid
+        for pid, member in there.items()
+        if member.session == leader.pid and member.state not in "ZX"
+    ]
+    return members if found is not None else carrying(members, token)
 
 
-def carries(pid: int, token: str) -> bool:
-    """Whether a process was started with this ledger's token in its environment."""
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return False
-    return f"{TOKEN}={token}".encode() in environment.split(b"\0")
+def carrying(pids: Iterable[int], token: str) -> list[int]:
+    """List those that were started with this ledger's token in their environment.
+
+    One that is becoming another program has no environment for a moment, and is looked at again
+    (environ_read in Linux's fs/proc/base.c).
+    """
+    found, unsure, deadline = [], list(pids), time.monotonic() + BECOMING_SECONDS
+    while unsure:
+        read = {pid: _environment(pid) for pid in unsure}
+        mark = f"{TOKEN}={token}".encode()
+        found += [pid for pid, text in read.items() if text and mark in text.split(b"\0")]
+        unsure = [pid for pid, text in read.items() if text == b"" and _is_program(pid)]
+        if time.monotonic() > deadline:
+            break
+        if unsure:
+            time.sleep(LOOK_SECONDS)
+    return found
 
 
 def carriers(token: str) -> list[int]:
     """List the living processes with this ledger's token, whatever session they are in."""
-    return [pid for pid in _pids() if pid != os.getpid() and carries(pid, token)]
+    return carrying([pid for pid in _pids() if pid != os.getpid()], token)
+
+
+def _environment(pid: int) -> bytes | None:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
+
+
+def _is_program(pid: int) -> bool:
+    """Say whether it may have an environment: the kernel's own threads, of no session, do not."""
+    found = stat(pid)
+    return found is not None and found.session != 0 and found.state not in "ZX"
 
 
 def _pids() -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 from tierlab.analysis.query import Floats
 from tierlab.report.lines import Line
 from tierlab.report.panel import Panel
-from tierlab.report.panels import Panels
+from tierlab.report.panels import INSTANT, Panels
 
 _UNSAFE = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
@@ -25,6 +25,7 @@ def charts(panels: Panels) -> dict[str, Any]:
     """Return the panels as the page's script expects them."""
     return {
         "seconds": panels.seconds,
+        "instant": INSTANT,
         "runtime": panels.runtime,
         "panels": [_panel(each) for each in panels.panels],
         "shades": [

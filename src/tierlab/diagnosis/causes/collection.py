@@ -1,6 +1,6 @@
 """Garbage collection: the runtime held all its threads to collect, and logged it."""
 
-from tierlab.diagnosis.case import Case, against
+from tierlab.diagnosis.case import Case, against, weakened
 from tierlab.diagnosis.cause import Cause
 from tierlab.diagnosis.evidence import CORES, paused, stopped
 from tierlab.diagnosis.finding import Remedy, Suspect
@@ -21,13 +21,9 @@ def judge(context: StallContext) -> Suspect | None:
         "events", support("paused", share), f"its own log says that all threads stood{figure}"
     )
     case.beside("domain", against(stopped(context)), "its threads were not stopped from outside")
-    case.beside("domain", _alive(context), "it used CPU meanwhile, as a collector does")
+    computed = weakened(support("collecting", context.mean("domain", CORES)))
+    case.beside("domain", computed, "it used CPU meanwhile, as a collector does")
     return case.suspect()
-
-
-def _alive(context: StallContext) -> float | None:
-    computed = support("collecting", context.mean("domain", CORES))
-    return None if computed is None else 0.5 + 0.5 * computed
 
 
 def happened(context: StallContext) -> str:

@@ -21,6 +21,12 @@ from tierlab.diagnosis.thresholds import support
 
 NAME = "freeze"
 
+EDGE = 0.2
+"""Of the window at either end: who had just been answered, or was answered first, is no sign."""
+
+LEFT = 0.9
+"""How much visits that left in the middle take away."""
+
 
 def judge(context: StallContext) -> Suspect:
     """Weigh: no CPU used, nothing left, no wait for CPU, memory, disk, locks or a collection."""
@@ -41,10 +47,9 @@ def silent(context: StallContext) -> float | None:
     """Return 1 where nothing left the server in the middle of the window."""
     if context.leaving is None:
         return None
-    length = context.window.end_ns - context.window.start_ns
-    middle = context.around(-length // 5, -length // 5)
-    left = support("left", context.leaving(middle)) or 0.0
-    return 1.0 - 0.9 * left
+    edge_ns = int(EDGE * (context.window.end_ns - context.window.start_ns))
+    left = support("left", context.leaving(context.around(-edge_ns, -edge_ns))) or 0.0
+    return 1.0 - LEFT * left
 
 
 def happened(_context: StallContext) -> str:

@@ -7,7 +7,7 @@ keeps the count small, so the pages that came back and memory pressure are looke
 none of the dropped pages back waits all the same while the kernel makes room at the limit.
 """
 
-from tierlab.diagnosis.case import Case
+from tierlab.diagnosis.case import Case, weakened
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     FAULTS,
@@ -34,13 +34,8 @@ def judge(context: StallContext) -> Suspect:
     stalled = pressure(context, "memory")
     share = "" if stalled is None else f" {stalled:.0%} of the time"
     beyond = support("memory wait", pressure_beyond(context, "memory"))
-    case.beside("pressure", _half(beyond), f"its tasks waited for memory{share}")
+    case.beside("pressure", weakened(beyond), f"its tasks waited for memory{share}")
     return case.suspect()
-
-
-def _half(beyond: float | None) -> float | None:
-    """Weaken it: faults alone already say most."""
-    return None if beyond is None else 0.5 + 0.5 * beyond
 
 
 def _rates(context: StallContext) -> str:

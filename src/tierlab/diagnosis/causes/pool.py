@@ -26,6 +26,9 @@ from tierlab.diagnosis.thresholds import support
 
 NAME = "pool"
 GAUGES = (POOL, WORKERS)
+UNWANTED = 0.8
+"""How much less a gauge at its limit says where nobody waits for the resource."""
+
 LASTS_S = 1.0
 """In windows so long it counts how many wait as a rule, not how many did at one moment."""
 
@@ -98,7 +101,7 @@ def exhausted(context: StallContext) -> tuple[str, float] | None:
         used_up = support("gauge", float(shares.max())) or 0.0
         waits = waiting.within(context.window) if waiting is not None else shares[:0]
         waited = support("gauge's waiters", float(waits.max())) if waits.size else None
-        used_up *= UNSEEN if waited is None else 0.2 + 0.8 * waited
+        used_up *= UNSEEN if waited is None else 1.0 - UNWANTED * (1.0 - waited)
         found.append((name, used_up))
     return max(found, key=lambda each: each[1]) if found else None
 

@@ -1,6 +1,6 @@
 """Steal: the hypervisor ran somebody else on the CPUs that the server was to have."""
 
-from tierlab.diagnosis.case import Case, against
+from tierlab.diagnosis.case import Case, against, weakened
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.cpu_share import stolen, throttled
 from tierlab.diagnosis.evidence import wanting
@@ -18,9 +18,7 @@ def judge(context: StallContext) -> Suspect:
     figure = "" if share is None else f": {share:.0%} of the time"
     case.direct("cpu", support("stolen", share), f"a hypervisor gave its CPUs to others{figure}")
     # A virtual CPU is taken away from whoever runs: his threads seem to run, and not to wait.
-    waited = wanting(context)
-    held = None if waited is None else 0.5 + 0.5 * waited
-    case.beside("pressure", held, "its threads wanted a CPU")
+    case.beside("pressure", weakened(wanting(context)), "its threads wanted a CPU")
     limited = support("throttled", throttled(context))
     case.beside("domain", against(limited), "no limit held it back")
     return case.suspect()

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from tierlab.environments.files import make_folder, share_folder
-from tierlab.environments.identity import TOKEN, carries
+from tierlab.environments.identity import TOKEN, carrying
 from tierlab.environments.launching import last_words, run_to_end
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.process import Launch
@@ -147,9 +147,7 @@ def monitors(token: str, names: frozenset[str]) -> list[int]:
 
     `names`: the container's name, and its id once it is known.
     """
-    return [
-        pid for pid in psutil.pids() if carries(pid, token) and not names.isdisjoint(_words(pid))
-    ]
+    return [pid for pid in carrying(psutil.pids(), token) if not names.isdisjoint(_words(pid))]
 
 
 def _words(pid: int) -> list[str]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import psutil
 
-from tierlab.environments.identity import carries
+from tierlab.environments.identity import carrying
 
 
 def hypervisors(token: str, identity: str) -> list[int]:
     """List them, by the ledger's token and by what libvirt calls the guest."""
     word = f"guest={identity},"
-    return [pid for pid in psutil.pids() if carries(pid, token) and _has(pid, word)]
+    return [pid for pid in carrying(psutil.pids(), token) if _has(pid, word)]
 
 
 def _has(pid: int, word: str) -> bool:

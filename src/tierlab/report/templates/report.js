@@ -18,7 +18,7 @@
   ].filter((each) => each.end > each.start || each.kind !== "phase");
 
   function shapes(panel) {
-    const least = (range[1] - range[0]) / 1500; // an instant is still seen, at any zoom
+    const least = (range[1] - range[0]) * data.instant; // still seen, at any zoom
     const drawn = stretches.map((each) => ({
       type: "rect", xref: "x", yref: "paper", y0: 0, y1: 1, layer: "below", line: { width: 0 },
       x0: each.start, x1: Math.max(each.end, each.start + least), fillcolor: colour(`shade-${each.kind}`),
