@@ -58,7 +58,7 @@ def test_a_trial_of_each_kind_can_be_run(tmp_path, workload):
 @pytest.mark.parametrize("load", LOADS)
 def test_near_capacity_what_piled_up_is_worked_off_before_the_next(tmp_path, workload, load):
     """3.5 s were too short at 80 %, and a trial of which the draw found no room was not run. What a
-    cold cache piled up there went on for half a minute, and five others fell into two of them.
+    cold cache piled up there went on for half a minute, and four others fell into one of them.
     """
     least_s = 6 if load == "high" else 3.5
     cold_s = 30 if load == "high" else 8
