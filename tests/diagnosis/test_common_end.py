@@ -13,11 +13,11 @@ from tierlab.diagnosis.verdicts import Assessment, Verdict
 from .test_incidents import stall
 
 
-def late(cause, sender, receiver, start_ms=0):
+def late(cause, sender, receiver, start_ms=0, waiting=20):
     """The sender's stall of a second, in which the receiver was reached late."""
     suspect = Suspect(cause=cause.NAME, subject=receiver, least=1.0, most=1.0, evidence=[])
     verdict = Verdict(Assessment(cause.CAUSE, None, suspect), 0.9, [])
-    return Occurrence(stall(sender, start_ms, start_ms + 1000, 20), verdict)
+    return Occurrence(stall(sender, start_ms, start_ms + 1000, waiting), verdict)
 
 
 @pytest.mark.parametrize("cause", [loss, network])
@@ -48,3 +48,22 @@ def test_a_server_that_answers_late_itself_is_told():
     """Its own packets are late at both ends: nobody else is."""
     both = [late(network, "users", "web.1"), late(network, "web.1", "web.1")]
     assert without_other_ways(both) == both
+
+
+@pytest.mark.parametrize("waiting", [20, 30])
+def test_of_two_that_reach_each_other_late_one_is_told(waiting):
+    """Requests and replies are late: each seemed to be the other's doing, and neither was told."""
+    asked = late(loss, "web.1", "app.1", waiting=25)
+    answered = late(loss, "app.1", "web.1", waiting=waiting)
+    heavier = max(asked, answered, key=lambda each: each.stall.total_ns)
+    assert without_other_ways([asked, answered]) == [heavier]
+
+
+def test_only_who_is_told_of_excuses_another():
+    """The way from the balancer to the database does not end at the application."""
+    ways = [
+        late(loss, "web.1", "app.1"),
+        late(loss, "app.1", "lb.1"),
+        late(loss, "lb.1", "db.1"),
+    ]
+    assert without_other_ways(ways) == [ways[0], ways[2]]

@@ -17,7 +17,7 @@ from tierlab.environments import process
 from tierlab.environments.identity import Identity, identify, is_alive, session_members, stat
 from tierlab.environments.launching import launch_program
 from tierlab.environments.ledger import Ledger, read
-from tierlab.environments.process import Launch, code_map, end, open_gate
+from tierlab.environments.process import HostProcess, Launch, code_map, end, open_gate
 from tierlab.environments.removal import remove_account, remove_all, remove_trial
 
 WRITES = 'while :; do echo something >"$0"; done'
@@ -123,20 +123,23 @@ def test_one_that_waits_for_a_disk_is_waited_for(
         assert status == -signal.SIGTERM
 
 
+def orphan(ledger: Ledger, folder: Path, command: str) -> tuple[HostProcess, Identity]:
+    """A program that has ended, and the one that it left running in its session."""
+    script = f"{command} & echo $! > child; exit 0"
+    launch = Launch(["sh", "-c", script], ledger.token, cwd=folder)
+    process = launch_program(ledger, launch, subprocess.DEVNULL, subprocess.DEVNULL)
+    child = identify(int(wait_for(folder / "child")))
+    assert process.wait(5) == 0
+    return process, child
+
+
 def test_children_of_a_dead_leader_are_found_by_their_token(ledger: Ledger, tmp_path: Path) -> None:
-    process = launch_program(
-        ledger,
-        Launch(["sh", "-c", "sleep 60 & echo $! > child; exit 0"], ledger.token, cwd=tmp_path),
-        subprocess.DEVNULL,
-        subprocess.DEVNULL,
-    )
-    child = int(wait_for(tmp_path / "child"))
-    process.wait(5)
-    assert session_members(process.identity, ledger.token) == [child]
+    process, child = orphan(ledger, tmp_path, "sleep 60")
+    assert session_members(process.identity, ledger.token) == [child.pid]
     assert session_members(process.identity, "another token") == []
     outcomes = list(remove_all(ledger.account(), 2.0))
     assert [outcome.done for outcome in outcomes] == [True]
-    assert stat(child) is None or stat(child).state == "Z"  # type: ignore[union-attr]
+    assert not is_alive(child)
 
 
 def test_one_that_is_becoming_another_program_is_not_overlooked(
@@ -148,21 +151,14 @@ def test_one_that_is_becoming_another_program_is_not_overlooked(
     again = tmp_path / "again"
     again.write_text('#!/bin/sh\nexec "$0"\n')
     again.chmod(0o755)
-    process = launch_program(
-        ledger,
-        Launch(["sh", "-c", "./again & echo $! > child; exit 0"], ledger.token, cwd=tmp_path),
-        subprocess.DEVNULL,
-        subprocess.DEVNULL,
-    )
-    child = int(wait_for(tmp_path / "child"))
-    process.wait(5)
+    process, child = orphan(ledger, tmp_path, "./again")
     try:
         looks = [session_members(process.identity, ledger.token) for _ in range(200)]
-        assert looks == [[child]] * 200
+        assert looks == [[child.pid]] * 200
     finally:
         outcomes = list(remove_all(ledger.account(), 2.0))
     assert [outcome.done for outcome in outcomes] == [True]
-    assert stat(child) is None or stat(child).state == "Z"  # type: ignore[union-attr]
+    assert not is_alive(child)
 
 
 def daemon(token: str, folder: Path, ledger: Ledger) -> Identity:

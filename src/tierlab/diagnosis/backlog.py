@@ -50,17 +50,16 @@ def _is_backlog(
 
 def _left(stall: Occurrence, following: Occurrence, times: float) -> bool:
     held, busy = stall.stall.window, following.stall.window
-    if busy.start_ns > aftermath(stall.stall).end_ns:
-        return False
-    if stall.cause != UNKNOWN:
-        first_ns = held.start_ns - (ONSET_NS if stall.cause == cpu.NAME else 0)
-        return first_ns < busy.start_ns and busy.duration_s <= times * held.duration_s
-    middle_ns, core = (held.start_ns + held.end_ns) // 2, stall.stall.core
-    if core.end_ns <= busy.start_ns <= middle_ns:
-        held = core
-    return (
-        min(middle_ns, core.end_ns) < busy.start_ns and busy.duration_s <= times * held.duration_s
-    )
+    first_ns = held.start_ns
+    if stall.cause == UNKNOWN:
+        first_ns = (held.start_ns + held.end_ns) // 2
+        if busy.start_ns <= first_ns:
+            held = stall.stall.core
+            first_ns = held.end_ns
+    elif stall.cause == cpu.NAME:
+        first_ns -= ONSET_NS
+    began = first_ns < busy.start_ns <= aftermath(stall.stall).end_ns
+    return began and busy.duration_s <= times * held.duration_s
 
 
 def _within(surge: Occurrence, following: Occurrence) -> bool:

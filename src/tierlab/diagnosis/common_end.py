@@ -14,19 +14,22 @@ BETWEEN = {loss.NAME, network.NAME}
 
 
 def without_other_ways(found: Sequence[Occurrence]) -> list[Occurrence]:
-    """Leave out those in whom a server reached late while it was itself reached late by the same
-    cause.
+    """Leave out each server that was reached late by one which was itself reached late meanwhile,
+    by the same cause, and is told of. Of two that reached each other late it is the one that kept
+    requests waiting for less.
     """
-    return [
-        each
-        for each in found
-        if each.cause not in BETWEEN
-        or each.subject == each.stall.server
-        or not any(_is_at_sender(other, each) for other in found)
-    ]
+    alone = [each for each in found if not any(_follows(each, other) for other in found)]
+    return [each for each in found if not any(_follows(each, other) for other in alone)]
+
+
+def _follows(each: Occurrence, other: Occurrence) -> bool:
+    if not _is_at_sender(other, each):
+        return False
+    return not _is_at_sender(each, other) or each.stall.total_ns < other.stall.total_ns
 
 
 def _is_at_sender(other: Occurrence, each: Occurrence) -> bool:
     one, two = other.stall.window, each.stall.window
     meanwhile = one.start_ns < two.end_ns and two.start_ns < one.end_ns
-    return other.cause == each.cause and other.subject == each.stall.server and meanwhile
+    between = each.cause in BETWEEN and each.subject != each.stall.server
+    return between and meanwhile and (other.cause, other.subject) == (each.cause, each.stall.server)

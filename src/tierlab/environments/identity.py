@@ -72,11 +72,10 @@ def session_members(leader: Identity, token: str) -> list[int]:
     found = stat(leader.pid)
     if found is not None and found.start != leader.start:
         return []
-    there = {pid: member for pid in _pids() if (member := stat(pid)) is not None}
     members = [
         pid
-        for pid, member in there.items()
-        if member.session == leader.pid and member.state not in "ZX"
+        for pid in _pids()
+        if (member := stat(pid)) and member.session == leader.pid and member.state not in "ZX"
     ]
     return members if found is not None else carrying(members, token)
 
@@ -87,10 +86,11 @@ def carrying(pids: Iterable[int], token: str) -> list[int]:
     One that is becoming another program has no environment for a moment, and is looked at again
     (environ_read in Linux's fs/proc/base.c).
     """
-    found, unsure, deadline = [], list(pids), time.monotonic() + BECOMING_SECONDS
+    mark, deadline = f"{TOKEN}={token}".encode(), time.monotonic() + BECOMING_SECONDS
+    found: list[int] = []
+    unsure = list(pids)
     while unsure:
         read = {pid: _environment(pid) for pid in unsure}
-        mark = f"{TOKEN}={token}".encode()
         found += [pid for pid, text in read.items() if text and mark in text.split(b"\0")]
         unsure = [pid for pid, text in read.items() if text == b"" and _is_program(pid)]
         if time.monotonic() > deadline:
