@@ -113,7 +113,7 @@ def test_a_few_visits_more_than_usual_explain_no_cpu_time(tmp_path):
     assert here.usual_visits * few.duration_s == pytest.approx(5, rel=0.3)
 
     def counting(seen):
-        return type(here)(**(vars(here) | {"window": few, "visiting": lambda _window: seen}))
+        return replace(here, window=few, visiting=lambda _window: seen)
 
     assert _more(counting(10)) == 1.0
     assert _more(counting(500)) > 50
@@ -203,8 +203,8 @@ def test_who_waits_for_lost_packets_waits_for_packets_of_its_own(tmp_path, waiti
     """
     tcp = {"tcp": [{"subject": "ns", "retransmissions": 1}]}
     here = context(made_stall.make(tmp_path, "lb.1", tcp), "lb.1", {"db.1": 0.9})
-    receiver = type(here)(**(vars(here) | {"connections": lambda _window: used}))
-    here = type(here)(**(vars(here) | {"waiting": waiting, "at": lambda _server: receiver}))
+    receiver = replace(here, connections=lambda _window: used)
+    here = replace(here, waiting=waiting, at=lambda _server: receiver)
     assert (loss.judge(here).least >= SHOWN) is shown
 
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from tierlab.analysis.query import Ints
 from tierlab.analysis.span import Span
-from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Stretches
 
 BIN_NS = 150_000_000
@@ -31,10 +30,10 @@ class Arrivals:
     usual: float
     dispersion: float
 
-    def came(self, window: Window) -> int:
-        """How many came in a window."""
-        first, last = np.searchsorted(self.at_ns, [window.start_ns, window.end_ns])
-        return int(last - first)
+    def most(self, begins_ns: Ints, length_ns: int) -> int:
+        """How many came at most in windows of that length that begin then."""
+        first = self.at_ns.searchsorted(begins_ns)
+        return int((self.at_ns.searchsorted(begins_ns + length_ns) - first).max())
 
 
 def usual(came_ns: Ints, span: Span) -> float:

@@ -5,7 +5,7 @@ import numpy as np
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.evidence import CORES, wanting
 from tierlab.diagnosis.neighbour import within
-from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.stall_context import StallContext, asked_once
 from tierlab.diagnosis.thresholds import support
 
 PERIOD_NS = 100_000_000
@@ -14,6 +14,7 @@ PERIOD_NS = 100_000_000
 USUAL_WEIGHT = 1024.0
 
 
+@asked_once
 def busy_share(context: StallContext) -> float | None:
     """Return the mean busy share of the CPUs that the server may run on; None where one of them was
     not measured.
@@ -92,6 +93,7 @@ def no_limit(case: Case, context: StallContext) -> None:
     case.beside("cpu", against(taken), "no hypervisor took its CPUs")
 
 
+@asked_once
 def stolen(context: StallContext) -> float | None:
     """Return the share of its CPUs' time that a hypervisor gave to others, beyond the usual: of its
     own kernel's CPUs where it has one, else of the host's.
@@ -106,6 +108,7 @@ def stolen(context: StallContext) -> float | None:
     return float(np.mean(known)) if known and len(known) == len(found) else None
 
 
+@asked_once
 def throttled(context: StallContext) -> float | None:
     """Return for what share of the window a CPU limit held the server back, beyond the usual.
 

@@ -6,7 +6,7 @@ from tierlab.analysis.query import Floats
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.signals import Signal
-from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.stall_context import StallContext, asked_once
 from tierlab.diagnosis.thresholds import support
 
 CORES = "cpu_ns * 1.0 / dt_ns"
@@ -85,6 +85,7 @@ def stopped(context: StallContext) -> float | None:
     return float(seen.max() > 0) if seen.size else None
 
 
+@asked_once
 def short_of_memory(context: StallContext) -> float | None:
     """Return how far the server's domain was short of memory: it read pages back from disk, or was
     at its limit while tasks waited for room.

@@ -9,7 +9,7 @@ or outside of all.
 import math
 
 from tierlab.diagnosis.evidence import CORES, starved
-from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.stall_context import StallContext, asked_once
 from tierlab.diagnosis.thresholds import support
 
 SCATTER = 2.0
@@ -45,6 +45,7 @@ def host(context: StallContext) -> StallContext:
     return here if there > mine else context
 
 
+@asked_once
 def within(context: StallContext) -> float | None:
     """Return the cores that others than the server used in its domain: what is beyond its visits'
     usual, and was not used by the server's own processes, as far as those were seen.
@@ -94,6 +95,7 @@ def held_back(context: StallContext) -> float | None:
     return None if others is None else waited * others
 
 
+@asked_once
 def outside(context: StallContext) -> float | None:
     """Return how many of the CPUs that the server may run on were busy beside all domains on them,
     beyond the usual: what the laboratory itself uses is in that, and goes up with the visits.

@@ -112,8 +112,8 @@ class Signal:
         return Window(start_ns=int(start_ns), end_ns=int(end_ns))
 
     def _overlapping(self, window: Window) -> slice:
-        first = int(np.searchsorted(self.end_ns, window.start_ns, side="right"))
-        last = int(np.searchsorted(self.start_ns, window.end_ns, side="left"))
+        first = int(self.end_ns.searchsorted(window.start_ns, side="right"))
+        last = int(self.start_ns.searchsorted(window.end_ns, side="left"))
         return slice(first, max(first, last))
 
     def read_in(self, window: Window) -> Floats:

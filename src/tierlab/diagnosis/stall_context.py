@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar
 
 from tierlab.diagnosis.arrivals import Arrivals
 from tierlab.diagnosis.calls import Calls
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.sent_again import SentAgain
 from tierlab.diagnosis.signals import Signal, Signals
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class StallContext:
     a window; None where messages were not captured. ``above`` is the caller: of a tier of several
     its last, None at the first tier. ``full_by_chance`` says whether all of ``cores`` were full
     around a window for no longer than they are by chance at this load; None where they were not
-    measured.
+    measured. ``answers`` are what rules have said of it (:func:`asked_once`).
     """
 
     subject: str
@@ -80,6 +84,7 @@ class StallContext:
     above: str | None
     usual_visits: float
     full_by_chance: Callable[[Window], bool] | None
+    answers: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def signal(self, table: str, value: str, where: str = "true") -> Signal | None:
         """Return a figure of the suspected server."""
@@ -107,3 +112,16 @@ class StallContext:
         return Window(
             start_ns=self.window.start_ns - before_ns, end_ns=self.window.end_ns + after_ns
         )
+
+
+def asked_once(rule: Callable[[StallContext], Answer]) -> Callable[[StallContext], Answer]:
+    """Have a context keep what a rule says of it: several causes, and its peers', ask the same."""
+
+    @wraps(rule)
+    def known(context: StallContext) -> Answer:
+        if rule not in context.answers:
+            context.answers[rule] = rule(context)
+        found: Answer = context.answers[rule]
+        return found
+
+    return known

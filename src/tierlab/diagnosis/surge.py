@@ -2,8 +2,9 @@
 
 import math
 
+import numpy as np
+
 from tierlab.diagnosis.arrivals import Arrivals
-from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.stall_context import StallContext
 
 BEFORE_NS = 200_000_000
@@ -33,8 +34,8 @@ def surge(context: StallContext, before_ns: int | None = None) -> float | None:
 
 
 def _surge(start: int, kind: Arrivals, length_ns: int, before_ns: int) -> float:
-    begins = range(start - before_ns, start + length_ns // 2, length_ns // 5)
-    most = max(kind.came(Window(start_ns=at, end_ns=at + length_ns)) for at in begins)
+    begins = np.arange(start - before_ns, start + length_ns // 2, length_ns // 5, dtype=np.int64)
+    most = kind.most(begins, length_ns)
     usual = kind.usual * length_ns / 1e9
     uneven = kind.dispersion
     return most / (usual + 2 * math.sqrt(uneven * usual) + uneven)
