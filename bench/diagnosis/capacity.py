@@ -21,7 +21,7 @@ import numpy as np
 import truth
 from campaign import LOADS, Planned, Size, control
 from conduct import TrialError, finished, run
-from machine import HIGHEST, busy_share
+from machine import BUSIER, HIGHEST, busy_share
 from systems import System
 
 LEVEL = LOADS[HIGHEST]
@@ -88,16 +88,28 @@ def _more(share: float) -> float:
 def followed(trials: Iterable[Planned], folder: Path) -> Iterator[Planned]:
     """Yield the trials, each with as many users as the machine serves by then: what the CPUs say of
     the last trial at the highest level that was run below ``folder``. Within an hour a shared
-    machine gave 40 % more, and less again. One that was tried before keeps the number that it had.
+    machine gave 40 % more, and less again. One at the highest level that was too busy to count for
+    it is run once more, with fewer users. One that was tried before keeps the number that it had.
     """
     times = 1.0
     for trial in trials:
-        users = _tried_with(folder / f"{trial.name}.toml") or round(times * trial.users)
-        yield replace(trial, users=users)
-        made = finished(folder / trial.name)
-        if trial.load == HIGHEST and made is not None:
-            share = busy_share(made, truth.read(made))
-            times *= 1.0 if share is None else _more(share)
+        for each in (trial, _once_more(trial)):
+            users = _tried_with(folder / f"{each.name}.toml") or round(times * each.users)
+            yield replace(each, users=users)
+            made = finished(folder / each.name) if each.load == HIGHEST else None
+            share = None if made is None else busy_share(made, truth.read(made))
+            if share is None:
+                break
+            times *= _more(share)
+            if share - LEVEL <= BUSIER:
+                break
+
+
+def _once_more(trial: Planned) -> Planned:
+    """Return the same trial by another name: its disturbances are drawn alike."""
+    name = f"{trial.name}-again"
+    written = trial.template.replace(f'name = "{trial.name}"', f'name = "{name}"', 1)
+    return replace(trial, name=name, template=written)
 
 
 def _tried_with(file: Path) -> int | None:

@@ -107,3 +107,23 @@ def test_a_trial_that_goes_well_when_tried_again_changes_no_other(tmp_path):
     again = list(capacity.followed(planned(size, 1), tmp_path))
     assert {each.name: each.users for each in again} == users
     assert all((tmp_path / f"{each.name}.toml").read_text() == each.text for each in again)
+
+
+def test_a_trial_that_was_too_busy_for_its_level_is_run_once_more(tmp_path):
+    """Of three trials at "80 %" two were left out at 91 and 96 %: one stood for the level."""
+    size = Size(singles=6, pairs=0, control_s=60, overloads=1, system=HERE)
+    gives = {"single-2": 5_700, "single-2-again": 5_000, "single-5": 5_000}
+    users = {}
+    for trial in capacity.followed(planned(size, 1), tmp_path):
+        users[trial.name] = trial.users
+        assert f'name = "{trial.name}"' in trial.text
+        if trial.name in gives:
+            machine(tmp_path / trial.name, gives[trial.name], [])(
+                replace(trial, name="001"), tmp_path
+            )
+    assert [name for name in users if name.startswith("single")] == [
+        *("single-0", "single-1", "single-2", "single-2-again", "single-3", "single-4", "single-5")
+    ], "once, and only the one that was busier than the level by more than what is let pass"
+    assert users["single-2"] == 5_200
+    assert users["single-2-again"] == pytest.approx(0.8 * 5_700, rel=0.01)
+    assert users["single-5"] == pytest.approx(0.8 * 5_000, rel=0.01)
