@@ -19,6 +19,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
+
+from tierlab.environments.files import remove_tree
 
 REPEATED_TESTS = 3
 REPETITIONS = 2
@@ -102,6 +105,19 @@ def run(stage: Stage, *arguments: str) -> Took:
     return Took(stage, time.monotonic() - began, done.returncode)
 
 
+def run_pytest(stage: Stage, name: str) -> Took:
+    """Run a stage of tests. What these wrote is removed if all passed, many files at once: pytest
+    removes what is of three runs ago, one by one, and of thousands that takes minutes.
+    """
+    written = Path(mkdtemp(prefix="tests-"))
+    took = run(stage, f"--junitxml={KEPT / f'{name}.xml'}", f"--basetemp={written}")
+    if took.status in (0, NONE_COLLECTED):
+        remove_tree(written)
+    else:
+        print(f"tests: what {stage.name} wrote is in {written}")
+    return took
+
+
 def failed() -> list[str]:
     """What failed when it was run last, of all stages."""
     return sorted(json.loads(LAST_FAILED.read_text())) if LAST_FAILED.exists() else []
@@ -164,8 +180,7 @@ def main(suite: str, stages: Sequence[Stage]) -> int:
     all_took = []
     for number, stage in enumerate(stages):
         is_pytest = stage.command[: len(PYTEST)] == PYTEST
-        kept = (f"--junitxml={KEPT / f'{suite}-{number}.xml'}",) if is_pytest else ()
-        took = run(stage, *kept)
+        took = run_pytest(stage, f"{suite}-{number}") if is_pytest else run(stage)
         all_took.append(took)
         if took.status not in ((0, FAILED, NONE_COLLECTED) if is_pytest else (0,)):
             print(f"tests: {stage.name} ended with status {took.status}: the rest is not run")

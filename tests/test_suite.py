@@ -61,7 +61,7 @@ def run(folder: Path, *texts: str) -> tuple[int, list[str]]:
     done = subprocess.run(
         [sys.executable, "-c", MADE],
         cwd=folder,
-        env=ALONE,
+        env=ALONE | {"TMPDIR": str(folder)},
         capture_output=True,
         text=True,
         check=False,
@@ -78,6 +78,17 @@ def test_what_passes_is_run_once_and_its_time_is_told(folder: Path) -> None:
     assert lines[-2].endswith("over its budget")
     assert not lines[-3].endswith("over its budget")
     assert set(json.loads((folder / "build/tests/made.json").read_text())) == {"first", "second"}
+
+
+def test_what_passed_tests_wrote_is_removed_and_what_failed_ones_did_is_named(folder: Path) -> None:
+    writes = "def test_writes(tmp_path):\n    (tmp_path / 'file').write_text('content')\n"
+    status, lines = run(folder, PASSES, writes)
+    assert status == 0, lines
+    assert not list(folder.glob("tests-*"))
+    status, lines = run(folder, writes, ALWAYS.format(""))
+    (kept,) = folder.glob("tests-*")
+    assert f"tests: what second wrote is in {kept}" in lines
+    assert next(kept.rglob("file")).read_text() == "content"
 
 
 @pytest.mark.parametrize("passes", [2, 3])

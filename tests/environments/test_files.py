@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Traces
 from tests.environments.obstacle import obstacle
 from tierlab.environments.domain import DomainSpec
-from tierlab.environments.files import copy_tree, make_folder, open_folder
+from tierlab.environments.files import copy_tree, make_folder, open_folder, remove_tree
 from tierlab.environments.kinds import KINDS
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
@@ -101,3 +101,24 @@ def test_servers_read_what_is_laid_down_whatever_the_umask(
         made.destroy()
     assert done.stdout == "contentnote755\n", done.stderr
     assert traces.none()
+
+
+def test_a_tree_goes_with_all_in_it_and_what_links_lead_to_stays(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("content")
+    tree = tmp_path / "tree"
+    for number in range(30):
+        (tree / f"{number}").mkdir(parents=True)
+        for name in "abc":
+            (tree / f"{number}" / name).write_text(name)
+    (tree / "to folder").symlink_to(kept)
+    (tree / "to file").symlink_to(kept / "file")
+    (tree / "nowhere").symlink_to("gone")
+    (tree / "hard").hardlink_to(kept / "file")
+    os.mkfifo(tree / "pipe")
+    remove_tree(tree)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (kept / "file").read_text() == "content"
+    with pytest.raises(FileNotFoundError):
+        remove_tree(tree)

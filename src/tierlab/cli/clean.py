@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json as encoder
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from tierlab.environments.files import remove_tree
 from tierlab.environments.images import image
 from tierlab.environments.ledger import Account, accounts, remove_unopened
 from tierlab.environments.removal import remove_account
@@ -51,7 +51,7 @@ def clean(
         removed["cache"] = [str(folder) for folder in kept]
         if not dry_run:
             for folder in kept:
-                shutil.rmtree(folder)
+                remove_tree(folder)
     _print(removed, left, live, dry_run=dry_run, json=json)
     problems = [note for notes in left.values() for note in notes]
     if problems:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from tierlab.environments.ledger import Entry, Ledger
 from tierlab.errors import UserError
+
+AT_ONCE = 8
+"""So many files are removed at once. A file system that gives blocks back to its device when they
+are free (mount option `discard`, without a journal) waits for the device at each: 3.4 ms, where
+eight at a time took 0.1."""
 
 
 def copy_tree(source: Path, target: Path) -> None:
@@ -22,6 +32,20 @@ def copy_tree(source: Path, target: Path) -> None:
     )
     if copied.returncode != 0:
         raise UserError(f"cannot copy {source} to {target}: {copied.stderr.strip()}.")
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all in it, as `shutil.rmtree` does: what a link leads to stays."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        # By descriptor: whoever may write in it could put a link in a folder's place meanwhile.
+        for _, _, files, folder in os.fwalk(path, topdown=False):
+            list(pool.map(partial(_remove_file, folder), files))
+    shutil.rmtree(path)
+
+
+def _remove_file(folder: int, name: str) -> None:
+    with suppress(OSError):  # what stays is told when the folder is to go
+        os.unlink(name, dir_fd=folder)
 
 
 def open_folder(path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from tierlab.environments.containers import podman_storage
 from tierlab.environments.containers.podman_storage import Storage
+from tierlab.environments.files import remove_tree
 from tierlab.environments.identity import Identity, session_members, stat
 from tierlab.environments.ledger import Account, Entry
 from tierlab.environments.mounts import detach, mounts_below
@@ -220,7 +220,7 @@ def _remove_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
         return Outcome(entry, False, problem)
     if "inode" in entry.what:
         # A copy of data goes on after a kill -9: where it copies to is taken from it.
-        _retry(lambda: shutil.rmtree(path), errno.ENOTEMPTY)
+        _retry(lambda: remove_tree(path), errno.ENOTEMPTY)
     else:
         path.rmdir()  # the crash came between making it and noting its inode: it is empty
     return Outcome(entry, True, f"removed {describe(entry)}")

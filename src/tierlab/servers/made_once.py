@@ -7,7 +7,6 @@ what is half made is never taken for whole, and two trials may make the same at 
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +16,7 @@ from pathlib import Path
 from tierlab import installation
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
-from tierlab.environments.files import copy_tree
+from tierlab.environments.files import copy_tree, remove_tree
 from tierlab.errors import UserError
 from tierlab.servers.disk import need_room, size
 
@@ -68,7 +67,7 @@ def prune(cache: Path) -> None:
     for folder in cache.glob("*"):
         with suppress(FileNotFoundError):  # another trial prunes at the same time
             if folder.stat().st_mtime < oldest:
-                shutil.rmtree(folder)
+                remove_tree(folder)
 
 
 def _keep(environment: Environment, sort: Sort, made: Path, folder: Path) -> None:
@@ -90,7 +89,7 @@ def _keep(environment: Environment, sort: Sort, made: Path, folder: Path) -> Non
         except OSError:
             if not folder.exists():  # else another trial was quicker with the same
                 raise
-            shutil.rmtree(partial / made.name)
+            remove_tree(partial / made.name)
 
 
 def _flush(folder: Path) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 from tierlab.environments.daemons.own import OwnDaemon
-from tierlab.environments.files import open_folder
+from tierlab.environments.files import open_folder, remove_tree
 
 
 class OverlayRoot:
@@ -31,4 +29,4 @@ class OverlayRoot:
     def remove(self) -> None:
         """Remove it, with what was written to it."""
         self._daemon.run("umount", "--lazy", str(self.merged))
-        shutil.rmtree(self.folder)
+        remove_tree(self.folder)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import pwd
-import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,7 +22,7 @@ from tierlab.environments.cgroups.cgroup import Hierarchy
 from tierlab.environments.cgroups.find import find_hierarchy
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.environment import Environment
-from tierlab.environments.files import make_folder
+from tierlab.environments.files import make_folder, remove_tree
 from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.bare_neighbour import BareNeighbour
@@ -159,7 +158,7 @@ class HostEnvironment(Environment):
         try:
             yield folder
         finally:
-            shutil.rmtree(folder)
+            remove_tree(folder)
             self._ledger.strike(entry)
 
     def destroy(self) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import STDOUT
@@ -16,7 +16,7 @@ from tierlab.environments.capability import Capability
 from tierlab.environments.cgroups.cgroup import Group, Hierarchy
 from tierlab.environments.device import device_of
 from tierlab.environments.domain import Completed, Domain, DomainSpec, DomainStats, Move
-from tierlab.environments.files import copy_tree, open_folder
+from tierlab.environments.files import copy_tree, open_folder, remove_tree
 from tierlab.environments.launching import launch_program, run_to_end
 from tierlab.environments.ledger import Entry, Ledger
 from tierlab.environments.network import netns
@@ -92,7 +92,8 @@ class HostDomain(Domain):
         """Stop, and remove folder and control group."""
         self.stop()
         left = remove_listed(self._ground.ledger, self._is_mine)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(self.folder)
         self._group = None
         if left:
             raise UserError(f"{self.spec.name}: {'; '.join(left)}; the trial's end tries again.")
