@@ -14,9 +14,9 @@ from tierlab.environments.ledger import Entry, Ledger
 from tierlab.errors import UserError
 
 AT_ONCE = 8
-"""So many files are removed at once. A file system that gives blocks back to its device when they
-are free (mount option `discard`, without a journal) waits for the device at each: 3.4 ms, where
-eight at a time took 0.1."""
+"""So many files are removed, or written to the disk, at once. Each waits for the device: for 3.4 ms
+in a virtual machine, where eight at a time took 0.1. What is removed does where a file system has
+no journal and gives free blocks back (mount option `discard`)."""
 
 
 def copy_tree(source: Path, target: Path) -> None:

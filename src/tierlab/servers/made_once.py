@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 from tierlab import installation
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
-from tierlab.environments.files import copy_tree, remove_tree
+from tierlab.environments.files import AT_ONCE, copy_tree, remove_tree
 from tierlab.errors import UserError
 from tierlab.servers.disk import need_room, size
 
@@ -94,7 +95,11 @@ def _keep(environment: Environment, sort: Sort, made: Path, folder: Path) -> Non
 
 def _flush(folder: Path) -> None:
     """Write files to the disk: after a power failure a name may be there before its contents."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(_flush_file, files))
+
+
+def _flush_file(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
