@@ -67,6 +67,8 @@ def _build(domain: Domain, loader: Loader, database: str) -> None:
         # Nothing is lost if this server dies: the half-built seed is thrown away.
         "innodb_flush_log_at_trx_commit": 0,
         "innodb_doublewrite": "OFF",
+        # Else each table waits for the disk ten times: 3.3 s of 4 in a virtual machine.
+        "debug_no_sync": 1,
     }
     domain.write("my.cnf", option_file(options))
     installed = domain.run(
