@@ -41,6 +41,9 @@ WITHOUT = (
     "/usr/share/locale/*",
     "/usr/share/lintian/*",
 )
+UNSAFE = "--dpkgopt=force-unsafe-io"
+"""dpkg waits for the disk after no file (3.7 ms each in a virtual machine): of an image that is not
+whole nothing is kept."""
 LITTER = (
     *("etc/machine-id", "etc/hostname", "etc/resolv.conf", "var/lib/dbus/machine-id"),
     *("etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap"),
@@ -100,7 +103,7 @@ class _Builder:
         made_of: dict[str, object] = {"recipe": asdict(recipe)}
         if recipe.packages:
             self._say("servers")
-            self._debian(root, recipe.packages, ["--variant=minbase", *self._trimmed()])
+            self._debian(root, recipe.packages, ["--variant=minbase", UNSAFE, *self._trimmed()])
             made_of["versions"] = _versions(root)
             if recipe.hypervisor is not None:
                 self._add_hypervisor(image, tree / recipe.hypervisor, root)
