@@ -1,9 +1,11 @@
-"""Lines at the end of a file: on the disk as a whole, or not there."""
+"""Lines at the end of a file: there as a whole, or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -30,13 +32,30 @@ def begin(path: Path, first: bytes) -> int | None:
 
 
 def append(file: int, line: bytes) -> None:
-    """Write a line; whatever is raised (OSError), nothing of it is left to spoil the next one."""
+    """Write a line; it is on the disk when this returns. Raises OSError."""
+    with _or_nothing(file):
+        _write(file, line)
+        os.fsync(file)
+
+
+def append_soon(file: int, line: bytes) -> None:
+    """Write a line that a power failure may take, but no crash of a program. Raises OSError."""
+    with _or_nothing(file):
+        _write(file, line)
+
+
+def _write(file: int, line: bytes) -> None:
+    # A disk that becomes full takes the beginning, and says so only of the rest.
+    if os.write(file, line) < len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@contextmanager
+def _or_nothing(file: int) -> Iterator[None]:
+    """Whatever is raised (OSError), nothing of a line is left to spoil the next one."""
     before = os.fstat(file).st_size
     try:
-        # A disk that becomes full takes the beginning, and says so only of the rest.
-        if os.write(file, line) < len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(file)
+        yield
     except OSError:
         os.ftruncate(file, before)
         raise

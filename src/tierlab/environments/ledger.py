@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tierlab.environments.appending import append, begin
+from tierlab.environments.appending import append, append_soon, begin
 from tierlab.environments.identity import Identity, identify, is_alive
 from tierlab.environments.whereabouts import Place, boot_id, here
 from tierlab.errors import UserError
@@ -134,11 +134,12 @@ class Ledger:
     def strike(self, entry: Entry) -> None:
         """Write down that it is gone.
 
-        On a disk that is full it stays listed: whoever removes it again finds nothing.
+        After a power failure, or on a disk that is full, it stays listed: whoever removes it again
+        finds nothing.
         """
         with self._lock, contextlib.suppress(OSError):
             if self._entries.pop(entry.number, None) is not None:
-                append(self._file, _line({"op": "strike", "number": entry.number}))
+                append_soon(self._file, _line({"op": "strike", "number": entry.number}))
 
     def others_list(self, kind: str, **what: Detail) -> bool:
         """Whether another trial's ledger has such an entry: then it is shared, and the last one
