@@ -12,7 +12,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGKILL
@@ -36,12 +36,18 @@ def main(address: str, workers: int, name: str | None = None) -> None:
 
 @contextmanager
 def preforked(
-    address: str = "127.0.0.1", workers: int = 3, name: str | None = None
+    address: str = "127.0.0.1",
+    workers: int = 3,
+    name: str | None = None,
+    *,
+    within: Sequence[str] = (),
 ) -> Iterator[list[int]]:
-    """Its port, then its processes: the first, the workers, and one that does not listen."""
+    """Its port, then its processes: the first, the workers, and one that does not listen. `within`
+    is a command that becomes the one given to it.
+    """
     named = [] if name is None else [name]
     with subprocess.Popen(
-        [sys.executable, __file__, address, str(workers), *named],
+        [*within, sys.executable, __file__, address, str(workers), *named],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,

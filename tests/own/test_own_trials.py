@@ -12,6 +12,7 @@ import pytest
 import tierlab as api
 from tests.command import Start
 from tests.conftest import host
+from tests.environments.grouped import a_group, hold_back, put
 from tests.own.conftest import FOLDER, PYTHON, SHOP
 from tests.own.made_har import PORT, made_visit, running_shop
 from tests.own.named import NAME
@@ -80,9 +81,13 @@ def test_every_recorded_visit_is_checked_with_tokens_and_ids_of_its_own(
     check_nothing_left(command, tmp_path, before)
 
 
-def test_a_server_that_runs_already_is_seen_and_let_alone(tierlab: Start, tmp_path: Path) -> None:
+def test_a_server_that_runs_already_is_seen_and_let_alone(
+    tierlab: Start, tmp_path: Path, trial: str
+) -> None:
     (tmp_path / "e.toml").write_text(STANDING)
-    with running_shop() as shop:
+    with a_group(trial, tmp_path / "ledger") as group, running_shop() as shop:
+        put([shop.pid], group)
+        hold_back(group, 0.02)
         ended = tierlab("run", "e.toml").end()
         assert ended.status == 0, ended.stderr
         assert shop.poll() is None, "what Tierlab did not start it does not stop"
@@ -94,6 +99,7 @@ def test_a_server_that_runs_already_is_seen_and_let_alone(tierlab: Start, tmp_pa
     assert {"GET /", "GET /items/{id}"} <= labels
     assert "GET /basket" not in labels
     assert set(run.process.subject.execute()) == {"web.1"}
+    assert run.domain.throttled_ns.sum().execute() > 0, "its own control group is looked at"
 
 
 def test_what_holds_a_container_s_port_is_not_measured_as_the_server(

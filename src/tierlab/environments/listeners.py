@@ -19,7 +19,10 @@ ANY = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}
 MANAGER = "systemd"
 """What opens services' sockets for them and keeps them open (systemd.socket(5))."""
 
-TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+NET = Path("/proc/net")
+"""The kernel's tables of this process's own network."""
+
+TABLES = ("tcp", "tcp6")
 LISTENS = "0A"
 """State of a socket that accepts connections."""
 
@@ -41,12 +44,12 @@ class Listener:
         return _inode(self.descriptor) == self.inode
 
 
-def listeners(port: int | None = None) -> list[Listener]:
-    """All at a port, or at any, of which this user may know: root of all.
+def listeners(port: int | None = None, net: Path = NET) -> list[Listener]:
+    """All at a port of a network, or at any, of which this user may know: root of all.
 
     A service's socket that systemd has too is the service's.
     """
-    sockets = {inode: (at, its) for inode, at, its in _sockets() if port in (None, its)}
+    sockets = {inode: (at, its) for inode, at, its in _sockets(net) if port in (None, its)}
     if not sockets:
         return []
     held = [each for pid in psutil.pids() for each in _held(pid, sockets)]
@@ -54,17 +57,17 @@ def listeners(port: int | None = None) -> list[Listener]:
     return sorted(e for e in held if e.program != MANAGER or e.inode not in services)
 
 
-def listeners_at(address: str, port: int) -> list[Listener]:
-    """Those that connections to an address reach, if it is one of this host's."""
-    return [each for each in listeners(port) if each.address in (address, *ANY)]
+def listeners_at(address: str, port: int, net: Path = NET) -> list[Listener]:
+    """Those that connections to an address reach, if it is one of this network's."""
+    return [each for each in listeners(port, net) if each.address in (address, *ANY)]
 
 
-def _sockets() -> Iterator[tuple[int, str, int]]:
+def _sockets(net: Path) -> Iterator[tuple[int, str, int]]:
     """Inode, address and port of each that accepts connections."""
     for table in TABLES:
         try:
-            _, *lines = table.read_text().splitlines()
-        except FileNotFoundError:  # the kernel has no IPv6
+            _, *lines = (net / table).read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):  # no IPv6; a network that is gone
             continue
         for fields in map(str.split, lines):
             if fields[3] == LISTENS:

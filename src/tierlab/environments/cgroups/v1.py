@@ -54,7 +54,7 @@ class V1(Versioned):
                 write(group.folders["blkio"] / name, f"{device} {limit}")
 
     def disk_limits(self, group: Group) -> tuple[int | None, int | None]:
-        """Of the one device that has some."""
+        """Of the first device that has some."""
         found = [read(group.folders["blkio"] / name).split() for name in (WRITES, READS)]
         writes, reads = (int(fields[1]) if fields else None for fields in found)
         return writes, reads

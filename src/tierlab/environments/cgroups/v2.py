@@ -74,8 +74,9 @@ class V2(Versioned):
         write(group.folders["io"] / "io.max", f"{device} {given}")
 
     def disk_limits(self, group: Group) -> tuple[int | None, int | None]:
-        """Of the one device that has some."""
-        pairs = (field.split("=") for field in read(group.folders["io"] / "io.max").split()[1:])
+        """Of the first device that has some."""
+        first, *_ = read(group.folders["io"] / "io.max").splitlines() or [""]
+        pairs = (field.split("=") for field in first.split()[1:])
         limits = {key: int(limit) for key, limit in pairs if limit != "max"}
         return limits.get("wbps"), limits.get("riops")
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
 from tierlab.environments.behind_port import behind
 from tierlab.environments.cgroups.cgroup import Group
+from tierlab.environments.cgroups.own_group import own_group
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.listeners import Listener, listeners_at
 from tierlab.environments.native.host_domain import Ground, HostDomain
+from tierlab.environments.placement import Placement
 from tierlab.environments.process import Launch
 from tierlab.errors import UserError
 
@@ -39,6 +45,16 @@ class StandingDomain(HostDomain):
             self._seen = listeners_at(*self._where)
         return bool(self._seen)
 
+    def cgroups(self) -> Mapping[str, Path]:
+        """Folders of the control group that it has to itself, as far as it has one."""
+        return own_group(self.pids()).sampled()
+
+    def read_back(self) -> Placement:
+        """The PUs on which its processes may run, and the limits of its control group."""
+        pids, hierarchy = self.pids(), self._ground.hierarchy
+        found = Placement() if hierarchy is None else hierarchy.read_back(own_group(pids))
+        return replace(found, pus=_allowed(pids))
+
     @property
     def _where(self) -> tuple[str, int]:
         assert self.spec.standing is not None
@@ -55,3 +71,12 @@ class StandingDomain(HostDomain):
 
     def _not_ours(self) -> UserError:
         return UserError(f"{self.spec.name}: it runs already, and nothing is started in it.")
+
+
+def _allowed(pids: Collection[int]) -> frozenset[int] | None:
+    """Where any of them may run; None of none."""
+    pus: set[int] = set()
+    for pid in pids:
+        with suppress(OSError):  # it has ended
+            pus |= os.sched_getaffinity(pid)
+    return frozenset(pus) or None
