@@ -52,6 +52,18 @@ def test_what_the_shape_of_the_load_did_is_no_change_s_doing(tiny: Tiny) -> None
     assert found.why == "its load.shape asked for 75 requests/s before it and 127.1 after"
 
 
+def test_what_a_log_asked_for_is_no_change_s_doing(tiny: Tiny) -> None:
+    """The log of an evening that grows quiet, in which a CPU was taken away."""
+    detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
+    events = [change(12 * S, detail)]
+    rows = [each for n, each in enumerate(slower_from(12 * S)) if n < 600 or n % 2]
+
+    (found,) = seen(tiny({"requests": rows, "events": events}, seconds=24.0, load={"speed": 4}))
+
+    assert found.differences is None
+    assert found.why == "its log asked for 50 requests/s before it and 25 after"
+
+
 def test_a_load_whose_shape_comes_round_again_is_the_same(tiny: Tiny) -> None:
     detail = json.dumps({"asked": {"pus": [0]}, "found": {"pus": [0]}})
     curve = [[n * S, 50.0 if n % 2 else 60.0] for n in range(25)]

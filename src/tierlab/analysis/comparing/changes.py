@@ -17,7 +17,12 @@ from tierlab.analysis.comparing.compare import (
     compare_stretches,
 )
 from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, bounds, rows
-from tierlab.analysis.requests.load_course import LoadCourse, load_courses, mean_asked
+from tierlab.analysis.requests.load_course import (
+    LoadCourse,
+    load_courses,
+    mean_asked,
+    replayed_rates,
+)
 from tierlab.analysis.requests.migration import Migration, migration
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
@@ -64,7 +69,7 @@ def changes(db: Connection, whole: Span, span: Span, manifest: Manifest) -> list
     )
     moments = _moments(made)
     sides = list(pairwise(_stretches(moments, span)))
-    cut = [_other_load(courses, *each) or _cut(db, *each) for each in sides]
+    cut = [_other_load(db, manifest, courses, each) or _cut(db, *each) for each in sides]
     found = iter(compare_stretches([each for each in cut if not isinstance(each, str)]))
     did = [each if isinstance(each, str) else next(found) for each in cut]
     return [
@@ -109,20 +114,31 @@ def _stretches(moments: Sequence[Sequence[Event]], span: Span) -> Iterator[Span]
     yield Span(start, span.end_ns)
 
 
-def _other_load(courses: Sequence[LoadCourse], before: Span, after: Span) -> str | None:
-    """A sentence that says so where a shape had the load be another: what that did is no change's
-    doing.
+def _other_load(
+    db: Connection, manifest: Manifest, courses: Sequence[LoadCourse], sides: tuple[Span, Span]
+) -> str | None:
+    """A sentence that says so where a shape, or a log that is sent again, had the load be another:
+    what that did is no change's doing.
     """
-    if not (before.duration_ns and after.duration_ns):
+    if not all(side.duration_ns for side in sides):
         return None
-    for course in courses:
-        asked = [mean_asked(course, side) for side in (before, after)]
-        if max(asked) - min(asked) > LEAST * max(asked):
-            unit = "users" if course.is_closed else "requests/s"
-            return (
-                f"its load.shape asked for {asked[0]:.4g} {unit} before it and {asked[1]:.4g} after"
-            )
+    for what, unit, before, after in _loads(db, manifest, courses, sides):
+        if abs(after - before) > LEAST * max(before, after):
+            return f"its {what} asked for {before:.4g} {unit} before it and {after:.4g} after"
     return None
+
+
+def _loads(
+    db: Connection, manifest: Manifest, courses: Sequence[LoadCourse], sides: tuple[Span, Span]
+) -> Iterator[tuple[str, str, float, float]]:
+    """What asks for a load that is not the same all the time, its unit, how much on each side."""
+    for course in courses:
+        unit = "users" if course.is_closed else "requests/s"
+        before, after = (mean_asked(course, side) for side in sides)
+        yield "load.shape", unit, before, after
+    rates = [replayed_rates(db, side, manifest) for side in sides]
+    for system, before in rates[0].items():
+        yield "log", "requests/s", before, rates[1][system]
 
 
 def _cut(db: Connection, before: Span, after: Span) -> tuple[Blocks, Blocks] | str:

@@ -1,4 +1,4 @@
-"""How much load was asked for when, where it follows a shape, and how much there was?"""
+"""How much load was asked for when, by a shape or a log, and how much there was?"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.query import DETAIL, IN_SPAN, Connection, Floats, Ints, bounds, columns, row
 from tierlab.analysis.span import Span
 from tierlab.tables.manifest import Manifest
 
@@ -64,6 +64,27 @@ def mean_asked(course: LoadCourse, span: Span) -> float:
     at_ns = np.concatenate([[span.start_ns], course.asked_ns[between], [span.end_ns]])
     asked = np.interp(at_ns, course.asked_ns, course.asked)
     return float(np.average((asked[1:] + asked[:-1]) / 2, weights=np.diff(at_ns)))
+
+
+def replayed_rates(db: Connection, span: Span, manifest: Manifest) -> dict[str, float]:
+    """Return how many requests per second a log that is sent again asked for in the span, by system
+    (empty where there is one).
+    """
+    return {
+        system: _intended(db, span, system) / span.seconds
+        for system, load in _loads(manifest).items()
+        if load.get("speed") is not None
+    }
+
+
+def _intended(db: Connection, span: Span, system: str) -> int:
+    found = row(
+        db,
+        f"""SELECT count(*) AS requests FROM requests
+            WHERE intended_ns {IN_SPAN} AND ($system = '' OR system = $system)""",
+        {**bounds(span), "system": system},
+    )
+    return int(found["requests"])
 
 
 def _loads(manifest: Manifest) -> Mapping[str, Mapping[str, Any]]:
