@@ -9,12 +9,13 @@ of soft ones (threads, pools) is also counted exactly from the visits in progres
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import duckdb
 import numpy as np
 
-from tierlab.analysis.query import Bools, Connection, Floats, Ints, bounds, columns
+from tierlab.analysis.query import Bools, Connection, Floats, Ints, bounds, columns, rows
 from tierlab.analysis.queues.in_progress import InProgress
 from tierlab.analysis.resources.in_force import Held, InForce, in_force
 from tierlab.analysis.resources.metrics import HELD_BACK, SATURATED
@@ -119,25 +120,28 @@ class _Ticks:
 
 def _ticks(db: Connection, source: Source, span: Span) -> dict[tuple[str, str], _Ticks]:
     """Return the figure's ticks by resource and subject; none where the run has no such column."""
+    ticks = f"""SELECT {source.resource} AS resource, subject, t_ns, max(dt_ns) AS dt_ns,
+        sum({source.value})::DOUBLE AS value FROM "{source.table}"
+        WHERE {source.where} AND dt_ns > 0 AND t_ns > $start AND t_ns - dt_ns < $end
+        AND ({source.value}) IS NOT NULL GROUP BY ALL"""
     try:
+        names = rows(
+            db, f"SELECT DISTINCT resource, subject FROM ({ticks}) ORDER BY ALL", bounds(span)
+        )
+        # Each name once, and not with each tick: a host with 128 PUs has a million of these.
         found = columns(
             db,
-            f"""SELECT {source.resource} AS resource, subject, t_ns, max(dt_ns) AS dt_ns,
-                sum({source.value})::DOUBLE AS value FROM "{source.table}"
-                WHERE {source.where} AND dt_ns > 0 AND t_ns > $start AND t_ns - dt_ns < $end
-                AND ({source.value}) IS NOT NULL GROUP BY ALL ORDER BY ALL""",
+            f"""SELECT dense_rank() OVER (ORDER BY resource, subject) AS number, t_ns, dt_ns, value
+                FROM ({ticks}) ORDER BY number, t_ns""",
             bounds(span),
         )
     except (duckdb.CatalogException, duckdb.BinderException):
         return {}
-    names = found["resource"].astype(str) + "\n" + found["subject"].astype(str)
-    kinds, kind = np.unique(names, return_inverse=True)
+    starts = np.searchsorted(found["number"], np.arange(len(names) + 1) + 1)
     result = {}
-    for number, name in enumerate(kinds.tolist()):
-        resource, _, subject = name.partition("\n")
-        mine = kind == number
-        ticks = _Ticks(found["t_ns"][mine], found["dt_ns"][mine], found["value"][mine])
-        result[resource, subject] = ticks
+    for name, (start, end) in zip(names, pairwise(starts), strict=True):
+        mine = (found[column][start:end] for column in ("t_ns", "dt_ns", "value"))
+        result[name["resource"], name["subject"]] = _Ticks(*mine)
     return result
 
 
