@@ -136,9 +136,20 @@ def queued(context: StallContext, before_ns: int = 0) -> float | None:
     An interface without a queueing discipline (null) holds nothing back. One that was looked at
     shortly before or after the window, but not in it, may have: then None, unless another did.
     """
+    return _queued(context, context.around(before_ns))
+
+
+def queued_to_its_end(context: StallContext) -> float | None:
+    """Return the same of the later half of the window: who waits for packets goes on when these are
+    let go, and who waits for longer waits for something else.
+    """
+    return _queued(context, context.around(-(context.window.end_ns - context.window.start_ns) // 2))
+
+
+def _queued(context: StallContext, window: Window) -> float | None:
     if not context.signals.sampled("net", "queued_bytes"):
         return None
-    window = context.around(before_ns)
+    near = Window(start_ns=window.start_ns - LISTED_NS, end_ns=window.end_ns + LISTED_NS)
     most, overlooked = 0.0, False
     for interface in context.signals.subjects("net", "queued_bytes"):
         signal = context.signals.get("net", "queued_bytes", interface)
@@ -146,8 +157,7 @@ def queued(context: StallContext, before_ns: int = 0) -> float | None:
             continue
         held = _held(signal.within(window)) - signal.usual
         most = max(most, held)
-        around = signal.within(context.around(before_ns + LISTED_NS, LISTED_NS))
-        overlooked |= not signal.within(window).size and around.size > 0
+        overlooked |= not signal.within(window).size and signal.within(near).size > 0
     return None if overlooked and most == 0.0 else most
 
 

@@ -1,7 +1,7 @@
 """Network: what was sent to a server reached it late, while both ends were idle."""
 
 from tierlab.diagnosis.cause import Cause
-from tierlab.diagnosis.evidence import queued
+from tierlab.diagnosis.evidence import queued_to_its_end
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.reached_late import reached_late, sender_idle
 from tierlab.diagnosis.stall_context import StallContext
@@ -15,7 +15,9 @@ def judge(context: StallContext) -> Suspect | None:
     case = reached_late(NAME, context)
     if case is None:
         return None
-    case.direct("net", support("queued bytes", queued(context)), "packets waited to be sent")
+    case.direct(
+        "net", support("queued bytes", queued_to_its_end(context)), "packets waited to be sent"
+    )
     sender_idle(case, context)
     return case.suspect()
 
