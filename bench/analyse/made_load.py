@@ -161,6 +161,7 @@ def _piece(
         "request_end_ns": arrival + 1_000,
         "reply_start_ns": arrival + stay,
         "departure_ns": arrival + stay,
+        "closed_ns": pa.nulls(count, pa.int64()),
         "may_wait_ns": pa.nulls(count, pa.int64()),
         "label": pa.repeat(LABELS[protocol], count),
         "status": pa.repeat(200, count),

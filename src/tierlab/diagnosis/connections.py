@@ -35,11 +35,15 @@ class Connections:
 
 
 def connections(observed: Observed, server: str) -> Connections:
-    """Read them from the captured messages. A visit that never left stays."""
+    """Read them from the captured messages. A visit that never left stays until its connection is
+    over.
+    """
     found = columns(
         observed.db,
-        f"""SELECT arrival_ns, coalesce(departure_ns, {np.iinfo(np.int64).max}) AS departure_ns,
-            connection FROM visits WHERE server = $server ORDER BY arrival_ns""",
+        f"""SELECT arrival_ns, connection,
+            coalesce(departure_ns, closed_ns, {np.iinfo(np.int64).max}) AS departure_ns
+            FROM visits WHERE server = $server ORDER BY arrival_ns""",
         {"server": server},
     )
-    return Connections(*(found[name].astype(np.int64) for name in found))
+    order = ("arrival_ns", "departure_ns", "connection")
+    return Connections(*(found[name].astype(np.int64) for name in order))

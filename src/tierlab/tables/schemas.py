@@ -40,8 +40,9 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
             error:text? attempts:i16 system:text? delay_ns:i64? steps:text? images_named:i32?
             images:i32? image_bytes:i64? statics:i32? protocol:text?""",
         "visits": """visit:i64 server:text protocol:text connection:i64 arrival_ns:i64
-            request_end_ns:i64 reply_start_ns:i64? departure_ns:i64? may_wait_ns:i64? label:text
-            status:i32? bytes_in:i64 bytes_out:i64 parent:i64? link:text? confidence:f64?""",
+            request_end_ns:i64 reply_start_ns:i64? departure_ns:i64? closed_ns:i64?
+            may_wait_ns:i64? label:text status:i32? bytes_in:i64 bytes_out:i64 parent:i64?
+            link:text? confidence:f64?""",
         "events": "t_ns:i64 duration_ns:i64 kind:text subject:text detail:text",
         "cpu": """t_ns:i64 dt_ns:i64 subject:text busy:f64? user:f64? system:f64? iowait:f64?
             irq:f64? steal:f64?""",
@@ -122,6 +123,7 @@ INSTANTS: Final[dict[str, str]] = {
     "request_end_ns": "request_end_time",
     "reply_start_ns": "reply_start_time",
     "departure_ns": "departure_time",
+    "closed_ns": "closed_time",
 }
 """The columns that hold a moment (the other ``*_ns`` are durations), and what each is called as a
 timestamp."""
@@ -140,7 +142,7 @@ def _with_host(schema: pa.Schema) -> pa.Schema:
 TABLES: Final = {name: _with_host(schema) for name, schema in STREAMS.items()}
 """All that a run folder may have."""
 
-LATER: Final = frozenset({"host", "system", "protocol", "may_wait_ns"})
-"""Whose a row is, what was spoken, how long a client would wait: null where a folder is from before
-it was kept and nothing else tells. Any other column that a folder has not was not measured in it,
-and its table has none of that name."""
+LATER: Final = frozenset({"host", "system", "protocol", "closed_ns", "may_wait_ns"})
+"""Whose a row is, what was spoken, when its connection was over, how long a client would wait: null
+where a folder is from before it was kept and nothing else tells. Any other column that a folder has
+not was not measured in it, and its table has none of that name."""

@@ -92,6 +92,7 @@ impl Sink for Tables {
             request_end_ns: visit.request_end_ns,
             reply_start_ns: visit.reply_start_ns,
             departure_ns: visit.departure_ns,
+            closed_ns: visit.closed_ns,
             may_wait_ns: visit.may_wait_ns,
             label: visit.label,
             status: visit.status,

@@ -189,6 +189,7 @@ mod tests {
             request_end_ns: at_ns,
             reply_start_ns: None,
             departure_ns: None,
+            closed_ns: None,
             may_wait_ns: None,
             label: "GET /",
             status: None,

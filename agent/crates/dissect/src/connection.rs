@@ -45,7 +45,8 @@ struct Half {
     /// The sequence number of the SYN.
     syn: Option<u32>,
     last_byte_ns: i64,
-    ended: bool,
+    /// When all of it had come, and that it was the last.
+    ended_ns: Option<i64>,
 }
 
 /// One direction as it is read.
@@ -129,12 +130,15 @@ impl Connection {
         }
         self.data(from, at_ns, segment, cx);
         self.count_memory(cx);
-        let is_over = segment.rst || (self.client.ended && self.server.ended);
+        let has_ended = |half: &Half| half.ended_ns.is_some();
+        let is_over = segment.rst || (has_ended(&self.client) && has_ended(&self.server));
         !is_over
     }
 
     /// Nothing more of this connection will be seen.
     pub(crate) fn finish(&mut self, cx: &mut Context<'_>) {
+        // No reply comes from who has said its last.
+        cx.closed_ns = self.server.ended_ns.or(cx.closed_ns);
         for from in [Side::Client, Side::Server] {
             let (stream, mut reading) = self.half(from);
             stream.finish(&mut |piece| reading.hand_on(piece, cx));
@@ -149,7 +153,9 @@ impl Connection {
 
     /// How far the two sides got; `reset` is the one that broke off.
     pub(crate) fn ends(&self, reset: Option<Side>) -> Ends {
-        let end = |half: &Half, side| End::of(&half.stream, half.ended || reset == Some(side));
+        let end = |half: &Half, side| {
+            End::of(&half.stream, half.ended_ns.is_some() || reset == Some(side))
+        };
         Ends { client: end(&self.client, Side::Client), server: end(&self.server, Side::Server) }
     }
 
@@ -213,7 +219,7 @@ impl Connection {
             stream.end_at(sequence.wrapping_add(segment.length));
         }
         if stream.is_over() {
-            self.end(from, cx);
+            self.end(from, at_ns, cx);
         }
         let (bytes, captured_before) = match arrival {
             Arrival::Repeated { bytes } => (bytes, true),
@@ -226,14 +232,19 @@ impl Connection {
         cx.event(at_ns, EventKind::Retransmission { from, bytes, captured_before });
     }
 
-    fn end(&mut self, from: Side, cx: &mut Context<'_>) {
+    fn end(&mut self, from: Side, at_ns: i64, cx: &mut Context<'_>) {
         let half = match from {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         };
-        let has_ended = std::mem::replace(&mut half.ended, true);
-        if let Some(parser) = self.parser.as_mut().filter(|_| !has_ended) {
-            parser.ended(from, half.last_byte_ns, cx);
+        if half.ended_ns.is_some() {
+            return;
+        }
+        half.ended_ns = Some(at_ns);
+        if let Some(parser) = &mut self.parser {
+            let last_byte_ns = half.last_byte_ns;
+            cx.closed_ns = self.server.ended_ns;
+            parser.ended(from, last_byte_ns, cx);
         }
     }
 }

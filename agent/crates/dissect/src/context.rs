@@ -73,16 +73,19 @@ pub(crate) struct Context<'a> {
     pub place: Place,
     pub shared: &'a mut Shared,
     pub sink: &'a mut dyn Sink,
+    /// When the connection was over; None while it goes on.
+    pub closed_ns: Option<i64>,
 }
 
 impl Context<'_> {
     /// An exchange is over.
     pub(crate) fn visit<T>(&mut self, exchange: &Exchange<T>, departure_ns: Option<i64>) {
-        let Self { place, shared, sink } = self;
+        let Self { place, shared, sink, closed_ns } = self;
         // Where a capture's clock went back, a time before the arrival tells nothing.
         let since_arrival = |time: Option<i64>| time.filter(|&it| it >= exchange.arrival_ns);
         let reply_start_ns = since_arrival(exchange.reply_start_ns);
         let departure_ns = since_arrival(departure_ns);
+        let closed_ns = since_arrival(*closed_ns).filter(|_| departure_ns.is_none());
         sink.visit(&Visit {
             server: place.server,
             connection: place.connection,
@@ -90,6 +93,7 @@ impl Context<'_> {
             request_end_ns: exchange.request_end_ns.max(exchange.arrival_ns),
             reply_start_ns,
             departure_ns: departure_ns.max(reply_start_ns.filter(|_| departure_ns.is_some())),
+            closed_ns,
             may_wait_ns: exchange.may_wait_ns,
             label: shared.labels.text(exchange.label),
             status: exchange.status,

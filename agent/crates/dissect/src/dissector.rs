@@ -98,7 +98,7 @@ impl Dissector {
         // What is left of one that is over neither ends a connection nor begins one.
         let is_late = !segment.syn && self.closed.may_have_sent(&flow, from, &segment);
         if may_be_first(&segment) && !is_late {
-            self.close(flow, None, sink);
+            self.close(flow, None, Some(at_ns), sink);
             self.open(flow, &segment, sink);
             self.known(flow, from, at_ns, &segment, sink);
         }
@@ -110,7 +110,7 @@ impl Dissector {
             self.flows.iter().map(|(flow, it)| (it.place.connection, *flow)).collect();
         open.sort_unstable_by_key(|&(connection, _)| connection);
         for (_, flow) in open {
-            self.close(flow, None, sink);
+            self.close(flow, None, None, sink);
         }
     }
 
@@ -145,7 +145,7 @@ impl Dissector {
     fn open(&mut self, flow: Flow, first: &Segment<'_>, sink: &mut dyn Sink) {
         let Flow { server, client } = flow;
         let place = Place { connection: self.number, server: server as usize, client };
-        let cx = &mut Context { place, shared: &mut self.shared, sink };
+        let cx = &mut Context { place, shared: &mut self.shared, sink, closed_ns: None };
         self.flows.insert(flow, Box::new(Connection::new(place, first, cx)));
         let flows = &self.flows;
         self.silent.tidy(flows.len(), |entry| last_seen(flows, entry, false));
@@ -170,7 +170,7 @@ impl Dissector {
         let (had_spoken, held) = (connection.has_spoken(), connection.held_bytes());
         connection.last_seen = self.number;
         let place = connection.place;
-        let cx = &mut Context { place, shared: &mut self.shared, sink };
+        let cx = &mut Context { place, shared: &mut self.shared, sink, closed_ns: None };
         let goes_on = connection.segment(from, at_ns, segment, cx);
         let grew = connection.held_bytes() > held;
         if connection.has_spoken() && !had_spoken {
@@ -178,19 +178,26 @@ impl Dissector {
             self.spoken.add(Entry { last_seen, connection, key: flow });
         }
         if !goes_on {
-            self.close(flow, segment.rst.then_some(from), sink);
+            self.close(flow, segment.rst.then_some(from), Some(at_ns), sink);
         } else if grew {
             self.make_room(sink);
         }
         true
     }
 
-    /// Takes a connection out; `reset` is the side that broke it off.
-    fn close(&mut self, flow: Flow, reset: Option<Side>, sink: &mut dyn Sink) {
+    /// Takes a connection out; `reset` is the side that broke it off. It was over at `closed_ns`, if
+    /// it was.
+    fn close(
+        &mut self,
+        flow: Flow,
+        reset: Option<Side>,
+        closed_ns: Option<i64>,
+        sink: &mut dyn Sink,
+    ) {
         if let Some(mut connection) = self.flows.remove(&flow) {
             self.closed.add(flow, connection.ends(reset));
-            let shared = &mut self.shared;
-            connection.finish(&mut Context { place: connection.place, shared, sink });
+            let (place, shared) = (connection.place, &mut self.shared);
+            connection.finish(&mut Context { place, shared, sink, closed_ns });
         }
     }
 
@@ -206,8 +213,8 @@ impl Dissector {
                 return;
             };
             self.crowded_out += 1;
-            let shared = &mut self.shared;
-            let cx = &mut Context { place: connection.place, shared, sink };
+            let (place, shared) = (connection.place, &mut self.shared);
+            let cx = &mut Context { place, shared, sink, closed_ns: None };
             connection.finish(cx);
             if connection.has_spoken() {
                 cx.event(connection.last_seen_ns, EventKind::Forgotten);

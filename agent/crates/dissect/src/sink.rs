@@ -38,6 +38,9 @@ pub struct Visit<'a> {
     pub reply_start_ns: Option<i64>,
     /// The reply's last byte; none if it was not seen.
     pub departure_ns: Option<i64>,
+    /// When its connection was over, where that was before the reply's last byte was seen: the server
+    /// had said its last, or either side had broken off. None if that was not seen.
+    pub closed_ns: Option<i64>,
     /// How long its client lets it wait at the server for something to come, the time included in
     /// which the server looks whether that is over: `i64::MAX` where that has no end. None if it
     /// asks to be answered at once.

@@ -14,6 +14,7 @@ pub fn visit(visit: i64) -> Builder {
         ended_ns: 0,
         request_end_ns: 0,
         reply_start_ns: None,
+        closed_ns: None,
         may_wait_ns: None,
         label: 0,
         status: None,

@@ -111,7 +111,7 @@ impl RawReader {
         let (servers, protocols) = (columns.text("server"), columns.text("protocol"));
         let (arrivals, request_ends) = (columns.int("arrival_ns"), columns.int("request_end_ns"));
         let (replies, departures) = (columns.int("reply_start_ns"), columns.int("departure_ns"));
-        let waits = columns.int("may_wait_ns");
+        let (closed, waits) = (columns.int("closed_ns"), columns.int("may_wait_ns"));
         let (labels, upstreams) = (columns.text("label"), columns.text("upstream"));
         let statuses = columns.array("status").as_primitive::<Int32Type>();
         let (bytes_in, bytes_out) = (columns.int("bytes_in"), columns.int("bytes_out"));
@@ -134,6 +134,7 @@ impl RawReader {
                 ended_ns: departure_ns.unwrap_or(self.latest_ns),
                 request_end_ns: request_ends.value(row),
                 reply_start_ns: optional(replies.is_valid(row), replies.value(row)),
+                closed_ns: optional(closed.is_valid(row), closed.value(row)),
                 may_wait_ns: optional(waits.is_valid(row), waits.value(row)),
                 label: words.names.number(labels.value(row)),
                 status: optional(statuses.is_valid(row), statuses.value(row)),
@@ -185,6 +186,7 @@ pub fn write(rows: &mut Rows<Visits>, words: &Words, (visit, link): &Linked) {
         request_end_ns: visit.request_end_ns,
         reply_start_ns: visit.reply_start_ns,
         departure_ns: optional(departure_ns != i64::MAX, departure_ns),
+        closed_ns: visit.closed_ns,
         may_wait_ns: visit.may_wait_ns,
         label: words.names.text(visit.label),
         status: visit.status,

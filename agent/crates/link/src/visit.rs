@@ -49,6 +49,8 @@ pub struct Visit {
     pub request_end_ns: i64,
     /// The reply's first byte left; absent when there was none.
     pub reply_start_ns: Option<i64>,
+    /// Its connection was over before it had departed.
+    pub closed_ns: Option<i64>,
     /// How long its client lets it wait at the server; none where it asks for no wait.
     pub may_wait_ns: Option<i64>,
     /// Path template or SQL digest.

@@ -119,6 +119,7 @@ fn seen(
         ended_ns: departure_ns,
         request_end_ns: arrival_ns,
         reply_start_ns: Some(departure_ns),
+        closed_ns: None,
         may_wait_ns: None,
         label,
         status: Some(0),

@@ -28,6 +28,7 @@ fn row<'a>(
         request_end_ns: from,
         reply_start_ns: None,
         departure_ns: Some(to),
+        closed_ns: None,
         may_wait_ns: None,
         label: "GET /",
         status: Some(200),

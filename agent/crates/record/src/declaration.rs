@@ -95,6 +95,7 @@ mod tests {
             request_end_ns: 2,
             reply_start_ns: Some(3),
             departure_ns: (visit > 1).then_some(4),
+            closed_ns: None,
             may_wait_ns: None,
             label: "",
             status: None,

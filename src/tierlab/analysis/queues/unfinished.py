@@ -8,22 +8,23 @@ def hold_unfinished(db: Connection, whole: Span) -> None:
     """Create the table ``held`` (server, arrival_ns, since_ns, until_ns) of the visits without a
     departure.
 
-    Such a visit stands in the queue until its connection is used again, as a connection serves one
-    request at a time, else until the capture's end, which is the trial's: so a frozen server shows
-    its queue. One that arrived before the trial was a check whether the server is ready, whose
-    asker left; it is not there. Nor is one whose client would still have waited; of others
+    Such a visit stands in the queue until its connection was over, or is used again, as one serves
+    one request at a time, else until the capture's end, which is the trial's: so a frozen server
+    shows its queue. One that arrived before the trial was a check whether the server is ready,
+    whose asker left; it is not there. Nor is one whose client would still have waited; of others
     ``since_ns`` is when that was over, or the arrival.
     """
     db.execute(
         """CREATE OR REPLACE TEMP TABLE held AS
         WITH unfinished AS (
-            SELECT server, connection, arrival_ns, reply_start_ns, may_wait_ns FROM visits
+            SELECT server, connection, arrival_ns, reply_start_ns, closed_ns, may_wait_ns
+            FROM visits
             WHERE departure_ns IS NULL AND arrival_ns BETWEEN $start AND $end - 1
         ), used AS (
             SELECT server, connection, arrival_ns FROM visits
             SEMI JOIN unfinished USING (server, connection)
         ), ended AS (
-            SELECT unfinished.*, coalesce(used.arrival_ns, $end) AS until_ns
+            SELECT unfinished.*, least(closed_ns, used.arrival_ns, $end) AS until_ns
             FROM unfinished ASOF LEFT JOIN used ON unfinished.server = used.server
                 AND unfinished.connection = used.connection
                 AND unfinished.arrival_ns < used.arrival_ns

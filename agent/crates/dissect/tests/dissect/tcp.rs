@@ -1,6 +1,6 @@
 //! What TCP does to the bytes (RFC 9293).
 
-use crate::support::{Conversation, Results, STEP_NS, dissect, server};
+use crate::support::{Conversation, Results, STEP_NS, Seen, dissect, server};
 use etherparse::PacketBuilder;
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 use tierlab_dissect::{EventKind, Protocol, Server};
@@ -143,6 +143,7 @@ fn a_reset_ends_what_is_open() {
     let mut it = Conversation::open(&web(), 50_000, 0);
     it.say(Client, GET);
     it.rst(Client);
+    let reset_ns = it.now_ns;
     // Stragglers of the old connection open no new one, be they acknowledgments or a reply.
     it.ack(ServerSide);
     it.say(ServerSide, &reply(5));
@@ -150,9 +151,39 @@ fn a_reset_ends_what_is_open() {
     next.say(Client, GET);
     it.frames.append(&mut next.frames);
     let results = results(&it);
-    let seen: Vec<_> = results.visits.iter().map(|it| (it.connection, it.departure_ns)).collect();
-    assert_eq!(seen, [(0, None), (9, None)]);
+    let seen: Vec<_> =
+        results.visits.iter().map(|it| (it.connection, it.departure_ns, it.closed_ns)).collect();
+    assert_eq!(seen, [(0, None, Some(reset_ns)), (9, None, None)]);
     assert_eq!(results.kinds(ServerSide), [""; 0]);
+}
+
+#[test]
+fn a_server_that_has_said_its_last_answers_no_more() {
+    let mut it = Conversation::open(&web(), 50_000, 0);
+    it.say(Client, GET);
+    it.say(ServerSide, &reply(5)[..20]);
+    it.fin(ServerSide);
+    let end_ns = it.now_ns;
+    it.ack(Client);
+    it.fin(Client);
+    let results = results(&it);
+    let seen: Vec<_> = results.visits.iter().map(|it| (it.departure_ns, it.closed_ns)).collect();
+    assert_eq!(seen, [(None, Some(end_ns))]);
+}
+
+#[test]
+fn who_asks_no_more_may_still_be_answered() {
+    let mut it = Conversation::open(&web(), 50_000, 0);
+    it.say(Client, GET);
+    it.fin(Client);
+    let seen = |it: &Conversation| {
+        let ends = |it: &Seen| (it.departure_ns, it.closed_ns);
+        results(it).visits.iter().map(ends).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&it), [(None, None)], "it is in the server's queue");
+    let end_ns = it.say(ServerSide, &reply(5));
+    it.fin(ServerSide);
+    assert_eq!(seen(&it), [(Some(end_ns), None)]);
 }
 
 #[test]
