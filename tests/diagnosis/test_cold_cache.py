@@ -92,10 +92,16 @@ def test_a_database_that_tells_no_reads_leaves_it_open(tmp_path):
     assert 0.4 <= found.confidence < 0.6
 
 
-@pytest.mark.parametrize("flushed", [0, 60], ids=["reads alone", "and makes room"])
-def test_without_its_class_a_cold_cache_has_no_other_name(tmp_path, monkeypatch, flushed):
-    """It was a checkpoint of MariaDB's or a busy disk, seven times of seven."""
+@pytest.mark.parametrize(
+    "beside",
+    [{}, {"pages_flushed": 60}, {"table_lock_waiting": 9}],
+    ids=["reads alone", "and makes room", "and holds locks meanwhile"],
+)
+def test_without_its_class_a_cold_cache_has_no_other_name(tmp_path, monkeypatch, beside):
+    """It was a checkpoint of MariaDB's or a busy disk, seven times of seven; and a lock, twice of
+    eight.
+    """
     others = tuple(each for each in CATALOGUE if each.name != "cold_cache")
     monkeypatch.setattr(verdicts, "CATALOGUE", others)
-    found = told(waiting(tmp_path, READS | {"pages_flushed": flushed}, FROM_DISK))
+    found = told(waiting(tmp_path, READS | beside, FROM_DISK))
     assert found.cause == UNKNOWN

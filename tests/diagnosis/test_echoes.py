@@ -174,6 +174,50 @@ def test_a_pool_above_a_stall_without_a_known_cause_is_no_answer(monkeypatch):
     assert [(each.cause, each.subject) for each in found] == [("unknown", "db.1")]
 
 
+@pytest.mark.parametrize(("before_ms", "told"), [(600, "unknown"), (0, "pool")])
+def test_what_a_wait_without_a_known_cause_left_is_no_cause(monkeypatch, before_ms, told):
+    """With cold caches out of the catalogue the first of them let go what filled the pool above it
+    for a tenth of a second, while the second, for seconds, had no name: the pool was told.
+    """
+    first = stall("db.1", 600 - before_ms, 1_200 - before_ms, 113)
+    second, above = stall("db.1", 620, 4_000, 990), stall("app.1", 600, 680, 106)
+    cause = replace(pool.CAUSE, stands_alone=lambda _context: True)
+    suspect = Suspect(cause=pool.NAME, subject="app.1", least=1.0, most=1.0, evidence=[])
+
+    def judged(_attribution, each):
+        known = Verdict(Assessment(cause, None, suspect), 0.9, [])
+        return Occurrence(each, known if each is above else Verdict(None, 0.0, []))
+
+    monkeypatch.setattr(Attribution, "attribute", judged)
+    incident = Incident([second], [first, above])
+    assert Attribution(None, 1.0, anywhere=False).occurrences(incident)[0].cause == told
+
+
+HELD = {"net": [{"subject": "lo", "queued_bytes": 40_000}]}
+
+
+def test_a_server_whose_packets_are_held_back_is_not_stopped(tmp_path, monkeypatch):
+    """With slow networks out of the catalogue a balancer that nothing reached stood still."""
+    folder = made_stall.make(tmp_path, "lb.1", HELD | {"domain": idle("lb.1")})
+    others = tuple(each for each in CATALOGUE if each is not network.CAUSE)
+    monkeypatch.setattr("tierlab.diagnosis.verdicts.CATALOGUE", others)
+    assert [each.cause for each in diagnosed(folder).findings] == ["unknown"]
+
+
+@pytest.mark.parametrize(("held_ms", "shown"), [(300, True), (100, False)])
+def test_who_waits_on_when_packets_are_let_go_waits_for_no_network(tmp_path, held_ms, shown):
+    """The web server's were held for 180 ms; those who then came all at once waited for the pool
+    behind it, and packets to the balancer were told as late, and first.
+    """
+    folder = made_stall.make(tmp_path, "app.1", HELD)
+    rows = made_stall.read(folder, "net")
+    over_ns = STALL[0] + held_ms * MS
+    rows = [row | ({"queued_bytes": 0} if row["t_ns"] > over_ns else {}) for row in rows]
+    made_stall.write(folder, "net", rows)
+    judged = network.judge(context(folder, "app.1", {"lb.1": 0.9}))
+    assert (judged.least > 0.5) is shown
+
+
 @pytest.mark.parametrize(
     "sample",
     [

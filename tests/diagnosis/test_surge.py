@@ -27,7 +27,7 @@ S = 1_000_000_000
 MS = 1_000_000
 
 
-def told(came_ns, per_s, at_ns, *before_ns, asked=0):
+def told(came_ns, per_s, at_ns, *before_ns, asked=0, length_ns=200 * MS):
     """What is said of a stall that begins at that time, of visits that come at that rate, for so
     many requests: each for one unless said otherwise.
     """
@@ -35,7 +35,7 @@ def told(came_ns, per_s, at_ns, *before_ns, asked=0):
     sent_ns = np.linspace(0, 20 * S - 1, asked or came_ns.size)
 
     scatter = dispersion([came_ns], sent_ns, Span(0, 20 * S))
-    window = Window(start_ns=at_ns, end_ns=at_ns + 200 * MS)
+    window = Window(start_ns=at_ns, end_ns=at_ns + length_ns)
     return surge(
         SimpleNamespace(
             window=window,
@@ -92,6 +92,15 @@ def test_a_short_surge_near_capacity_is_one():
     at_once = np.linspace(10 * S - 90 * MS, 10 * S - 45 * MS, 150)
     found = told(np.concatenate([independent(850), at_once]), 850, 10 * S)
     assert THRESHOLDS["surge"].support(found) > 0.25
+
+
+def test_what_lasts_longer_than_a_surge_can_make_it_is_none():
+    """1.6 times the users that two cores serve, for 39 s: they had come quickly for a moment, so it
+    was no overload, and one statement that waited for a lock was told.
+    """
+    came = np.concatenate([independent(100), np.linspace(9.9 * S, 10 * S, 200)])
+    assert told(came, 100, 10 * S) > THRESHOLDS["surge"].high
+    assert told(came, 100, 10 * S, length_ns=39 * S) == 0.0
 
 
 def test_an_overload_is_told_from_who_came_all_at_once_before_the_cpus_were_full():

@@ -1,11 +1,12 @@
 """Which stalls of an incident are told of, each with its verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierlab.diagnosis.backlog import FOLLOWING
 from tierlab.diagnosis.causes import overload
 from tierlab.diagnosis.held_up import held_up
-from tierlab.diagnosis.incidents import ONSET_NS, Incident
+from tierlab.diagnosis.incidents import ONSET_NS, Incident, is_left
 from tierlab.diagnosis.merge import Occurrence
 from tierlab.diagnosis.run_context import RunContext
 from tierlab.diagnosis.stalls import Stall, stands_out
@@ -34,15 +35,18 @@ class Attribution:
         """Return the roots whose cause is known, and second causes that were at work at once.
 
         Where no root's is known, the first of the other stalls whose cause is, that began with
-        them and that a stall elsewhere cannot have brought about: the order of onsets can be
-        misread, but what began later, or only fills a pool, may be the work of a cause outside the
-        catalogue. Where there is none either, the roots that stand out, without a cause; and so
-        they are beside a surge or an overload that began later, as both may follow from them.
+        them, that a stall elsewhere cannot have brought about, and that is not what piled up in one
+        without a known cause: the order of onsets can be misread, but what began later, or only
+        fills a pool, may be the work of a cause outside the catalogue. Where there is none either,
+        the roots that stand out, without a cause; and so they are beside a surge or an overload
+        that began later, as both may follow from them.
         """
         roots = [self.attribute(root) for root in incident.roots]
         others = [self.attribute(stall) for stall in incident.others[:MOST_EXAMINED]]
         known = [each for each in roots if _is_known(each)]
-        known = known or [each for each in others if _is_own(each) and _with(each, roots)][:1]
+        if not known:
+            own = [each for each in others if _is_own(each) and _with(each, roots)]
+            known = [each for each in own if not _is_left(each, [*roots, *others])][:1]
         nameless = [each for each in roots if _is_nameless(each)]
         if not known:
             return nameless
@@ -63,6 +67,13 @@ class Attribution:
 def _with(occurrence: Occurrence, roots: list[Occurrence]) -> bool:
     first_ns = min(each.stall.window.start_ns for each in roots)
     return occurrence.stall.window.start_ns <= first_ns + ONSET_NS
+
+
+def _is_left(occurrence: Occurrence, beside: Sequence[Occurrence]) -> bool:
+    """Say whether it may be what piled up during a wait whose cause is not known."""
+    return any(
+        each.verdict.winner is None and is_left(each.stall, occurrence.stall) for each in beside
+    )
 
 
 def _is_nameless(occurrence: Occurrence) -> bool:

@@ -128,6 +128,10 @@ HELD_NS = 300_000_000
 before."""
 
 
+LAST_NS = 100_000_000
+"""What was held to a window's end was in so much of it: two ticks."""
+
+
 def queued(context: StallContext, before_ns: int = 0) -> float | None:
     """Return the most bytes that any interface held back in the window, or in a time before it,
     beyond its usual: in several ticks what two that follow one another have, as a packet that is
@@ -143,7 +147,10 @@ def queued_to_its_end(context: StallContext) -> float | None:
     """Return the same of the later half of the window: who waits for packets goes on when these are
     let go, and who waits for longer waits for something else.
     """
-    return _queued(context, context.around(-(context.window.end_ns - context.window.start_ns) // 2))
+    window = context.window
+    middle_ns = (window.start_ns + window.end_ns) // 2
+    start_ns = max(window.start_ns, min(middle_ns, window.end_ns - LAST_NS))
+    return _queued(context, Window(start_ns=start_ns, end_ns=window.end_ns))
 
 
 def _queued(context: StallContext, window: Window) -> float | None:
@@ -274,6 +281,16 @@ def warming(context: StallContext) -> float | None:
     """
     missed, read = support("pages missed", pages_missed(context)), read_from_disk(context)
     return None if missed is None or read is None else min(missed, read)
+
+
+def no_cold_pages(case: Case, context: StallContext) -> None:
+    """Rule a cause out where a database read pages that its pool usually holds: it waits for its
+    disk then, and holds its locks meanwhile. Nothing
+    is said of a server that does not tell.
+    """
+    read = warming(context)
+    if read is not None:
+        case.beside("database", against(read), "it read no pages that its pool usually holds")
 
 
 def checkpoint_told(context: StallContext) -> float | None:

@@ -133,8 +133,8 @@ def _explains(one: Stall, other: Stall, topology: Topology) -> bool:
     if one.longest_ns < AS_LONG * other.longest_ns:
         return False
     a, b = one.window, other.window
-    if b.start_ns >= one.core.end_ns - ONSET_NS // 2 and one.longest_ns >= other.longest_ns:
-        return b.start_ns <= a.end_ns + _aftermath(one)
+    if _came_later(one, other):
+        return b.start_ns <= aftermath(one).end_ns
     below = _is_below(one.server, other.server, topology) and _holds(one, other)
     overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
     return (
@@ -142,3 +142,14 @@ def _explains(one: Stall, other: Stall, topology: Topology) -> bool:
         and a.start_ns <= b.start_ns + ONSET_NS
         and overlap >= MEANWHILE * (b.end_ns - b.start_ns)
     )
+
+
+def _came_later(one: Stall, other: Stall) -> bool:
+    """Say whether ``other`` began when those of ``one`` went on, and was no longer."""
+    went_on_ns = one.core.end_ns - ONSET_NS // 2
+    return other.window.start_ns >= went_on_ns and one.longest_ns >= other.longest_ns
+
+
+def is_left(one: Stall, other: Stall) -> bool:
+    """Say whether ``other`` may be what had piled up during ``one``."""
+    return _came_later(one, other) and other.window.start_ns <= aftermath(one).end_ns

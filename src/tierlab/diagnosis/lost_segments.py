@@ -15,6 +15,9 @@ ASKING = "syn_retransmissions"
 DROPPED = "listen_drops"
 """Connection requests that a listener had no room for."""
 
+FILLED = "accept_queue * 1.0 / nullif(backlog, 0)"
+"""How full a listener's queue was."""
+
 MOST = 0.5
 """So many connection requests that were dropped, of those who wait, explain the wait."""
 
@@ -111,17 +114,26 @@ def _connections(context: StallContext, receiver: str) -> int:
 
 def accept_queue(context: StallContext, server: str) -> float | None:
     """Return how full the server's accept queue was at most. Who is sent away asks again with all
-    others at once, and fills it for less than a tick: a listener that dropped most was full.
+    others at once, and fills it for less than a tick: a listener that dropped most was full. Whose
+    the drops are nobody counts: where another's queue was full they are that one's.
     """
     signals, window = context.signals, context.around(JUST_BEFORE_NS, JUST_AFTER_NS)
-    signal = signals.get("listen", "accept_queue * 1.0 / nullif(backlog, 0)", server)
-    seen = None if signal is None else signal.within(context.around(JUST_BEFORE_NS))
-    known = [float(seen.max())] if seen is not None and seen.size else []
+    own = _fullest(context, server)
+    known = [] if own is None else [own]
+    others = [each for each in signals.subjects("listen", FILLED) if each != server]
+    if any(support("accept queue", _fullest(context, each)) for each in others):
+        return own
     for subject in signals.subjects("tcp", DROPPED):
         dropped = signals.get("tcp", DROPPED, subject)
         if dropped is not None and dropped.within(window).sum() >= MOST * context.waiting:
             known.append(1.0)
     return max(known, default=None)
+
+
+def _fullest(context: StallContext, server: str) -> float | None:
+    signal = context.signals.get("listen", FILLED, server)
+    seen = None if signal is None else signal.within(context.around(JUST_BEFORE_NS))
+    return float(seen.max()) if seen is not None and seen.size else None
 
 
 def no_losses(case: Case, context: StallContext) -> None:

@@ -15,6 +15,10 @@ LENGTHS_NS = (50_000_000, 150_000_000)
 length is enough."""
 
 
+LONGEST_NS = 15_000_000_000
+"""What a surge leaves is worked off by then, near capacity too: what lasts longer is more."""
+
+
 def surge(context: StallContext, before_ns: int | None = None) -> float | None:
     """Return the most arrivals in any 50 or 150 ms around the stall's start, from so long before it
     on (200 ms), over what is usual.
@@ -23,7 +27,10 @@ def surge(context: StallContext, before_ns: int | None = None) -> float | None:
     independent users scatter by that much who ask for one thing at a time. Where a page is asked
     for with its files, few users come as many at once, and it is as much more as their counts
     scatter more; so those that went further than the first server are looked at by themselves, too.
+    None are of a stall that lasts longer than a surge can make it.
     """
+    if context.window.end_ns - context.window.start_ns > LONGEST_NS:
+        return 0.0 if context.arrivals else None
     before = BEFORE_NS if before_ns is None else before_ns
     found = [
         _surge(context.window.start_ns, kind, length, before)

@@ -5,10 +5,10 @@ from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     SOME,
     checkpoint_told,
+    no_cold_pages,
     pressure,
     pressure_beyond,
     short_of_memory,
-    warming,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
@@ -25,9 +25,7 @@ def judge(context: StallContext) -> Suspect:
     beyond = support("io wait", pressure_beyond(context, "io"))
     case.direct("pressure", beyond, f"its tasks waited for I/O{figure}")
     case.beside("domain", against(short_of_memory(context)), "it was not short of memory")
-    own_reads = warming(context)
-    if own_reads is not None:
-        case.beside("database", against(own_reads), "it read no pages that its pool usually holds")
+    no_cold_pages(case, context)
     own = checkpoint_told(context)
     if own is not None:  # where it tells nothing a checkpoint is as likely, by its own case
         case.beside("database", against(own), "it had no checkpoint of its own under way")

@@ -2,7 +2,7 @@
 
 A stopped process (SIGSTOP, a paused container or virtual machine, a debugger) uses no CPU, waits
 for none, and nothing leaves it. A server whose threads all wait for something uses none either:
-locks, pools and pauses are ruled out first.
+locks, pools, pauses and packets that are held back on their way are ruled out first.
 """
 
 from tierlab.diagnosis.case import Case, against
@@ -13,6 +13,7 @@ from tierlab.diagnosis.evidence import (
     no_lock,
     no_pause,
     pressure_at_most,
+    queued,
     stopped,
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
@@ -37,10 +38,20 @@ def judge(context: StallContext) -> Suspect:
     for resource in ("cpu", "memory", "io"):
         share = support("waited otherwise", pressure_at_most(context, resource))
         case.beside("pressure", against(share), f"it did not wait for {resource}")
-    if stopped(context) != 1.0:  # a collection that was stopped halfway looks long, too
-        no_pause(case, context)
+    if stopped(context) != 1.0:
+        no_pause(case, context)  # a collection that was stopped halfway looks long, too
+        _reached(case, context)
     no_lock(case, context)
     return case.suspect()
+
+
+def _reached(case: Case, context: StallContext) -> None:
+    """Rule it out where packets were held back: who is not reached has nothing to do. Nothing is
+    said where that was not looked at.
+    """
+    held = support("queued bytes", queued(context))
+    if held is not None:
+        case.beside("net", against(held), "no packets waited to be sent")
 
 
 def silent(context: StallContext) -> float | None:

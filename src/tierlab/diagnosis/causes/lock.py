@@ -2,7 +2,13 @@
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.evidence import LOCK_WAITS, pressure_beyond, stopped, waiting_for_locks
+from tierlab.diagnosis.evidence import (
+    LOCK_WAITS,
+    no_cold_pages,
+    pressure_beyond,
+    stopped,
+    waiting_for_locks,
+)
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
 from tierlab.diagnosis.thresholds import support
@@ -26,6 +32,7 @@ def judge(context: StallContext) -> Suspect | None:
     for resource in ("cpu", "memory"):
         share = support("locked out", pressure_beyond(context, resource))
         case.beside("pressure", against(share), f"it did not wait for {resource}")
+    no_cold_pages(case, context)
     return case.suspect()
 
 
