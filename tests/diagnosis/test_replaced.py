@@ -23,6 +23,19 @@ def test_requests_wait_a_second_after_the_processes_ended(tmp_path, before_ms, c
     assert [(each.cause, each.subject) for each in diagnosed(run).findings] == [(cause, "web.1")]
 
 
+def test_a_manager_may_start_those_that_come_one_by_one(tmp_path):
+    """httpd was reloaded and had one process after a second, and four after five: that was called a
+    pool, three times of four.
+    """
+    end = made_stall.START + made_stall.LENGTH
+    lives = {1: (0, end)} | dict.fromkeys(range(2, 6), (0, STALL[0]))
+    after_s = {12: 1, 13: 3, 14: 4, 15: 4}
+    lives |= {number: (STALL[1] + after_s[number] * 1000 * MS, end) for number in after_s}
+    samples = {"listen": [{"subject": "web.1", "accept_queue": 14}]}
+    run = made_stall.make(tmp_path, "web.1", samples, {"process": processes(lives)})
+    assert [each.cause for each in diagnosed(run).findings] == ["restart"]
+
+
 def test_processes_that_end_with_their_callers_connections_are_no_restart(tmp_path):
     """PHP-FPM was reloaded, and PostgreSQL's processes, one for each connection, ended with its."""
     end = made_stall.START + made_stall.LENGTH
