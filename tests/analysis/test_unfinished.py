@@ -9,6 +9,7 @@ import numpy as np
 from pyarrow import parquet
 
 from tierlab.analysis.observed import Observed, observe
+from tierlab.analysis.queues.own_gaps import own_gaps
 from tierlab.tables.run import Run
 
 from .conftest import Tiny
@@ -38,6 +39,15 @@ def test_requests_of_connections_that_are_over_are_in_no_queue(tiny: Tiny) -> No
     """They were until the trial's end: after a restart the queue was never empty again."""
     observed = tiny({"visits": [*CUT, *HELD]})
     assert at(observed, 150, 255, 301, 900) == [200, 202, 1, 1]
+
+
+def test_who_was_not_answered_waited_until_somebody_was(tiny: Tiny) -> None:
+    """A restart of 400 ms: those whom it cut off had been gone at once, and it had no name."""
+    later = visit(203, 203, arrival_ns=290, departure_ns=700)
+    observed = tiny({"visits": [*CUT, later]})
+    assert observed.measured is not None
+    gaps = own_gaps(observed.db, observed.measured, 20 * MS)
+    assert set((gaps.end_ns[gaps.start_ns == 100 * MS] // MS).tolist()) == {700}
 
 
 def test_a_connection_that_is_used_again_before_it_is_over_had_answered(tiny: Tiny) -> None:

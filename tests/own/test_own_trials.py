@@ -87,7 +87,7 @@ def test_a_server_that_runs_already_is_seen_and_let_alone(
     (tmp_path / "e.toml").write_text(STANDING)
     with a_group(trial, tmp_path / "ledger") as group, running_shop() as shop:
         put([shop.pid], group)
-        hold_back(group, 0.02)
+        hold_back(group, 0.05)
         ended = tierlab("run", "e.toml").end()
         assert ended.status == 0, ended.stderr
         assert shop.poll() is None, "what Tierlab did not start it does not stop"

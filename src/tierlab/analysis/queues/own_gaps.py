@@ -64,15 +64,15 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
     """Find the gaps of at least ``least_ns`` that began in the span.
 
     Needs :func:`tierlab.analysis.queues.unfinished.hold_unfinished`. A visit without a departure
-    lasts as long as ``held`` says, but no longer than until one is answered that came after it:
-    then it was not the server that kept it. Only visits that lasted that long are joined with
-    their calls, so that millions of short ones cost one pass; they are read twice rather than
-    kept.
+    lasts as long as ``held`` says that it is unanswered, but no longer than until one is answered
+    that came after it: then it was not the server that kept it. Only visits that lasted that long
+    are joined with their calls, so that millions of short ones cost one pass; they are read twice
+    rather than kept.
     """
     found = columns(
         db,
         f"""WITH unanswered AS (
-            SELECT visit, server, label, arrival_ns, since_ns, request_end_ns, until_ns
+            SELECT visit, server, label, arrival_ns, since_ns, request_end_ns, unanswered_ns
             FROM visits JOIN held USING (server, arrival_ns)
             WHERE departure_ns IS NULL AND NOT {INCOMPLETE}
         ), answered AS (
@@ -85,7 +85,7 @@ def own_gaps(db: Connection, span: Span, least_ns: int) -> Gaps:
             UNION ALL
             SELECT visit, unanswered.server, label,
                 greatest(since_ns, request_end_ns),
-                least(until_ns, coalesce(answered.departure_ns, until_ns))
+                least(unanswered_ns, answered.departure_ns)
             FROM unanswered ASOF LEFT JOIN answered ON unanswered.server = answered.server
                 AND unanswered.arrival_ns < answered.arrival_ns
         ), long AS MATERIALIZED (
