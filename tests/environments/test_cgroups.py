@@ -171,6 +171,15 @@ def unified(tmp_path: Path) -> Path:
     return root
 
 
+def test_a_group_of_others_may_have_limits_on_several_disks(tmp_path: Path) -> None:
+    """A container that runs already: the first disk's are told."""
+    root = unified(tmp_path)
+    (root / "io.max").write_text("8:0 rbps=max wbps=1000 riops=20 wiops=max\n8:16 wbps=max\n")
+    assert V2(root).disk_limits(Group({"io": root})) == (1000, 20)
+    (root / "io.max").write_text("")
+    assert V2(root).disk_limits(Group({"io": root})) == (None, None)
+
+
 def test_version_2_lends_what_a_containers_runtime_would_enable_and_takes_it_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

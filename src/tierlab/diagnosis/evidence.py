@@ -285,8 +285,7 @@ def warming(context: StallContext) -> float | None:
 
 def no_cold_pages(case: Case, context: StallContext) -> None:
     """Rule a cause out where a database read pages that its pool usually holds: it waits for its
-    disk then, and holds its locks meanwhile. Nothing
-    is said of a server that does not tell.
+    disk then, and holds its locks meanwhile. Nothing is said of a server that does not tell.
     """
     read = warming(context)
     if read is not None:

@@ -98,6 +98,24 @@ fn visits_are_written_with_their_parents() {
 }
 
 #[test]
+fn when_a_connection_was_over_is_kept() {
+    let folder = TempDir::new().expect("a folder");
+    let cut =
+        RawVisitRow { departure_ns: None, closed_ns: Some(25), ..row(1, "web.1", (10, 40), None) };
+    write::<RawVisits>(folder.path(), |table| table.push(cut));
+    let input = folder.path().join("raw_visits.arrows");
+    tierlab_link::run(&plan(folder.path(), &input, ""), folder.path()).expect("links");
+    let file = File::open(folder.path().join("visits.arrows")).expect("the table visits");
+    let batch = StreamReader::try_new(file, None).expect("a stream").next();
+    let batch = batch.expect("a visit").expect("a batch");
+    let column = |name| {
+        let column = batch.column_by_name(name).expect("a column");
+        column.as_primitive::<Int64Type>().iter().collect::<Vec<_>>()
+    };
+    assert_eq!((column("departure_ns"), column("closed_ns")), (vec![None], vec![Some(25)]));
+}
+
+#[test]
 fn a_stream_that_was_cut_off_gives_its_whole_batches() {
     let folder = TempDir::new().expect("a folder");
     let input = raw_visits(folder.path());
