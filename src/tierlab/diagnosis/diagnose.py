@@ -26,6 +26,7 @@ from tierlab.diagnosis.saturated import saturated
 from tierlab.diagnosis.told import sources
 from tierlab.diagnosis.turned_away import without_asked_again
 from tierlab.diagnosis.verdicts import SHOWN, Assessment
+from tierlab.diagnosis.waited_first import without_waited_first
 from tierlab.diagnosis.words import nothing, paragraph, said
 from tierlab.tables.schemas import SCHEMAS
 
@@ -107,6 +108,7 @@ class _Seen:
         long = without_backlogs(long, short, run)
         short = without_echoes(short, long)
         told = [*long, *without_backlogs(short, short, run)]
+        told = without_waited_first(told, run)
         told = without_other_ways(without_asked_again(told, self._retransmitted))
         found = merged(told, run.entry)
         most = max(map(weight, found), default=0.0)

@@ -11,6 +11,7 @@ from tierlab.analysis.queues.own_gaps import INCOMPLETE
 from tierlab.analysis.requests.driver import recorded_cpu_share
 from tierlab.analysis.resources.cpu_use import agents_use
 from tierlab.analysis.served_from import SERVED_FROM_NS
+from tierlab.analysis.span import WINDOW_NS
 from tierlab.diagnosis import arrivals
 from tierlab.diagnosis.arrival_kinds import arrival_kinds
 from tierlab.diagnosis.arrivals import Arrivals
@@ -55,6 +56,7 @@ class RunContext:
         self._usual = cache(self._read_usual)
         self._usual_quiet = cache(self._read_usual_quiet)
         self._full_by_chance = cache(self._read_full_by_chance)
+        self._in_progress = cache(self._read_in_progress)
 
     @property
     def entry(self) -> str:
@@ -128,6 +130,27 @@ class RunContext:
             usual_visits=self._usual_quiet(subject),
             full_by_chance=self._full_by_chance(mine),
         )
+
+    def in_progress(self, server: str, t_ns: Ints) -> Ints:
+        """Return how many visits were in progress at a server at each instant; none where messages
+        were not captured.
+        """
+        seen = self._observed.in_progress.get(server)
+        return np.zeros(t_ns.size, dtype=np.int64) if seen is None else seen.at(t_ns)
+
+    def usually_in_progress(self, server: str) -> float | None:
+        """Return how many visits are at a server at the median instant of quiet time; None where
+        messages were not captured.
+        """
+        return self._in_progress(server)
+
+    def _read_in_progress(self, server: str) -> float | None:
+        seen, whole = self._observed.in_progress.get(server), self._observed.whole
+        if seen is None or whole is None:
+            return None
+        t_ns = np.arange(whole.start_ns, whole.end_ns, WINDOW_NS, dtype=np.int64)
+        quiet = t_ns[~self._stalled.touch(t_ns, t_ns + 1)]
+        return float(np.median(seen.at(quiet if quiet.size else t_ns)))
 
     @cached_property
     def _laboratory(self) -> float:
