@@ -14,6 +14,7 @@ FAULTS = "major_faults * 1e9 / dt_ns"
 REFAULTS = "refaults * 1e9 / dt_ns"
 USED = "memory * 1.0 / nullif(memory_limit, 0)"
 SOME = '"some"'
+STOPPED = "threads_stopped + coalesce(frozen, 0)"
 LISTED_NS = 1_000_000_000
 """Queueing disciplines that the kernel gives by itself are looked at so often while they are empty,
 and their interface's rows between are null."""
@@ -78,7 +79,7 @@ def stopped(context: StallContext) -> float | None:
 
     The sampler looks only where a domain uses next to no CPU; None where it did not look.
     """
-    halted = context.signal("domain", "threads_stopped + coalesce(frozen, 0)")
+    halted = context.signal("domain", STOPPED)
     if halted is None:
         return None
     seen = halted.within(context.window)
