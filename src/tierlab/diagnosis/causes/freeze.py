@@ -2,7 +2,8 @@
 
 A stopped process (SIGSTOP, a paused container or virtual machine, a debugger) uses no CPU, waits
 for none, and nothing leaves it. A server whose threads all wait for something uses none either:
-locks, pools, pauses and packets that are held back on their way are ruled out first.
+locks, pools, pauses and packets that are held back on their way are ruled out first, unless its
+threads were seen stopped for long.
 """
 
 from tierlab.diagnosis.case import Case, against
