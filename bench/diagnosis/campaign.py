@@ -25,10 +25,10 @@ GAP_S = {"low": 3.5, "middle": 3.5, "high": 6.0}
 the sooner what piled up is worked off.
 """
 
-LONG_GAP_S = {"cold_cache": {"low": 8.0, "middle": 8.0, "high": 30.0}}
-"""The same of what goes on when it has ended: an empty pool is full again after seconds, and near
-capacity what piles up meanwhile is worked off after half a minute. Who falls into that is not alone
-(`_pairs` are for that).
+LONG_GAP_S = {"cold_cache": {"low": 16.0, "middle": 16.0, "high": 30.0}}
+"""The same of what goes on when it has ended: an empty pool was told to be full again after up to
+15.6 s, and near capacity what piles up meanwhile is worked off after half a minute. Who falls into
+that is not alone (`_pairs` are for that).
 """
 
 PAIR_S = 2.5

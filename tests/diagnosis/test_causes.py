@@ -10,6 +10,8 @@ import pytest
 
 from tierlab.analysis.span import Span
 from tierlab.analysis.statistics.association import Association
+from tierlab.diagnosis import verdicts
+from tierlab.diagnosis.catalogue import CATALOGUE
 from tierlab.diagnosis.evidence import SEVERAL
 from tierlab.diagnosis.moved import Candidates, _Figure
 from tierlab.diagnosis.signals import Signals
@@ -150,22 +152,51 @@ def test_less_evidence_never_makes_it_surer(signed, name):
                 assert finding.confidence < whole.confidence, table
 
 
-@pytest.mark.parametrize(("stopped_ticks", "causes"), [(3, ["freeze"]), (1, ["unknown"])])
+@pytest.mark.parametrize(
+    ("used_ms", "causes"),
+    [
+        ((None, None, None, 45, 45, 45), ["freeze"]),
+        ((None, 45, 45, 45, 45, 45), ["unknown"]),
+        ((1, None, None, 1, 45, 45), ["freeze"]),
+        ((5, None, None, 5, 45, 45), ["unknown"]),
+    ],
+    ids=["half of the ticks", "one of six", "two and most of those beside", "two"],
+)
 def test_a_stop_that_is_over_before_the_first_who_waited_went_on_is_still_one(
-    tmp_path, stopped_ticks, causes
+    tmp_path, used_ms, causes
 ):
     """A database was stopped for 82 ms of 108, and worked off what had come in the rest: in most
-    of the ticks it had used CPU, and the wait had no known cause. One tick of six is too little.
+    of the ticks it had used CPU, and the wait had no known cause. An application was for 125 ms of
+    155, and of these only one tick of 50 ms was its stop's alone.
     """
     samples = {"domain": idle("db.1", threads_stopped=30, threads_blocked=0)}
     folder = made_stall.make(tmp_path, "db.1", samples)
-    went_on_ns = STALL[0] + stopped_ticks * TICK
     rows = made_stall.read(folder, "domain")
     for row in rows:
-        if row["subject"] == "db.1" and went_on_ns < row["t_ns"] <= STALL[1]:
-            row |= {"cpu_ns": 45 * MS, "threads_stopped": None}
+        if row["subject"] == "db.1" and STALL[0] < row["t_ns"] <= STALL[1]:
+            used = used_ms[(row["t_ns"] - STALL[0]) // TICK - 1]
+            if used is not None:
+                row |= {"cpu_ns": used * MS, "threads_stopped": None}
     made_stall.write(folder, "domain", rows)
     assert [each.cause for each in diagnosed(folder).findings] == causes
+
+
+@pytest.mark.parametrize(("busy", "cause"), [(0.8, "lock"), (0.99, "unknown")])
+def test_without_its_class_too_many_users_are_no_lock(tmp_path, monkeypatch, busy, cause):
+    """Work that takes longer holds its locks for longer: three of five overloads were a lock, as
+    they wait for CPUs no more at that moment than in all others.
+    """
+    others = tuple(each for each in CATALOGUE if each.name != "overload")
+    monkeypatch.setattr(verdicts, "CATALOGUE", others)
+    samples = {"database": [{"subject": "db.1", "table_lock_waiting": 9}]}
+    folder = made_stall.make(tmp_path, "db.1", samples)
+    for table, column, value in (("cpu", "busy", busy), ("pressure", "some", busy)):
+        rows = made_stall.read(folder, table)
+        for row in rows:
+            if table == "cpu" or (row["subject"], row["resource"]) == ("db.1", "cpu"):
+                row[column] = value
+        made_stall.write(folder, table, rows)
+    assert [each.cause for each in diagnosed(folder).findings] == [cause]
 
 
 def test_a_pool_cut_down_beside_a_stopped_database_is_named_too(tmp_path):

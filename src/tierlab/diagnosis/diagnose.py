@@ -105,10 +105,9 @@ class _Seen:
         if long:
             waiting = users_waiting(self._observed, run.cores)
             long = up_to_neighbours(long, short, attribution, waiting)
-        long = without_backlogs(long, short, run)
+        long = without_waited_first(without_backlogs(long, short, run), run)
         short = without_echoes(short, long)
-        told = [*long, *without_backlogs(short, short, run)]
-        told = without_waited_first(told, run)
+        told = [*long, *without_waited_first(without_backlogs(short, short, run), run)]
         told = without_other_ways(without_asked_again(told, self._retransmitted))
         found = merged(told, run.entry)
         most = max(map(weight, found), default=0.0)

@@ -99,15 +99,6 @@ class Signal:
             return None
         return float(np.minimum((end - start) * self.value[ticks], overlap).sum() / total)
 
-    def share_above(self, window: Window, level: float) -> float:
-        """Return the share of the window that lies in ticks whose value is above the level."""
-        ticks = self._overlapping(window)
-        part = np.minimum(self.end_ns[ticks], window.end_ns) - np.maximum(
-            self.start_ns[ticks], window.start_ns
-        )
-        above = part[self.value[ticks] > level].sum()
-        return float(above) / (window.end_ns - window.start_ns)
-
     def within(self, window: Window) -> Floats:
         """Return the values of the ticks that overlap the window."""
         return self.value[self._overlapping(window)]

@@ -10,7 +10,6 @@ from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
 from tierlab.diagnosis.evidence import (
     CORES,
-    STOPPED,
     idle,
     no_lock,
     no_pause,
@@ -20,13 +19,13 @@ from tierlab.diagnosis.evidence import (
 )
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
+from tierlab.diagnosis.stopped_for import stopped_for
 from tierlab.diagnosis.thresholds import support
 
 NAME = "freeze"
 
 LONG = 0.4
-"""Of the window: a tick in which a server ran too is not seen as one of its stop, so of 80 ms one
-of 50 ms is."""
+"""Of the window: the end of a short one is what the server does when it goes on."""
 
 EDGE = 0.2
 """Of the window at either end: who had just been answered, or was answered first, is no sign."""
@@ -42,7 +41,7 @@ def judge(context: StallContext) -> Suspect:
     case = Case(NAME, context.subject)
     seen = stopped_for(context)
     if seen >= LONG:
-        case.direct("domain", 1.0, f"its threads were seen stopped for {seen:.0%} of the time")
+        case.direct("domain", 1.0, f"its threads were stopped for {seen:.0%} of the time")
         return case.suspect()
     case.direct("domain", idle(context), "the server used no CPU while requests waited")
     case.beside("domain", stopped(context), "its threads were seen stopped")
@@ -55,14 +54,6 @@ def judge(context: StallContext) -> Suspect:
         _reached(case, context)
     no_lock(case, context)
     return case.suspect()
-
-
-def stopped_for(context: StallContext) -> float:
-    """Return the share of the window that lies in ticks in which its threads were seen stopped, 0
-    where nobody looked: the end of a short window is what the server does when it goes on.
-    """
-    halted = context.signal("domain", STOPPED)
-    return 0.0 if halted is None else halted.share_above(context.window, 0.0)
 
 
 def _reached(case: Case, context: StallContext) -> None:

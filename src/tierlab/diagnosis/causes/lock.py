@@ -2,6 +2,7 @@
 
 from tierlab.diagnosis.case import Case, against
 from tierlab.diagnosis.cause import Cause, Leading
+from tierlab.diagnosis.cpu_share import exceeded
 from tierlab.diagnosis.evidence import (
     LOCK_WAITS,
     no_cold_pages,
@@ -32,6 +33,7 @@ def judge(context: StallContext) -> Suspect | None:
     for resource in ("cpu", "memory"):
         share = support("locked out", pressure_beyond(context, resource))
         case.beside("pressure", against(share), f"it did not wait for {resource}")
+    case.beside("cpu", against(exceeded(context)), "its CPUs had room for more")
     no_cold_pages(case, context)
     return case.suspect()
 
