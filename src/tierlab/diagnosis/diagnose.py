@@ -6,16 +6,16 @@ from functools import cached_property
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.attribution import Attribution
-from tierlab.diagnosis.backlog import without_backlogs
 from tierlab.diagnosis.busy_functions import Profiled
 from tierlab.diagnosis.causes import overload
 from tierlab.diagnosis.chain import Chains, delayed
 from tierlab.diagnosis.common_end import without_other_ways
 from tierlab.diagnosis.confidence import confidence
+from tierlab.diagnosis.consequences import without_consequences
 from tierlab.diagnosis.demand import Demands
 from tierlab.diagnosis.finding import Demand, Diagnosis, Finding
 from tierlab.diagnosis.incidents import incidents
-from tierlab.diagnosis.lasting import lasting, without_echoes
+from tierlab.diagnosis.lasting import lasting
 from tierlab.diagnosis.merge import Merged, Occurrence, merged, weight
 from tierlab.diagnosis.moved import Candidates
 from tierlab.diagnosis.near_capacity import NearCapacity, near_capacity
@@ -26,7 +26,6 @@ from tierlab.diagnosis.saturated import saturated
 from tierlab.diagnosis.told import sources
 from tierlab.diagnosis.turned_away import without_asked_again
 from tierlab.diagnosis.verdicts import SHOWN, Assessment
-from tierlab.diagnosis.waited_first import without_waited_first
 from tierlab.diagnosis.words import nothing, paragraph, said
 from tierlab.tables.schemas import SCHEMAS
 
@@ -105,9 +104,7 @@ class _Seen:
         if long:
             waiting = users_waiting(self._observed, run.cores)
             long = up_to_neighbours(long, short, attribution, waiting)
-        long = without_waited_first(without_backlogs(long, short, run), run)
-        short = without_echoes(short, long)
-        told = [*long, *without_waited_first(without_backlogs(short, short, run), run)]
+        told = without_consequences(long, short, run)
         told = without_other_ways(without_asked_again(told, self._retransmitted))
         found = merged(told, run.entry)
         most = max(map(weight, found), default=0.0)
