@@ -26,9 +26,9 @@ the sooner what piled up is worked off.
 """
 
 LONG_GAP_S = {"cold_cache": {"low": 16.0, "middle": 16.0, "high": 30.0}}
-"""The same of what goes on when it has ended: an empty pool was told to be full again after up to
-15.6 s, and near capacity what piles up meanwhile is worked off after half a minute. Who falls into
-that is not alone (`_pairs` are for that).
+"""The same of what goes on when it has ended: the longest that was told of an emptied pool took
+15.6 s to fill it again; near capacity what piles up meanwhile is worked off after half a minute.
+Who falls into that is not alone (`_pairs` are for that).
 """
 
 PAIR_S = 2.5

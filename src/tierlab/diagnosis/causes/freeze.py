@@ -2,8 +2,8 @@
 
 A stopped process (SIGSTOP, a paused container or virtual machine, a debugger) uses no CPU, waits
 for none, and nothing leaves it. A server whose threads all wait for something uses none either:
-locks, pools, pauses and packets that are held back on their way are ruled out first, unless its
-threads were seen stopped for long.
+locks, pools, pauses and packets that are held back on their way are ruled out first, unless it was
+stopped for much of the wait.
 """
 
 from tierlab.diagnosis.case import Case, against
@@ -36,7 +36,7 @@ LEFT = 0.9
 
 def judge(context: StallContext) -> Suspect:
     """Weigh: no CPU used, nothing left, no wait for CPU, memory, disk, locks or a collection. Who
-    was seen stopped for long in the window did none of that meanwhile, whatever followed.
+    was stopped for much of the window did none of that meanwhile, whatever followed.
     """
     case = Case(NAME, context.subject)
     seen = stopped_for(context)
