@@ -9,7 +9,15 @@ from scipy.stats import t as student
 from tierlab.analysis.query import Floats
 from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.analysis.statistics.stretches import stretches
-from tierlab.diagnosis.full_by_chance import LONGEST_NS, QUARTILE, RARE, beyond, chance_ns
+from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.full_by_chance import (
+    LONGEST_NS,
+    QUARTILE,
+    RARE,
+    beyond,
+    chance_ns,
+    full_by_chance,
+)
 from tierlab.diagnosis.signals import Signal
 
 from . import made_stall
@@ -41,7 +49,7 @@ def busy_shares(load: float, minutes: int, seed: int) -> Floats:
     return busy
 
 
-@pytest.mark.parametrize(("load", "most_ms"), [(0.1, 50), (0.5, 300), (0.8, 1500), (0.9, 2000)])
+@pytest.mark.parametrize(("load", "most_ms"), [(0.1, 50), (0.5, 300), (0.8, 1500), (0.9, 10_000)])
 def test_chance_seldom_fills_the_cpus_for_longer(load: float, most_ms: int) -> None:
     """Against a simulated hour: as rare as it says, and shorter the lower the load."""
     minutes = 60
@@ -53,6 +61,16 @@ def test_chance_seldom_fills_the_cpus_for_longer(load: float, most_ms: int) -> N
         count = length_ns // WINDOW_NS
         means = np.convolve(busy, np.full(count, 1 / count), mode="valid")
         assert len(stretches(means >= 0.95)) <= RARE * minutes
+
+
+@pytest.mark.parametrize(("seconds", "is_chance"), [(0.5, True), (4, True), (12, False)])
+def test_at_nine_tenths_cpus_are_full_for_seconds_by_chance(seconds: float, is_chance: bool):
+    """RUBiS with its CPUs 87 % busy: up to twelve overloads were told in three minutes."""
+    busy = busy_shares(0.9, 3, seed=3)
+    window = Window(start_ns=START + 60_000 * MS, end_ns=START + round((60 + seconds) * 1e9))
+    busy[1200 : 1200 + round(seconds * 20)] = 1.0
+    span = Span(START, START + busy.size * WINDOW_NS)
+    assert full_by_chance(signal(busy * CPUS), CPUS, span)(window) == is_chance
 
 
 def test_the_tail_is_scipy_s() -> None:

@@ -153,3 +153,17 @@ def test_a_pool_that_lost_packets_fill_is_not_what_holds_the_requests(tmp_path, 
     assert [each.cause for each in found] == ["unknown"]
     alone = diagnosed(made_stall.make(tmp_path / "alone", stalled, samples, extra)).findings
     assert [each.cause for each in alone] == ["pool"]
+
+
+def test_who_waits_to_be_accepted_behind_lost_packets_waits_for_no_pool(tmp_path, monkeypatch):
+    """RUBiS' processes waited for the database's packets, and requests for them: where lost packets
+    were taken out of the catalogue their pool was told, as no packets to itself were lost.
+    """
+    others = tuple(each for each in CATALOGUE if each.name != "loss")
+    monkeypatch.setattr("tierlab.diagnosis.verdicts.CATALOGUE", others)
+    full = {"listen": [{"subject": "lb.1", "accept_queue": 101}]}
+    extra = {"events": again("db.1", "client", captured_before=False)}
+    lost = diagnosed(made_stall.make(tmp_path / "lost", "lb.1", full | {"tcp": [LOST]}, extra))
+    assert [each.cause for each in lost.findings] == ["unknown"]
+    alone = diagnosed(made_stall.make(tmp_path / "alone", "lb.1", full))
+    assert [(each.cause, each.subject) for each in alone.findings] == [("pool", "lb.1")]

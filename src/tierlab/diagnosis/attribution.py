@@ -89,7 +89,15 @@ def _is_known(occurrence: Occurrence) -> bool:
     winner = occurrence.verdict.winner
     if winner is None or winner.cause.by_chance is None:
         return winner is not None
-    return stands_out(occurrence.stall) and not winner.cause.by_chance(winner.context)
+    return stands_out(occurrence.stall) and not came_by_chance(occurrence)
+
+
+def came_by_chance(occurrence: Occurrence) -> bool:
+    """Say whether chance brings what it was told as, at this load."""
+    winner = occurrence.verdict.winner
+    if winner is None or winner.cause.by_chance is None:
+        return False
+    return winner.cause.by_chance(winner.context)
 
 
 def _is_own(occurrence: Occurrence) -> bool:

@@ -21,21 +21,26 @@ from tierlab.analysis.query import Floats, Ints
 from tierlab.analysis.resources.metrics import SATURATED
 from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.diagnosis.finding import Window
+from tierlab.diagnosis.saturated import WHOLE
 from tierlab.diagnosis.signals import Signal
 
 RARE = 0.05
 """How many such stretches a minute chance may bring: as many false findings as are allowed."""
 
-LONGEST_NS = 2_000_000_000
-"""CPUs that are full for longer are told of by themselves, whatever the rest of the run is like."""
+LONGEST_NS = 10_000_000_000
+"""CPUs that are full for longer are told of, whatever the rest of the run is like."""
+
+AROUND_NS = 2_000_000_000
+"""A shorter window may lie in a stretch so long; where chance makes longer ones it is one itself or
+by chance."""
 
 LEAST_SCATTER = 0.001
 """What does not scatter at all is full by chance at no level below."""
 
 MINUTE_NS = 60_000_000_000
 QUARTILE = 0.7267
-"""Its upper quartile. What fills the CPUs, or leaves them idle, for less than a
-quarter of the time does not move the quartiles far."""
+"""How far its quartiles are from its median. The lower is asked: an overload that lasts for a third
+of the run moves the upper, and in undisturbed minutes both say the same."""
 
 
 def full_by_chance(busy: Signal, cpus: int, span: Span) -> Callable[[Window], bool]:
@@ -43,15 +48,25 @@ def full_by_chance(busy: Signal, cpus: int, span: Span) -> Callable[[Window], bo
     of their busy shares, were full around it for no longer than chance keeps them.
     """
     mean = replace(busy, value=busy.value / cpus)
-    length_ns = cache(partial(chance_ns, mean, span))  # a run without an overload never asks
-    return lambda window: not _full_for(mean, window, length_ns())
+    chance = cache(partial(chance_ns, mean, span))  # a run without an overload never asks
+
+    def by_chance(window: Window) -> bool:
+        length_ns = chance()
+        longest_ns = max(window.end_ns - window.start_ns, AROUND_NS)
+        return length_ns > longest_ns or not _full_for(mean, window, length_ns)
+
+    return by_chance
 
 
 def chance_ns(busy: Signal, span: Span) -> int:
     """Return the shortest time in which the mean of a busy share (0..1) is full fewer than 0.05
-    times a minute by chance, in steps of 50 ms; 2 s where it takes longer, or too little is known.
+    times a minute by chance, in steps of 50 ms; 10 s where it takes longer, or too little is known.
+    What is full all of the time, or most of it, is so by no chance: 2 s then.
     """
     shares = busy.means(_edges(span))
+    known = shares[~np.isnan(shares)]
+    if known.size and np.median(known) >= WHOLE:
+        return AROUND_NS
     for count in range(1, LONGEST_NS // WINDOW_NS + 1):
         if _times_a_minute(_running(shares, count), count * WINDOW_NS) <= RARE:
             return count * WINDOW_NS
@@ -82,8 +97,8 @@ def _times_a_minute(means: Floats, length_ns: int) -> float:
     known = means[~np.isnan(means)]
     if not known.size:
         return np.inf
-    low, middle, high = np.quantile(known, [0.25, 0.5, 0.75])
-    scatter = max((high - low) / 2 / QUARTILE, LEAST_SCATTER)
+    low, middle = np.quantile(known, [0.25, 0.5])
+    scatter = max((middle - low) / QUARTILE, LEAST_SCATTER)
     return MINUTE_NS / length_ns * beyond((SATURATED - middle) / scatter)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tierlab.diagnosis.attribution import Attribution
+from tierlab.diagnosis.attribution import Attribution, came_by_chance
 from tierlab.diagnosis.causes import cpu, overload
 from tierlab.diagnosis.evidence import CORES
 from tierlab.diagnosis.finding import Window
@@ -24,13 +24,14 @@ def lasting(
     found: Sequence[Saturated], run: RunContext, attribution: Attribution
 ) -> list[Occurrence]:
     """Judge lasting saturations, of CPUs at the server that used most time of those that may
-    run there; return those whose cause is known.
+    run there; return those whose cause is known, and that chance does not bring at this load.
     """
     judged = [
         attribution.attribute(replace(each.stall, server=each.server or _busiest(each, run)))
         for each in found
     ]
-    return [each for each in judged if each.verdict.winner is not None]
+    known = [each for each in judged if each.verdict.winner is not None]
+    return [each for each in known if not came_by_chance(each)]
 
 
 def _busiest(found: Saturated, run: RunContext) -> str:

@@ -137,14 +137,20 @@ def _fullest(context: StallContext, server: str) -> float | None:
 
 
 def no_losses(case: Case, context: StallContext) -> None:
-    """Rule a cause out where segments to the server were lost and its listener had room for them;
-    nothing is said otherwise.
+    """Rule a cause out where segments to the server, or to those whose visits the wait ended with,
+    were lost and the listener had room for them; nothing is said otherwise.
     """
-    lost = lost_segments(context, context.subject)
+    asked = {context.subject: 1.0} | (context.toward or {})
+    most = max(share * _lost_to(context, each) for each, share in asked.items())
+    if most > 0.0:
+        case.beside("tcp", against(most), "no segments were lost on their way")
+
+
+def _lost_to(context: StallContext, receiver: str) -> float:
+    """Return how far lost segments explain the wait, 0 where none is known of."""
+    lost = lost_segments(context, receiver)
     if lost is None or not lost.all:
-        return
-    waited = max(1, waiting_for_segments(context, context.subject))
+        return 0.0
+    waited = max(1, waiting_for_segments(context, receiver))
     there = support("segments lost", lost.all / waited) or 0.0
-    dropped = support("accept queue", accept_queue(context, context.subject)) or 0.0
-    if there > dropped:
-        case.beside("tcp", against(there - dropped), "no segments were lost on their way")
+    return there - (support("accept queue", accept_queue(context, receiver)) or 0.0)
