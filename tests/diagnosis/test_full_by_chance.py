@@ -65,7 +65,7 @@ def test_chance_seldom_fills_the_cpus_for_longer(load: float, most_ms: int) -> N
 
 @pytest.mark.parametrize(("seconds", "is_chance"), [(0.5, True), (4, True), (12, False)])
 def test_at_nine_tenths_cpus_are_full_for_seconds_by_chance(seconds: float, is_chance: bool):
-    """RUBiS with its CPUs 87 % busy: up to twelve overloads were told in three minutes."""
+    """RUBiS with its CPUs 87 % busy: six overloads were told in three minutes."""
     busy = busy_shares(0.9, 3, seed=3)
     window = Window(start_ns=START + 60_000 * MS, end_ns=START + round((60 + seconds) * 1e9))
     busy[1200 : 1200 + round(seconds * 20)] = 1.0

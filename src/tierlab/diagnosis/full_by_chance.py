@@ -7,7 +7,7 @@ scatters is read from the run itself, for each L. Its tails are longer than a no
 which pages are asked for and what the machine gives change slowly; Student's t with five degrees of
 freedom has them: of ten undisturbed minutes of RUBiS at 1,140 requests/s, 81 % busy, it gives 39,
 4.8, 1.7, 0.5 and 0.26 stretches a minute of 100, 300, 500, 1,000 and 1,500 ms; there were 29, 6.0,
-3.0, 0.8 and 0.1.
+3.0, 0.8 and 0.1 (with the scatter read from both quartiles).
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tierlab.analysis.query import Floats, Ints
 from tierlab.analysis.resources.metrics import SATURATED
 from tierlab.analysis.span import WINDOW_NS, Span
 from tierlab.diagnosis.finding import Window
-from tierlab.diagnosis.saturated import WHOLE
+from tierlab.diagnosis.saturated import LEAST_NS, WHOLE
 from tierlab.diagnosis.signals import Signal
 
 RARE = 0.05
@@ -29,10 +29,6 @@ RARE = 0.05
 
 LONGEST_NS = 10_000_000_000
 """CPUs that are full for longer are told of, whatever the rest of the run is like."""
-
-AROUND_NS = 2_000_000_000
-"""A shorter window may lie in a stretch so long; where chance makes longer ones it is one itself or
-by chance."""
 
 LEAST_SCATTER = 0.001
 """What does not scatter at all is full by chance at no level below."""
@@ -52,7 +48,8 @@ def full_by_chance(busy: Signal, cpus: int, span: Span) -> Callable[[Window], bo
 
     def by_chance(window: Window) -> bool:
         length_ns = chance()
-        longest_ns = max(window.end_ns - window.start_ns, AROUND_NS)
+        # What lasts is a window itself: a shorter one lies in no longer stretch than that.
+        longest_ns = max(window.end_ns - window.start_ns, LEAST_NS)
         return length_ns > longest_ns or not _full_for(mean, window, length_ns)
 
     return by_chance
@@ -66,7 +63,7 @@ def chance_ns(busy: Signal, span: Span) -> int:
     shares = busy.means(_edges(span))
     known = shares[~np.isnan(shares)]
     if known.size and np.median(known) >= WHOLE:
-        return AROUND_NS
+        return LEAST_NS
     for count in range(1, LONGEST_NS // WINDOW_NS + 1):
         if _times_a_minute(_running(shares, count), count * WINDOW_NS) <= RARE:
             return count * WINDOW_NS
