@@ -35,7 +35,7 @@ PAIR_S = 2.5
 """What a pair takes beside the gap: 1.1 s and some time to spare."""
 
 SELDOM_FELT = ("cpu", "quota", "weight")
-"""Drawn twice: many of these delay nobody, as CPUs are idle for most of the time."""
+"""Drawn once more: many of these delay nobody, as CPUs are idle for most of the time."""
 
 USERS = "(users)"
 """Stands for their number in a template."""
@@ -81,13 +81,13 @@ class Planned:
 
 def planned(size: Size, seed: int) -> Iterator[Planned]:
     """Return the trials, load levels in turn; every trial's seed follows from ``seed``."""
-    levels = list(LOADS)
+    levels = size.system.loads
     for index in range(size.singles):
         load = levels[index % len(levels)]
         runtime = _room_s(size, load)
         text = _file(f"single-{index}", load, seed + index, runtime, size) + _random(size, load)
         yield Planned(f"single-{index}", "single", load, text, _users(size, LOADS[load]))
-    for index in range(size.pairs):
+    for index in range(size.pairs if size.system.paired else 0):
         load = levels[index % len(levels)]
         number = 10_000 + seed + index
         runtime = round(size.each * (GAP_S[load] + PAIR_S))
@@ -114,25 +114,29 @@ def _drawn(size: Size) -> list[str]:
     """Return the classes of a trial's random disturbances, first those that need the longest gaps:
     what is placed later finds its room among them.
     """
-    return sorted((*size.system.classes, *SELDOM_FELT), key=lambda kind: kind not in LONG_GAP_S)
+    classes = size.system.classes
+    more = [kind for kind in SELDOM_FELT if kind in classes]
+    kinds = (*classes * size.system.times, *more)
+    return sorted(kinds, key=lambda kind: kind not in LONG_GAP_S)
 
 
-def _gap_s(kind: str, load: str) -> float:
-    return LONG_GAP_S.get(kind, GAP_S)[load]
+def _gap_s(kind: str, load: str, system: System) -> float:
+    return LONG_GAP_S.get(kind, GAP_S)[load] * system.slower
 
 
 def _room_s(size: Size, load: str) -> int:
-    """Return how long a trial's random disturbances need. They last half a second on average;
-    placed at random, one after the other, they leave stretches free that are too short for another.
-    Who keeps a longer gap than the others does so on both sides.
+    """Return how long a trial's random disturbances need. They last half a second on average (of a
+    slower system so much longer); placed at random, one after the other, they leave stretches free
+    that are too short for another. Who keeps a longer gap than the others does so on both sides.
     """
-    gaps = [_gap_s(kind, load) for kind in _drawn(size)]
-    longer = sum(gap - GAP_S[load] for gap in gaps)
-    return int(sum(1.2 * gap + 1 for gap in gaps) + longer) + 6
+    slower = size.system.slower
+    gaps = [_gap_s(kind, load, size.system) for kind in _drawn(size)]
+    longer = sum(gap - GAP_S[load] * slower for gap in gaps)
+    return int(sum(1.2 * gap + slower for gap in gaps) + longer) + 6
 
 
 def _file(name: str, load: str, seed: int, runtime_s: int, size: Size) -> str:
-    start_s = START_S[load]
+    start_s = round(START_S[load] * size.system.slower)
     seconds = (start_s, start_s + SETTLE_S[load], runtime_s)
     return _experiment(name, seed, size.system, seconds)
 
@@ -176,8 +180,8 @@ def _random(size: Size, load: str) -> str:
 [[disturb]]
 class = "random"
 classes = ["{kind}"]
-gap = "{round(_gap_s(kind, load) * 1000)}ms"
-{tables if kind == "lock" else ""}"""
+gap = "{round(_gap_s(kind, load, size.system) * 1000)}ms"
+{size.system.lengths}{tables if kind == "lock" else ""}"""
         for kind in _drawn(size)
     )
 

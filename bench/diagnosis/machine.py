@@ -141,14 +141,17 @@ def request_s(folder: Path, true: Sequence[Injected]) -> float | None:
 
 
 def busy_share(folder: Path, true: Sequence[Injected]) -> float | None:
-    """Return the busy share of the CPUs that servers may run on, likewise."""
+    """Return the busy share of the CPUs that servers may run on, likewise; where these are emulated
+    of those that do it.
+    """
     run = Run(folder)
     span = _seconds(run)
     if span is None or not run.has("cpu"):
         return None
     held = InForce(run.manifest)
     places = [held.at(name, 0).pus for name in run.manifest.servers]
-    mine = {f"cpu{pu}" for found in places for pu in found or ()}
+    emulated = run.manifest.emulated_pus is not None
+    mine = set() if emulated else {f"cpu{pu}" for found in places for pu in found or ()}
     with run.connect() as db:
         found = columns(
             db,

@@ -78,7 +78,7 @@ def read(run: Path) -> list[Injected]:
 
 def _outside(happened: dict[str, Any]) -> bool:
     """Say whether it was on the subject's CPUs in nobody's domain."""
-    return bool(happened.get("intensity", {}).get("where") == "cores")
+    return happened["class"] == "steal" or happened.get("intensity", {}).get("where") == "cores"
 
 
 def _beside(run: Path, subject: str) -> frozenset[str]:

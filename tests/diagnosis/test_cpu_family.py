@@ -5,14 +5,19 @@ queues and pools that it fills.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from tierlab.analysis.observed import observe
+from tierlab.diagnosis import diagnose
 from tierlab.diagnosis.causes import quota
 from tierlab.diagnosis.cpu_share import served_share, stolen, throttled
 from tierlab.diagnosis.finding import Window
 from tierlab.diagnosis.neighbour import outside
+from tierlab.tables.run import Run
 from tierlab.tables.schemas import INSIDE
 
 from . import made_stall
@@ -204,17 +209,30 @@ def test_who_hardly_wants_to_run_is_hardly_held_back(tmp_path):
     assert throttled(context(folder, "app.1")) == pytest.approx(0.06, abs=0.001)
 
 
+def with_guests(folder: Path, *stolen_from: dict[str, Any]) -> Path:
+    """Have `app.1` and `webapp.1` in guests with a virtual CPU each."""
+    schema, share = INSIDE["inside_cpu"], {"busy": 0.4, "steal": 0.0}
+    with pq.ParquetWriter(folder / "inside_cpu.parquet", schema) as file:
+        for name in ("app.1", "webapp.1"):
+            file.write_table(made_stall.ticks(schema, f"{name}/cpu0", share, list(stolen_from)))
+    return folder
+
+
 def test_time_stolen_from_a_guest_of_a_longer_name_is_not_its_own(tmp_path):
     """A guest of `webapp.1` has the name of `app.1` in its CPUs' names."""
-    schema, share = INSIDE["inside_cpu"], {"busy": 0.4, "steal": 0.0}
-    folder = made_stall.make(tmp_path, "app.1")
-    guests = [
-        made_stall.ticks(
-            schema, f"{name}/cpu0", share, [{"subject": "webapp.1/cpu0", "steal": 0.6}]
-        )
-        for name in ("app.1", "webapp.1")
-    ]
-    with pq.ParquetWriter(folder / "inside_cpu.parquet", schema) as file:
-        for each in guests:
-            file.write_table(each)
+    folder = with_guests(
+        made_stall.make(tmp_path, "app.1"), {"subject": "webapp.1/cpu0", "steal": 0.6}
+    )
     assert stolen(context(folder, "app.1")) == pytest.approx(0.0)
+
+
+def test_of_time_stolen_from_a_guests_own_cpus_its_threads_need_not_be_asked(tmp_path):
+    """The confidence was 0.27 where nine tenths were stolen, as nobody counts who waits there."""
+    folder = with_guests(
+        made_stall.make(tmp_path, "app.1"), {"subject": "app.1/cpu0", "steal": 0.9}
+    )
+    for table in ("pressure", "domain"):
+        (folder / f"{table}.parquet").unlink()
+    (found,) = diagnose(observe(Run(folder))).findings
+    assert (found.cause, found.tier) == ("steal", "app")
+    assert found.confidence > 0.8

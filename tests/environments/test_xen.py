@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,16 @@ from tests.environments import disk_books
 from tests.figures import figure
 from tierlab import experiment
 from tierlab.cli.clean import clean
-from tierlab.deploy.neighbours import Neighbours
+from tierlab.deploy.neighbours import Neighbours, start_together
 from tierlab.environments.domain import DomainSpec
+from tierlab.environments.neighbour import Turn
 from tierlab.environments.placement import Placement
 from tierlab.environments.xen.accounts import SECONDS, XenAccounts
 from tierlab.environments.xen.domain import XenDomain
 from tierlab.environments.xen.environment import Xen
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import pus_at
+from tierlab.machine.mapping import Seats
 
 pytestmark = [
     pytest.mark.environments,
@@ -34,6 +36,7 @@ pytestmark = [
     pytest.mark.usefixtures("xen_here"),
 ]
 
+S = 10**9
 LEAST_TICKS = 4
 TENTH = 0.1
 
@@ -46,6 +49,22 @@ xen = Xen(Ledger(sys.argv[1]))
 print("booting", flush=True)
 sys.stdin.read()
 """
+
+
+LOOP = "exec taskset --cpu-list 0 sh -c 'while :; do :; done'"
+WATCH = """
+taskset --cpu-list --pid 1 $$ >/dev/null
+while :; do echo $(date +%s%N) $(grep '^cpu0 ' /proc/stat); sleep 0.2; done
+"""
+STOLEN, HERTZ = 9, 100
+
+
+def share_stolen(looks: Sequence[Sequence[str]], turn: Turn) -> float:
+    """Of its first virtual CPU's time, from the first look within the turn to the last."""
+    seen = [line for line in looks if turn.start_ns <= int(line[0]) <= turn.end_ns]
+    (began, *_, ended) = seen
+    ticks = int(ended[STOLEN]) - int(began[STOLEN])
+    return ticks / HERTZ / ((int(ended[0]) - int(began[0])) / S)
 
 
 @pytest.fixture
@@ -214,6 +233,40 @@ def test_neighbours_take_their_pus_as_asked_and_are_gone_afterwards(
         neighbours.check()
     neighbours.stop()
     assert "neighbour.1" not in xen.host.run("xl list")
+
+
+def test_what_a_neighbour_takes_in_its_turns_the_servers_kernel_is_told(
+    xen: Xen, pair: Pair
+) -> None:
+    """Of a PU that both want the weights say who gets it; the kernel's word is /proc/stat."""
+    domain = pair["db.1"]
+    domain.place(Placement(pus=frozenset({2, 3}), weight=1024))
+    made = xen.create_timed_neighbour("neighbour.1", Seats((2,)))
+    start_together([made], xen.slowness)
+    made.rest()
+    loop = domain.spawn(["sh", "-c", LOOP], log="data/steal.log")
+    watch = domain.spawn(["sh", "-c", WATCH], log="data/stat.log")
+    now_ns = time.time_ns()
+    asked = [Turn(now_ns + at * S, now_ns + (at + 6) * S, 3072) for at in (8, 20)]
+    made.take(asked)
+    while len(taken := made.taken()) < len(asked):
+        made.check()
+        time.sleep(1)
+    for process in (loop, watch):
+        process.stop(0.0)
+    made.destroy()
+    assert "neighbour.1" not in xen.host.run("xl list")
+
+    for one, turn in zip(asked, taken, strict=True):
+        assert turn.start_ns - one.start_ns < S
+        assert 0.9 < (turn.end_ns - turn.start_ns) / (6 * S) < 1.2
+    looks = [line.split() for line in domain.text("data/stat.log").splitlines()]
+    first, second = (share_stolen(looks, turn) for turn in taken)
+    between = share_stolen(looks, Turn(taken[0].end_ns + S, taken[1].start_ns - S, 0))
+    figure(f"stolen {first:.2f} and {second:.2f} of 0.75, {between:.2f} between")
+    assert first == pytest.approx(0.75, abs=0.1)
+    assert second == pytest.approx(0.75, abs=0.1)
+    assert between < 0.1
 
 
 def test_kill_9_then_clean_leaves_nothing(trial: str, traces: Traces) -> None:

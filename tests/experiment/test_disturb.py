@@ -23,7 +23,7 @@ from tierlab.servers.tomcat import Tomcat
 VALIDATOR = Draft202012Validator(schema())
 WORDS = (
     '"memory", "cpu", "disk", "freeze", "gc", "lock", "pool", "burst", "network", "loss", "quota", '
-    '"weight", "restart", "checkpoint", "cold_cache", "slow_clients" or "random"'
+    '"weight", "restart", "checkpoint", "cold_cache", "slow_clients", "steal" or "random"'
 )
 FREEZE = {"class": "freeze"}
 STATED = FREEZE | {"at": "10s"}

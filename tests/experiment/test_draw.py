@@ -14,7 +14,7 @@ from scipy import stats
 
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.experiment.disturb import suited
-from tierlab.experiment.disturb_classes import CLASSES
+from tierlab.experiment.disturb_classes import ANYWHERE
 from tierlab.experiment.draw import APART_NS, MARGIN_NS, PREPARATION_NS, Drawn
 from tierlab.experiment.subjects import existing
 from tierlab.trial.truth import written
@@ -94,7 +94,7 @@ def test_each_class_is_as_likely_as_another_and_disturbs_only_what_it_can() -> N
     there = existing(system)
 
     counts = Counter(what.class_ for what in found)
-    assert set(counts) == set(CLASSES)
+    assert set(counts) == set(ANYWHERE)
     assert stats.chisquare(list(counts.values())).pvalue > 0.001
     assert all(what.on in suited(type(what), system) for what in found)
     assert all(what.felt(there[what.on]) for what in found)

@@ -17,7 +17,7 @@ from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
-from tierlab.experiment.disturb_classes import CLASSES
+from tierlab.experiment.disturb_classes import CLASSES, KINDS
 from tierlab.experiment.file import read_tables
 from tierlab.servers.database import Credentials
 from tierlab.tables.folder import create
@@ -91,6 +91,13 @@ def test_each_class_is_told_what_it_needs(
     assert keys.items() <= planned(tmp_path, **table).items()
 
 
+def test_the_agent_has_no_part_in_what_a_hypervisor_does(tmp_path: Path) -> None:
+    steal, freeze = ({"class": kind, "on": "db.1", "at": "7s"} for kind in ("steal", "freeze"))
+    plan = trial(tmp_path, steal, freeze)
+    assert [each.what.class_ for each in plan.disturb] == ["steal", "freeze"]
+    assert of_agent(plan, tmp_path)["class"] == "freeze"
+
+
 @pytest.mark.parametrize("kind", ["burst", "slow_clients"])
 def test_users_who_come_besides_call_the_site_by_its_name(kind: str, tmp_path: Path) -> None:
     told = []
@@ -110,13 +117,15 @@ def test_users_who_come_besides_call_the_site_by_its_name(kind: str, tmp_path: P
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_the_truth_of_every_class_is_a_sentence(kind: str, tmp_path: Path) -> None:
-    it = planned(tmp_path, **{"class": kind})
+    (drawn,) = trial(tmp_path, {"class": kind}).disturb
+    of_agent = not KINDS[kind].by_hypervisor
+    it = planned(tmp_path, **{"class": kind}) if of_agent else drawn.what.intensity
     truth = TruthFolder.of(tmp_path / "001")
-    truth.create(trial(tmp_path, {"class": kind}).disturb)
+    truth.create([drawn])
     line = {
         "id": 1,
         "class": kind,
-        "subject": it["subject"],
+        "subject": drawn.what.on,
         "start_ns": 107 * S,
         "end_ns": 108 * S,
         "intensity": it,
@@ -133,7 +142,7 @@ def test_the_truth_of_every_class_is_a_sentence(kind: str, tmp_path: Path) -> No
     said = told(tmp_path / "001")
 
     assert said.startswith("The truth: ")
-    assert it["subject"] in said
+    assert drawn.what.on in said
     assert said.endswith(" for 1000 ms, 7.0 s into the runtime.")
 
 
@@ -159,6 +168,7 @@ def test_a_truth_keeps_its_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "classes"),
     [
+        (Capability.STEAL, {"steal"}),
         (Capability.MEMORY, {"memory"}),
         # What does not fit into memory is read again, from a disk that is made slow.
         (Capability.DISK, {"memory", "disk", "checkpoint", "cold_cache"}),
@@ -182,5 +192,5 @@ def test_what_this_host_cannot_have_is_one_sentence(tmp_path: Path) -> None:
     assert str(raised.value) == (
         "disturb: memory on db.1 cannot be had here, because there is no such controller; choose"
         " among the classes cpu, disk, freeze, gc, lock, pool, burst, network, loss,"
-        " quota, weight, restart, checkpoint, cold_cache, slow_clients."
+        " quota, weight, restart, checkpoint, cold_cache, slow_clients, steal."
     )

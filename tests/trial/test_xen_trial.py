@@ -13,7 +13,9 @@ import tierlab as api
 from tests.command import Start
 from tests.conftest import host
 from tests.environments.obstacle import needs
+from tests.figures import figure
 from tests.trial.left import check_nothing_left
+from tierlab.trial.truth import TruthFolder
 
 SERVERS = ("compute.1", "compute.2")
 EXPERIMENT = """
@@ -35,6 +37,12 @@ users = 4
 think = "200ms"
 mix = "barriers"
 phases = { ramp_up = "2s", runtime = "18s", ramp_down = "1s" }
+
+[[disturb]]
+class = "steal"
+on = "compute.1"
+at = "6s"
+duration = "6s"
 """
 """On the second socket, where they share a PU."""
 
@@ -85,7 +93,7 @@ def test_jobs_are_run_driven_sampled_traced_reported_and_removed(
             WHERE t_ns BETWEEN ? AND ? GROUP BY 1""",
             [first, last],
         ).fetchall()
-        assert {name for name, _, _ in taken} == {*SERVERS, "Domain-0"}
+        assert {name for name, _, _ in taken} == {*SERVERS, "Domain-0", "neighbour.1"}
         # Looks are as seldom as its emulated CPUs are slow.
         assert all(cpu_ns > 0 and looks >= 3 for _, cpu_ns, looks in taken), taken
         # What a domain wrote by its own clock lies within the trial by the host's.
@@ -94,3 +102,18 @@ def test_jobs_are_run_driven_sampled_traced_reported_and_removed(
             [first, last],
         ).fetchall()
         assert {name for name, ticks in seen if ticks > 2} == {f"{name}/cpu0" for name in SERVERS}
+        (stolen,) = TruthFolder.of(run.path).happened()
+        assert (stolen.class_, stolen.subject, stolen.done) == ("steal", "compute.1", True)
+        assert stolen.start_ns is not None
+        assert stolen.end_ns is not None
+        assert stolen.end_ns - stolen.start_ns == pytest.approx(6e9, rel=0.25)
+        # Of one core both computed all the time: each had half, and a seventeenth's half then.
+        shares = db.execute(
+            """WITH ticks AS (SELECT t_ns - dt_ns AS began, * FROM inside_cpu)
+            SELECT began >= $start AND t_ns <= $end AS within, sum(steal * dt_ns) / sum(dt_ns)
+            FROM ticks WHERE began >= $end OR t_ns <= $start OR within GROUP BY within""",
+            {"start": stolen.start_ns, "end": stolen.end_ns},
+        ).fetchall()
+    share = dict(shares)
+    figure(f"stolen {share[True]:.2f} while a neighbour computed, {share[False]:.2f} otherwise")
+    assert share[True] > max(0.7, share[False] + 0.1)

@@ -71,6 +71,10 @@ _DONE: Mapping[str, Callable[[str, Keys], str]] = {
     "checkpoint": lambda on, keys: f"{on} wrote {format_size(keys['dirty'])} of changed pages",
     "cold_cache": lambda on, _: f"the buffer pool of {on} was emptied",
     "slow_clients": lambda on, keys: f"{keys['clients']} clients sent {on} their requests slowly",
+    "steal": lambda on, keys: (
+        f"a hypervisor ran another domain, of weight {keys['weight']} where 1024 is the usual, on"
+        f" the PUs of {on}"
+    ),
     "weight": lambda on, keys: (
         f"{on} weighed {keys['weight']}, where 1024 is the usual, beside {keys['threads']} threads "
         "that computed on its cores"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from tierlab import experiment
 from tierlab.deploy.mapping import neighbour_seats
@@ -30,17 +31,7 @@ class Neighbours:
         """Make each, bind its virtual CPUs and let them compute; `UserError` if one cannot be."""
         for name, seats in self._seats.items():
             self._here.append(self._environment.create_neighbour(name, seats))
-            self._here[-1].boot()
-        for neighbour in self._here:
-            neighbour.start()
-        # Not before: they would be in each other's way.
-        for neighbour in self._here:
-            neighbour.compute()
-        deadline = time.monotonic() + START_SECONDS * self._environment.slowness
-        while not all(neighbour.ready() for neighbour in self._here):
-            if time.monotonic() > deadline:
-                raise UserError("neighbours: they were not where they belong within their time.")
-            time.sleep(POLL_SECONDS)
+        start_together(self._here, self._environment.slowness)
 
     def occupy(self, vcpus: int) -> int:
         """Have the first so many virtual CPUs of each compute and the others rest; read back how
@@ -69,6 +60,22 @@ class Neighbours:
         """End them all; callable at any time."""
         while self._here:
             self._here.pop().destroy()
+
+
+def start_together(neighbours: Sequence[Neighbour], slowness: float) -> None:
+    """Make each, bind its virtual CPUs and let them compute; `UserError` if one cannot be."""
+    for neighbour in neighbours:
+        neighbour.boot()
+    for neighbour in neighbours:
+        neighbour.start()
+    # Not before: they would be in each other's way.
+    for neighbour in neighbours:
+        neighbour.compute()
+    deadline = time.monotonic() + START_SECONDS * slowness
+    while not all(neighbour.ready() for neighbour in neighbours):
+        if time.monotonic() > deadline:
+            raise UserError("neighbours: they were not where they belong within their time.")
+        time.sleep(POLL_SECONDS)
 
 
 def check_neighbours(shape: experiment.System, probe: Probe) -> None:

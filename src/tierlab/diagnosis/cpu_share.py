@@ -93,14 +93,21 @@ def no_limit(case: Case, context: StallContext) -> None:
     case.beside("cpu", against(taken), "no hypervisor took its CPUs")
 
 
+def own_cpus(context: StallContext) -> list[str]:
+    """Return the virtual CPUs of the server's own kernel; none where it has none, or where these
+    were not sampled.
+    """
+    inside = f"{context.subject}/"
+    seen = context.signals.subjects("inside_cpu", "steal")
+    return [name for name in seen if name.startswith(inside)]
+
+
 @asked_once
 def stolen(context: StallContext) -> float | None:
     """Return the share of its CPUs' time that a hypervisor gave to others, beyond the usual: of its
     own kernel's CPUs where it has one, else of the host's.
     """
-    inside = f"{context.subject}/"
-    seen = context.signals.subjects("inside_cpu", "steal")
-    own = [name for name in seen if name.startswith(inside)]
+    own = own_cpus(context)
     table, cores = ("inside_cpu", own) if own else ("cpu", list(context.cores))
     signals = [context.signals.get(table, "steal", core) for core in cores]
     found = [None if each is None else each.beyond(context.window) for each in signals]

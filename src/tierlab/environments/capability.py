@@ -40,6 +40,8 @@ class Capability(StrEnum):
     """All messages between servers pass one interface of this host's."""
     NEIGHBOURS = "neighbours"
     """Domains that only compute can be put beside the system's."""
+    STEAL = "steal"
+    """A hypervisor gives a server's CPU time to another domain, and the server's kernel is told."""
     SIMULATED_CACHES = "simulated-caches"
     """Cache misses of what runs in a domain can be simulated."""
 

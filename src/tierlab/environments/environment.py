@@ -13,7 +13,7 @@ from tierlab.environments.accounts import Accounts
 from tierlab.environments.addresses import LOOPBACK, Addresses
 from tierlab.environments.capability import Capability, Probe
 from tierlab.environments.domain import Domain, DomainSpec
-from tierlab.environments.neighbour import Neighbour
+from tierlab.environments.neighbour import Neighbour, TimedNeighbour
 from tierlab.environments.process import Process
 from tierlab.environments.refusal import refuse
 from tierlab.errors import UserError
@@ -58,6 +58,12 @@ class Environment(ABC):
     @abstractmethod
     def create_neighbour(self, name: str, seats: Seats) -> Neighbour:
         """Make a neighbour of the system's, on the PUs that the system is on."""
+
+    @abstractmethod
+    def create_timed_neighbour(self, name: str, seats: Seats) -> TimedNeighbour:
+        """Make one that computes at stated times; `UserError` where no hypervisor takes CPU time
+        from servers then, as `probe` says.
+        """
 
     @property
     def addresses(self) -> Addresses:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 class Neighbour(ABC):
@@ -41,3 +43,29 @@ class Neighbour(ABC):
     @abstractmethod
     def destroy(self) -> None:
         """End it, and remove all that `start` made; callable at any time."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A stretch of time in which a neighbour computes: UTC nanoseconds by this host's clock."""
+
+    start_ns: int
+    end_ns: int
+    weight: int
+    """What it weighs meanwhile, where 1024 is the usual."""
+
+
+class TimedNeighbour(Neighbour):
+    """A neighbour that rests, and computes with all its virtual CPUs at stated times."""
+
+    @abstractmethod
+    def rest(self) -> None:
+        """Have it rest, ready for its turns; it computes now."""
+
+    @abstractmethod
+    def take(self, turns: Sequence[Turn]) -> None:
+        """Have it compute in these turns, in order of time; return at once."""
+
+    @abstractmethod
+    def taken(self) -> list[Turn]:
+        """Those of them that are over, each with the times when it really was."""

@@ -21,6 +21,7 @@ _DOING: Mapping[Capability, str] = {
     Capability.MOVE_MEMORY: "move a running server's memory to another node",
     Capability.VCPUS: "give a server virtual CPUs of its own",
     Capability.NEIGHBOURS: "put neighbours beside servers",
+    Capability.STEAL: "have a hypervisor take CPU time from servers",
     Capability.SIMULATED_CACHES: "simulate caches",
     Capability.MESSAGES: "see the messages between servers",
 }

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tierlab.experiment.disturb_classes import CLASSES, KINDS, Stated
+from tierlab.experiment.disturb_classes import ANYWHERE, CLASSES, KINDS, Stated
 from tierlab.experiment.disturbance import Disturbance, Timed
 from tierlab.experiment.problem import problem
 from tierlab.experiment.subjects import Servers, entries, reachable
@@ -25,8 +25,8 @@ class Random(Timed):
     """Class, server, start, duration and intensity drawn from the trial's seed."""
 
     class_: Literal["random"] = Field(alias="class")
-    classes: Annotated[tuple[str, ...], Selection(CLASSES)] = CLASSES
-    """What is drawn from."""
+    classes: Annotated[tuple[str, ...], Selection(CLASSES)] = ANYWHERE
+    """What is drawn from; without it, all but `steal`, which needs a hypervisor."""
 
     subjects: Annotated[tuple[str, ...] | Literal["all"], Servers()] = "all"
     """Servers that are drawn from, where the system has them and the class is felt."""

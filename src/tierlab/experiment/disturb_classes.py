@@ -6,7 +6,16 @@ import typing
 from collections.abc import Mapping
 
 from tierlab.experiment.disturb_clients import Burst, SlowClients
-from tierlab.experiment.disturb_resources import Cpu, Disk, Loss, Memory, Network, Quota, Weight
+from tierlab.experiment.disturb_resources import (
+    Cpu,
+    Disk,
+    Loss,
+    Memory,
+    Network,
+    Quota,
+    Steal,
+    Weight,
+)
 from tierlab.experiment.disturb_servers import (
     Checkpoint,
     ColdCache,
@@ -35,6 +44,7 @@ Stated = (
     | Checkpoint
     | ColdCache
     | SlowClients
+    | Steal
 )
 """A disturbance of any class; they are told in this order everywhere."""
 
@@ -45,3 +55,6 @@ KINDS: Mapping[str, type[Disturbance]] = {
 """The model of each class."""
 
 CLASSES = tuple(KINDS)
+
+ANYWHERE = tuple(name for name, model in KINDS.items() if not model.by_hypervisor)
+"""Those that need no hypervisor of the trial's own."""

@@ -136,3 +136,21 @@ class Weight(Disturbance):
     def felt(cls, software: type[Server]) -> bool:
         """Not by a balancer, which next to no CPU time is enough for."""
         return not software.passes_through
+
+
+class Steal(Disturbance):
+    """CPU time that a hypervisor gives to another domain, which computes on the server's PUs."""
+
+    by_hypervisor = True
+    class_: Literal["steal"] = Field(alias="class")
+    on: Subject = APPLICATION
+    """The server, with a hypervisor whose domains are told of it: in environment `xen`."""
+
+    weight: Annotated[int, Whole(16, 262_140)] = 16_384
+    """What the other domain weighs, where a server usually weighs 1024. On each PU of the server's
+    it computes all the time, and gets the share of that in both weights."""
+
+    @classmethod
+    def felt(cls, software: type[Server]) -> bool:
+        """Not by a balancer, which next to no CPU time is enough for."""
+        return not software.passes_through

@@ -55,6 +55,8 @@ class Disturbance(Timed):
 
     from_outside: ClassVar[bool] = False
     """Whether it comes over the network to the server that users ask, as they do."""
+    by_hypervisor: ClassVar[bool] = False
+    """Whether another domain of the hypervisor's does it, and nobody reaches into the server's."""
     on: str
     duration_ns: Annotated[int, Duration("20ms", "10s")] = Field(
         default=300 * MILLISECOND, alias="duration"

@@ -43,6 +43,7 @@ APART_NS: Mapping[str, int] = {
     "quota": 50 * MILLISECOND,
     "weight": 50 * MILLISECOND,
     "restart": 2 * SECOND,
+    "steal": 2 * SECOND,
 }
 """Classes of which one's end would end another one of the same (`_held`), and the least time from
 its planned end to the other's start: ends are late on a saturated machine, a squeeze's most of all.

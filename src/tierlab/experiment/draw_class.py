@@ -88,6 +88,10 @@ def _weight(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     }
 
 
+def _steal(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
+    return {"weight": evenly_by_logarithm(dice, 4096, 65_536, 1024)}
+
+
 def _slow_clients(dice: random.Random, _on: type[Server]) -> dict[str, Any]:
     return {"clients": evenly_by_logarithm(dice, 300, 900, 1)}
 
@@ -104,5 +108,6 @@ _INTENSITIES: Mapping[str, Callable[[random.Random, type[Server]], dict[str, Any
     "weight": _weight,
     "checkpoint": _checkpoint,
     "slow_clients": _slow_clients,
+    "steal": _steal,
 }
 """What a class draws of its own: strong enough to delay requests, over about a factor of ten."""

@@ -19,6 +19,7 @@ NEEDED: Mapping[str, tuple[Capability, ...]] = {
     "loss": (Capability.NETWORK,),
     "quota": (Capability.WEIGHT,),
     "weight": (Capability.WEIGHT,),
+    "steal": (Capability.STEAL,),
 }
 """What a class needs of the environment besides reaching into domains."""
 
@@ -30,7 +31,8 @@ def possible_classes(probe: Probe) -> tuple[str, ...]:
 
 def _obstacle(kind: str, probe: Probe) -> str | None:
     """Why a class cannot be had here; None if it can."""
-    wanted = [] if KINDS[kind].from_outside else [Capability.PROCESSES]
+    model = KINDS[kind]
+    wanted = [] if model.from_outside or model.by_hypervisor else [Capability.PROCESSES]
     wanted.extend(NEEDED.get(kind, ()))
     return next((probe.cannot[each] for each in wanted if each in probe.cannot), None)
 

@@ -37,7 +37,7 @@ def disturb(
     shape: System,
     addresses: Addresses,
 ) -> dict[str, Any]:
-    """Disturb `subjects`; `runtime_ns` is when the runtime starts (UTC)."""
+    """Disturb `subjects`, as the agent does; `runtime_ns` is when the runtime starts (UTC)."""
     by_name = {subject.name: subject for subject in subjects}
     return {
         "disturbances": [
@@ -51,6 +51,7 @@ def disturb(
                 **_intensity(each.what, by_name[each.what.on], shape, addresses),
             }
             for each in drawn
+            if not each.what.by_hypervisor
         ]
     }
 

@@ -1,4 +1,7 @@
-"""The agent that disturbs a trial on purpose; all it knows and says goes to the truth's folder."""
+"""Who disturbs a trial on purpose: an agent, and neighbours that a hypervisor runs.
+
+All that they know and say goes to the truth's folder.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from tierlab.errors import UserError
 from tierlab.experiment.draw import Drawn
 from tierlab.observe.agent import Spawn, Verb
+from tierlab.trial.stealing import Stealing
 from tierlab.trial.truth import TruthFolder
 
 END_S = 10.0
@@ -16,23 +20,31 @@ END_S = 10.0
 
 
 class Disturber:
-    """Runs the agent's verb ``disturb``: prepared before the first start, undone at the end.
+    """Runs the agent's verb ``disturb``, prepared before the first start and undone at the end, and
+    has the neighbours compute at their times.
 
     Where it fails the trial fails, with a sentence in the truth's folder and one that says no more
     than that for the manifest.
     """
 
-    def __init__(self, truth: TruthFolder, drawn: Sequence[Drawn]) -> None:
+    def __init__(self, truth: TruthFolder, drawn: Sequence[Drawn], stealing: Stealing) -> None:
         self._truth = truth
         self._drawn = drawn
+        self._stealing = stealing
         self._verb: Verb | None = None
 
-    def start(self, plan: Mapping[str, Any], spawn: Spawn) -> None:
-        """Start it, and wait until all is prepared.
+    def start(self, plan: Mapping[str, Any], runtime_ns: int, spawn: Spawn) -> None:
+        """Start it if it has something to do, and wait until all is prepared.
 
         Raises :class:`UserError` when something in it cannot be done here, or when it is not
         prepared by the time of its first disturbance.
         """
+        try:
+            self._stealing.begin(runtime_ns)
+        except UserError as error:
+            raise self._problem(str(error)) from error
+        if not plan["disturbances"]:
+            return
         self._verb = Verb("disturb", plan, self._truth.path, self._truth.path, spawn)
         first_ns = min(each["start_ns"] for each in plan["disturbances"])
         try:
@@ -44,13 +56,19 @@ class Disturber:
         """Raise :class:`UserError` when it has died."""
         if self._verb is not None and self._verb.died:
             raise self._problem(str(self._verb.failure()))
+        try:
+            self._stealing.check()
+        except UserError as error:
+            raise self._problem(str(error)) from error
 
     def finish(self) -> None:
         """Wait for its end; raise :class:`UserError` unless each disturbance came to pass."""
-        if self._verb is None:
+        if not self._drawn:
             return
         try:
-            self._verb.wait(END_S)
+            if self._verb is not None:
+                self._verb.wait(END_S)
+            self._truth.add(self._stealing.happened())
         except UserError as error:
             raise self._problem(str(error)) from error
         errors = {each.id: each.error for each in self._truth.happened() if not each.done}
@@ -60,7 +78,7 @@ class Disturber:
                 why = errors.get(drawn.id) or "it did not come to pass"
                 raise self._problem(
                     f"disturbance {drawn.id} ({drawn.what.class_} on {drawn.what.on}) was not done"
-                    f" as asked: {why} (log: {self._verb.log})."
+                    f" as asked: {why}{self._log}."
                 )
 
     def stop(self) -> None:
@@ -71,6 +89,11 @@ class Disturber:
         if self._verb.summary is not None:
             self._truth.keep_summary(self._verb.summary)
         self._verb = None
+
+    @property
+    def _log(self) -> str:
+        """Where the agent says more."""
+        return "" if self._verb is None else f" (log: {self._verb.log})"
 
     def _problem(self, sentence: str) -> UserError:
         self._truth.keep_problem(sentence)

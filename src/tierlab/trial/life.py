@@ -44,6 +44,7 @@ from tierlab.trial.outcome import (
     record_observers,
 )
 from tierlab.trial.progress import Progress
+from tierlab.trial.stealing import Stealing
 from tierlab.trial.truth import TruthFolder
 from tierlab.workloads.workload import DataKey
 
@@ -123,13 +124,14 @@ class _Trial:
         self._see_calls(environment, systems)
         self._start(systems)
         neighbours = self._neighbours(environment)
+        stealing = self._stealing(environment, systems)
         self._sample(systems, observers)
         outside.start(environment.accounts())
         inside = self._look_inside(environment, systems)
         profiler = self._profile(environment, systems)
         self.manifest.write(self.folder.path)
         drivers = self._drive(environment, systems)
-        disturber = self._disturb(environment, systems, drivers)
+        disturber = self._disturb(environment, systems, drivers, stealing)
         migrations = Migrations(systems, environment, inside, self.folder)
         changer = self._change(drivers, systems, neighbours, migrations)
         living = (systems, neighbours, observers, inside, profiler, disturber)
@@ -219,6 +221,12 @@ class _Trial:
         neighbours.start()
         return neighbours
 
+    def _stealing(self, environment: Environment, systems: Systems) -> Stealing:
+        stealing = Stealing(self.plan.disturb, environment, self.plan.system.neighbours.count)
+        self.teardown.callback(stealing.stop)
+        stealing.prepare({each.name: each.found for each in systems.subjects()})
+        return stealing
+
     def _sample(self, systems: Systems, observers: Observers) -> None:
         observe = self.plan.observe
         plan = plans.sample(observe, systems.subjects())
@@ -253,9 +261,11 @@ class _Trial:
         drivers.start(systems, environment.addresses, environment.work, _spawner(environment))
         return drivers
 
-    def _disturb(self, environment: Environment, systems: Systems, drivers: Drivers) -> Disturber:
+    def _disturb(
+        self, environment: Environment, systems: Systems, drivers: Drivers, stealing: Stealing
+    ) -> Disturber:
         truth, drawn = TruthFolder.of(self.folder.path), self.plan.disturb
-        disturber = Disturber(truth, drawn)
+        disturber = Disturber(truth, drawn, stealing)
         self.teardown.callback(disturber.stop)
         if drawn:
             truth.create(drawn)
@@ -267,7 +277,7 @@ class _Trial:
                 self.plan.system,
                 environment.addresses,
             )
-            disturber.start(plan, _spawner(environment))
+            disturber.start(plan, runtime_ns, _spawner(environment))
         return disturber
 
     def _change(

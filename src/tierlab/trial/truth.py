@@ -8,7 +8,7 @@ by it, and so must never see it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from tierlab.values.toml import as_toml
 
 SUFFIX = ".truth"
 DRAWN = "disturb.toml"
+LOG = "truth.jsonl"
 PROBLEM = "problem.txt"
 
 
@@ -66,7 +67,7 @@ class TruthFolder:
 
     def happened(self) -> list[Happened]:
         """What has come to pass so far, in the order of its end; empty without any."""
-        path = self.path / "truth.jsonl"
+        path = self.path / LOG
         if not path.exists():
             return []
         try:
@@ -75,6 +76,12 @@ class TruthFolder:
         except (OSError, UnicodeDecodeError, ValidationError) as error:
             first = str(error).splitlines()[0]
             raise UserError(f"{path} cannot be read ({first}): repeat the trial.") from error
+
+    def add(self, happened: Iterable[Happened]) -> None:
+        """Write down what has come to pass without the disturbing agent."""
+        with (self.path / LOG).open("a", encoding="utf-8") as file:
+            for each in happened:
+                file.write(f"{each.model_dump_json(by_alias=True)}\n")
 
     def keep_problem(self, problem: str) -> None:
         """Keep, in a sentence, why the trial was not disturbed as it should have been."""

@@ -53,7 +53,9 @@ class Entry:
     """Why what was asked can be read back here, but not felt."""
 
 
-HOSTS_KERNEL = frozenset({Capability.MIGRATE, Capability.VCPUS, Capability.SIMULATED_CACHES})
+HOSTS_KERNEL = frozenset(
+    {Capability.MIGRATE, Capability.VCPUS, Capability.SIMULATED_CACHES, Capability.STEAL}
+)
 """What domains on the host's own kernel lack."""
 
 guests = partial(Entry, isolates=True, own_kernel=True, memory=256 << 20)

@@ -6,6 +6,7 @@ import os
 import statistics
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tierlab.environments.environment import Environment
 from tierlab.environments.placement import Placement, listed
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
+from tierlab.machine.mapping import Seats
 
 pytestmark = pytest.mark.privileged
 
@@ -301,3 +303,10 @@ def used(domain: Domain) -> int:
     value = domain.stats().cpu_ns
     assert value is not None
     return value
+
+
+def test_only_a_hypervisor_takes_time_from_servers(environment: Environment, entry: Entry) -> None:
+    """That it does is seen in tests/environments/test_xen.py."""
+    ask = partial(environment.create_timed_neighbour, "neighbour.1", Seats((0,)))
+    require(environment, entry, Capability.STEAL, ask)
+    assert ask().name == "neighbour.1"

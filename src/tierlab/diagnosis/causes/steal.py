@@ -2,7 +2,7 @@
 
 from tierlab.diagnosis.case import Case, against, weakened
 from tierlab.diagnosis.cause import Cause, Leading
-from tierlab.diagnosis.cpu_share import stolen, throttled
+from tierlab.diagnosis.cpu_share import own_cpus, stolen, throttled
 from tierlab.diagnosis.evidence import wanting
 from tierlab.diagnosis.finding import Remedy, Suspect
 from tierlab.diagnosis.stall_context import StallContext
@@ -17,8 +17,10 @@ def judge(context: StallContext) -> Suspect:
     share = stolen(context)
     figure = "" if share is None else f": {share:.0%} of the time"
     case.direct("cpu", support("stolen", share), f"a hypervisor gave its CPUs to others{figure}")
-    # A virtual CPU is taken away from whoever runs: his threads seem to run, and not to wait.
-    case.beside("pressure", weakened(wanting(context)), "its threads wanted a CPU")
+    # On CPUs of its own time is stolen only from what wants to run there. On others' it may be from
+    # whoever; then he who had the CPU seems to run, and not to wait.
+    if not own_cpus(context):
+        case.beside("pressure", weakened(wanting(context)), "its threads wanted a CPU")
     limited = support("throttled", throttled(context))
     case.beside("domain", against(limited), "no limit held it back")
     return case.suspect()
@@ -49,5 +51,7 @@ CAUSE = Cause(
     happened,
     remedies,
     Leading("cpu", "steal"),
-    explains=frozenset({"cpu", "weight", "overload", "freeze", "lock", "pool"}),
+    # Meanwhile nobody heeds what a disk has done, either, or a limit's next period.
+    explains=frozenset({"cpu", "weight", "overload", "freeze", "lock", "pool"})
+    | {"quota", "memory", "disk", "checkpoint", "cold_cache"},
 )

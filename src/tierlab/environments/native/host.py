@@ -27,7 +27,7 @@ from tierlab.environments.launching import launch_agent
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.bare_neighbour import BareNeighbour
 from tierlab.environments.native.host_domain import Ground
-from tierlab.environments.neighbour import Neighbour
+from tierlab.environments.neighbour import Neighbour, TimedNeighbour
 from tierlab.environments.network import netns
 from tierlab.environments.network.tcp import BEHAVIOURS, Tcp, known_sysctls, set_syn_timeout
 from tierlab.environments.placement import Placement
@@ -127,6 +127,11 @@ class HostEnvironment(Environment):
         """Make one of bare processes, or of a container's."""
         placement = Placement(pus=seats.pus, weight=seats.weight)
         return BareNeighbour(self.create_here(DomainSpec(name, placement)), seats)
+
+    def create_timed_neighbour(self, name: str, seats: Seats) -> TimedNeighbour:  # noqa: ARG002 - refused
+        """Refused: of time that a process of this host's has no server's kernel is told."""
+        wanted = Capability.STEAL
+        raise refuse(name, self.name, wanted, self._ground.cannot[wanted])
 
     def connect(self, address: str, port: int, *, timeout: float) -> socket.socket:
         """Open a TCP connection on the trial's network."""

@@ -37,6 +37,7 @@ def probe_host(environment: str, never: Mapping[Capability, str]) -> Probe:
     cannot = {
         Capability.VCPUS: "its servers run on the host's own",
         Capability.SIMULATED_CACHES: "its servers' processors are not emulated",
+        Capability.STEAL: "no hypervisor of the trial's own runs its servers",
         **never,
     }
     root = os.geteuid() == 0

@@ -41,6 +41,7 @@ NEEDED = (
 """A guest has these here or cannot be made."""
 
 NEVER = {
+    Capability.STEAL: "no guest is made yet that takes it; emulated CPUs would not tell of it",
     Capability.DISK: "a guest's disk is a file of this host's that its hypervisor reads and writes",
     Capability.RETRIES: "each guest's kernel has its own TCP",
     Capability.PROCESSES: "each server runs on a kernel of its own",

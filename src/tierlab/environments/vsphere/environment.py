@@ -29,6 +29,7 @@ NEVER = {
     Capability.PROCESSES: "each server runs on a kernel of its own",
     Capability.MESSAGES: "they pass no interface of this machine's",
     Capability.NEIGHBOURS: "others may have virtual machines on the hosts",
+    Capability.STEAL: "others may have virtual machines on the hosts",
     Capability.SIMULATED_CACHES: "its servers' processors are not emulated",
     Capability.MOVE_MEMORY: "ESX reads a virtual machine's NUMA nodes when it is powered on",
 }

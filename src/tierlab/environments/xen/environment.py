@@ -32,6 +32,7 @@ from tierlab.environments.xen.machine import (
     XEN_MEMORY,
 )
 from tierlab.environments.xen.neighbour import XenNeighbour
+from tierlab.environments.xen.timed_neighbour import XenTimedNeighbour
 from tierlab.errors import UserError
 from tierlab.machine.mapping import Seats
 from tierlab.machine.programs import locate
@@ -103,6 +104,10 @@ class Xen(BridgedEnvironment):
     def create_neighbour(self, name: str, seats: Seats) -> XenNeighbour:
         """Make one of Xen's: nothing of this host's runs on the emulated PUs."""
         return XenNeighbour(name, seats, self.host)
+
+    def create_timed_neighbour(self, name: str, seats: Seats) -> XenTimedNeighbour:
+        """Make one of Xen's, told by domain 0 when to compute."""
+        return XenTimedNeighbour(name, seats, self.host)
 
     def accounts(self) -> XenAccounts:
         """Find those of domain 0, which the trial's first domain waits for."""

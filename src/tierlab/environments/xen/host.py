@@ -29,10 +29,12 @@ from tierlab.environments.xen.machine import DESCRIPTION, Seat, XenMachine
 from tierlab.environments.xen.toolstack import DISK, LOOK, Seen, looked
 from tierlab.errors import UserError
 from tierlab.machine.xen_numbers import described
+from tierlab.tables.clock import ClockReading
 
 BOOT_SECONDS = 600.0
 """Of a processor: ten times what the host, or all of a trial's domains, take together."""
 ASK_SECONDS = 5.0
+ROUND_TRIPS = 8
 COMMAND_SECONDS = 60.0
 KEPT_SECONDS = 5.0
 """How long a look at the domains serves for the next: it takes domain 0 a second or more."""
@@ -239,6 +241,17 @@ class XenHost:
         if name not in found:
             raise UserError(f"{name}: Xen does not know its domain any more; see its server's log.")
         return found[name]
+
+    def read_clock(self) -> ClockReading:
+        """Ask domain 0 for its time; of several answers the quickest counts."""
+        return min((self._ask() for _ in range(ROUND_TRIPS)), key=lambda read: read.uncertainty_ns)
+
+    def _ask(self) -> ClockReading:
+        asked_ns, began = time.time_ns(), time.monotonic_ns()
+        told_ns = int(self.run("date +%s%N"))
+        half_ns = (time.monotonic_ns() - began) // 2
+        at_ns = asked_ns + half_ns
+        return ClockReading(at_ns=at_ns, offset_ns=at_ns - told_ns, uncertainty_ns=half_ns + 1)
 
     def _agent_here(self) -> GuestAgent:
         if self._agent is None:

@@ -11,9 +11,11 @@ done
 
 echo computing >/dev/hvc0
 while read -r wanted; do
+    left=$wanted
     for process in $processes; do
-        if [ "$wanted" -gt 0 ]; then signal=CONT; else signal=STOP; fi
+        if [ "$left" -gt 0 ]; then signal=CONT; else signal=STOP; fi
         /bin/busybox kill -"$signal" "$process"
-        wanted=$((wanted - 1))
+        left=$((left - 1))
     done
+    echo "busy: $wanted" >/dev/hvc0
 done </dev/hvc0

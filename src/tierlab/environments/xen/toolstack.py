@@ -61,7 +61,7 @@ class Kernel:
 def placed(kernel: Kernel, seats: Seats) -> str:
     """The file for `xl create` of a domain without a device, each vCPU on its PU from the start."""
     cpus = [str(pu) for pu in seats.vcpus]
-    return _text({**kernel.lines(), "cpus": cpus, "cpu_weight": _weighed(seats.weight)})
+    return _text({**kernel.lines(), "cpus": cpus, "cpu_weight": weighed(seats.weight)})
 
 
 def _text(lines: Mapping[str, object]) -> str:
@@ -147,10 +147,11 @@ def pin(name: str, vcpus: Sequence[frozenset[int]]) -> str:
 
 def set_weight(name: str, weight: int) -> str:
     """The command that sets a domain's weight, given in Tierlab's measure."""
-    return f"xl sched-credit2 -d {name} -w {_weighed(weight)}"
+    return f"xl sched-credit2 -d {name} -w {weighed(weight)}"
 
 
-def _weighed(weight: int) -> int:
+def weighed(weight: int) -> int:
+    """Return Xen's weight, given Tierlab's measure."""
     return round(weight / WEIGHT_UNIT)
 
 

@@ -1,0 +1,149 @@
+"""Neighbours that steal CPU time: whose turns they are told, and what becomes of them.
+
+That Xen's really take it is seen in tests/environments/test_xen.py and test_xen_trial.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tierlab.environments.neighbour import TimedNeighbour, Turn
+from tierlab.environments.placement import Placement
+from tierlab.errors import UserError
+from tierlab.experiment.disturb_resources import Steal
+from tierlab.experiment.draw import Drawn
+from tierlab.machine.mapping import Seats
+from tierlab.trial.disturber import Disturber
+from tierlab.trial.stealing import Stealing
+from tierlab.trial.truth import TruthFolder
+
+S = 10**9
+LATE_NS = 30_000_000
+FOUND = {"app.1": Placement(pus=frozenset({2})), "db.1": Placement(pus=frozenset({1, 0}))}
+
+
+class Told(TimedNeighbour):
+    """Computes when it is told to, `LATE_NS` late, and in its last turn for a share `cut` of it."""
+
+    def __init__(self, name: str, seats: Seats, cut: float) -> None:
+        self.name, self.seats, self.cut = name, seats, cut
+        self.did: list[str] = []
+        self.turns: Sequence[Turn] = ()
+
+    def boot(self) -> None:
+        self.did.append("boot")
+
+    def start(self) -> None:
+        self.did.append("start")
+
+    def compute(self) -> None:
+        self.did.append("compute")
+
+    def ready(self) -> bool:
+        return True
+
+    def occupy(self, vcpus: int) -> None:
+        self.did.append(f"occupy {vcpus}")
+
+    def rest(self) -> None:
+        self.did.append("rest")
+
+    def busy(self) -> int:
+        return 0
+
+    def check(self) -> None:
+        self.did.append("check")
+
+    def take(self, turns: Sequence[Turn]) -> None:
+        self.turns = turns
+
+    def taken(self) -> list[Turn]:
+        *others, last = (
+            replace(each, start_ns=each.start_ns + LATE_NS, end_ns=each.end_ns + LATE_NS)
+            for each in self.turns
+        )
+        length_ns = round(self.cut * (last.end_ns - last.start_ns))
+        return [*others, replace(last, end_ns=last.start_ns + length_ns)]
+
+    def destroy(self) -> None:
+        self.did.append("destroy")
+
+
+class Hypervisor:
+    """An environment as far as it is asked here."""
+
+    slowness = 1.0
+
+    def __init__(self, cut: float = 1.0) -> None:
+        self.made: list[Told] = []
+        self.cut = cut
+
+    def create_timed_neighbour(self, name: str, seats: Seats) -> Told:
+        self.made.append(Told(name, seats, self.cut))
+        return self.made[-1]
+
+
+def drawn(number: int, at_s: int, on: str, **keys: Any) -> Drawn:
+    table = {"class": "steal", "on": on, "duration": "2s", **keys}
+    return Drawn(number, at_s * S, Steal.model_validate(table))
+
+
+DRAWN = (
+    drawn(1, 5, "db.1", weight=4096),
+    drawn(2, 20, "app.1"),
+    drawn(3, 30, "db.1", weight=8192),
+)
+
+
+def test_each_server_has_a_neighbour_on_its_pus_which_is_told_all_its_turns() -> None:
+    hypervisor = Hypervisor()
+    stealing = Stealing(DRAWN, hypervisor, others=1)  # type: ignore[arg-type]
+    stealing.prepare(FOUND)
+    stealing.begin(100 * S)
+    first, second = hypervisor.made
+    # The system's own neighbour is the first by number.
+    assert (first.name, first.seats.vcpus) == ("neighbour.2", (0, 1))
+    assert (second.name, second.seats.vcpus) == ("neighbour.3", (2,))
+    assert first.turns == [Turn(105 * S, 107 * S, 4096), Turn(130 * S, 132 * S, 8192)]
+    assert second.turns == [Turn(120 * S, 122 * S, 16_384)]
+    stealing.check()
+    stealing.stop()
+    stealing.stop()
+    assert first.did == ["boot", "start", "compute", "rest", "check", "destroy"]
+
+
+def test_the_truth_has_the_times_when_it_was(tmp_path: Path) -> None:
+    truth, found = TruthFolder(tmp_path / "001.truth"), DRAWN
+    truth.create(found)
+    stealing = Stealing(found, Hypervisor(), others=0)  # type: ignore[arg-type]
+    stealing.prepare(FOUND)
+    disturber = Disturber(truth, found, stealing)
+    disturber.start({"disturbances": []}, 100 * S, pytest.fail)
+    disturber.check()
+    disturber.finish()
+    disturber.stop()
+    happened = {each.id: each for each in truth.happened()}
+    assert sorted(happened) == [1, 2, 3]
+    assert all(each.done for each in happened.values())
+    assert (happened[2].class_, happened[2].subject) == ("steal", "app.1")
+    assert happened[2].start_ns == 120 * S + LATE_NS
+    assert happened[3].intensity == {"weight": 8192}
+
+
+def test_one_that_was_over_too_soon_fails_the_trial(tmp_path: Path) -> None:
+    truth, found = TruthFolder(tmp_path / "001.truth"), [drawn(1, 5, "db.1")]
+    truth.create(found)
+    stealing = Stealing(found, Hypervisor(cut=0.4), others=0)  # type: ignore[arg-type]
+    stealing.prepare(FOUND)
+    disturber = Disturber(truth, found, stealing)
+    disturber.start({"disturbances": []}, 100 * S, pytest.fail)
+    with pytest.raises(UserError, match="did not go as planned"):
+        disturber.finish()
+    assert truth.problem() == (
+        "disturbance 1 (steal on db.1) was not done as asked: it lasted 800ms only."
+    )
