@@ -125,11 +125,12 @@ def _known(trials: Sequence[Planned], costs: Mapping[str, float | None]) -> list
 
 def request_s(folder: Path, true: Sequence[Injected]) -> float | None:
     """Return the driver's CPU time for a request: the median of the runtime's seconds that no
-    disturbance and nothing that it piled up touches; None where too few were recorded.
+    disturbance and nothing that it piled up touches; None where too few were recorded, or where the
+    servers' processors are emulated on the driver's own.
     """
     run = Run(folder)
     span = _seconds(run)
-    if span is None:
+    if span is None or run.manifest.emulated_pus is not None:
         return None
     count = span.windows(SECOND_NS)
     with run.connect() as db:

@@ -135,6 +135,18 @@ def test_the_truth_has_the_times_when_it_was(tmp_path: Path) -> None:
     assert happened[3].intensity == {"weight": 8192}
 
 
+def test_a_trial_that_is_broken_off_keeps_what_had_happened(tmp_path: Path) -> None:
+    truth = TruthFolder(tmp_path / "001.truth")
+    truth.create(DRAWN)
+    stealing = Stealing(DRAWN, Hypervisor(), others=0)  # type: ignore[arg-type]
+    stealing.prepare(FOUND)
+    disturber = Disturber(truth, DRAWN, stealing)
+    disturber.start({"disturbances": []}, 100 * S, pytest.fail)
+    disturber.stop()
+    disturber.stop()
+    assert sorted(each.id for each in truth.happened()) == [1, 2, 3]
+
+
 def test_one_that_was_over_too_soon_fails_the_trial(tmp_path: Path) -> None:
     truth, found = TruthFolder(tmp_path / "001.truth"), [drawn(1, 5, "db.1")]
     truth.create(found)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from tierlab.errors import UserError
@@ -32,6 +33,8 @@ class Disturber:
         self._drawn = drawn
         self._stealing = stealing
         self._verb: Verb | None = None
+        self._written = False
+        """Whether the truth has what the neighbours did."""
 
     def start(self, plan: Mapping[str, Any], runtime_ns: int, spawn: Spawn) -> None:
         """Start it if it has something to do, and wait until all is prepared.
@@ -68,7 +71,7 @@ class Disturber:
         try:
             if self._verb is not None:
                 self._verb.wait(END_S)
-            self._truth.add(self._stealing.happened())
+            self._write()
         except UserError as error:
             raise self._problem(str(error)) from error
         errors = {each.id: each.error for each in self._truth.happened() if not each.done}
@@ -82,13 +85,21 @@ class Disturber:
                 )
 
     def stop(self) -> None:
-        """Have it undo what it does and end."""
-        if self._verb is None:
+        """Have it undo what it does and end; what the neighbours did so far is written down."""
+        if self._verb is not None:
+            self._verb.stop(END_S)
+            if self._verb.summary is not None:
+                self._truth.keep_summary(self._verb.summary)
+            self._verb = None
+        # Where the hypervisor does not answer any more there is nobody to ask.
+        with suppress(UserError):
+            self._write()
+
+    def _write(self) -> None:
+        if self._written or not (happened := list(self._stealing.happened())):
             return
-        self._verb.stop(END_S)
-        if self._verb.summary is not None:
-            self._truth.keep_summary(self._verb.summary)
-        self._verb = None
+        self._truth.add(happened)
+        self._written = True
 
     @property
     def _log(self) -> str:

@@ -27,6 +27,8 @@ from tierlab.tables.clock import ClockReading, on_host
 _PROGRAM = resources.files(__package__).joinpath("turns.pl").read_text()
 _RUN = 'exec perl "$@"'
 SECOND = 1_000_000_000
+REST_SECONDS = 120.0
+"""Twice as long as domain 0 waits for its answer."""
 
 
 class XenTimedNeighbour(XenNeighbour, TimedNeighbour):
@@ -45,8 +47,11 @@ class XenTimedNeighbour(XenNeighbour, TimedNeighbour):
         vcpus = str(len(self._seats.vcpus))
         words = [str(program), self.name, vcpus, str(self._told), str(self._log)]
         self._teller = self._host.start(_RUN, words)
+        deadline = time.monotonic() + REST_SECONDS
         while not self._log.exists():
             self._check_told()
+            if time.monotonic() > deadline:
+                raise UserError(f"{self.name}: it does not heed domain 0; run the trial again.")
             time.sleep(POLL_SECONDS)
         self._wanted = 0
         self._asked = self._host.read_clock()
