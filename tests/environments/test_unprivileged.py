@@ -106,6 +106,7 @@ def test_a_user_without_rights_gets_servers_and_reasons(
         "vcpus",
         "move-memory",
         "simulated-caches",
+        "steal",
     }
     assert found["uid"] == str(65534 if os.geteuid() == 0 else os.geteuid())
     assert found["echoed"] == "echo"

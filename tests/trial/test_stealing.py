@@ -117,17 +117,23 @@ def test_each_server_has_a_neighbour_on_its_pus_which_is_told_all_its_turns() ->
     assert first.did == ["boot", "start", "compute", "rest", "check", "destroy"]
 
 
-def test_the_truth_has_the_times_when_it_was(tmp_path: Path) -> None:
-    truth, found = TruthFolder(tmp_path / "001.truth"), DRAWN
-    truth.create(found)
-    stealing = Stealing(found, Hypervisor(), others=0)  # type: ignore[arg-type]
+def begun(tmp_path: Path, drawn: Sequence[Drawn], hypervisor: Hypervisor) -> Disturber:
+    """Of a trial in which nothing else is done."""
+    truth = TruthFolder(tmp_path / "001.truth")
+    truth.create(drawn)
+    stealing = Stealing(drawn, hypervisor, others=0)  # type: ignore[arg-type]
     stealing.prepare(FOUND)
-    disturber = Disturber(truth, found, stealing)
+    disturber = Disturber(truth, drawn, stealing)
     disturber.start({"disturbances": []}, 100 * S, pytest.fail)
+    return disturber
+
+
+def test_the_truth_has_the_times_when_it_was(tmp_path: Path) -> None:
+    disturber = begun(tmp_path, DRAWN, Hypervisor())
     disturber.check()
     disturber.finish()
     disturber.stop()
-    happened = {each.id: each for each in truth.happened()}
+    happened = {each.id: each for each in TruthFolder(tmp_path / "001.truth").happened()}
     assert sorted(happened) == [1, 2, 3]
     assert all(each.done for each in happened.values())
     assert (happened[2].class_, happened[2].subject) == ("steal", "app.1")
@@ -136,26 +142,17 @@ def test_the_truth_has_the_times_when_it_was(tmp_path: Path) -> None:
 
 
 def test_a_trial_that_is_broken_off_keeps_what_had_happened(tmp_path: Path) -> None:
-    truth = TruthFolder(tmp_path / "001.truth")
-    truth.create(DRAWN)
-    stealing = Stealing(DRAWN, Hypervisor(), others=0)  # type: ignore[arg-type]
-    stealing.prepare(FOUND)
-    disturber = Disturber(truth, DRAWN, stealing)
-    disturber.start({"disturbances": []}, 100 * S, pytest.fail)
+    disturber = begun(tmp_path, DRAWN, Hypervisor())
     disturber.stop()
     disturber.stop()
-    assert sorted(each.id for each in truth.happened()) == [1, 2, 3]
+    found = TruthFolder(tmp_path / "001.truth").happened()
+    assert sorted(each.id for each in found) == [1, 2, 3]
 
 
 def test_one_that_was_over_too_soon_fails_the_trial(tmp_path: Path) -> None:
-    truth, found = TruthFolder(tmp_path / "001.truth"), [drawn(1, 5, "db.1")]
-    truth.create(found)
-    stealing = Stealing(found, Hypervisor(cut=0.4), others=0)  # type: ignore[arg-type]
-    stealing.prepare(FOUND)
-    disturber = Disturber(truth, found, stealing)
-    disturber.start({"disturbances": []}, 100 * S, pytest.fail)
+    disturber = begun(tmp_path, [drawn(1, 5, "db.1")], Hypervisor(cut=0.4))
     with pytest.raises(UserError, match="did not go as planned"):
         disturber.finish()
-    assert truth.problem() == (
+    assert TruthFolder(tmp_path / "001.truth").problem() == (
         "disturbance 1 (steal on db.1) was not done as asked: it lasted 800ms only."
     )

@@ -33,7 +33,7 @@ BY_NATURE = frozenset(
     {
         *(Capability.MESSAGES, Capability.MIGRATE, Capability.MOVE_MEMORY),
         *(Capability.NEIGHBOURS, Capability.PROCESSES, Capability.SIMULATED_CACHES),
-        Capability.VCPUS,
+        *(Capability.STEAL, Capability.VCPUS),
     }
 )
 """What an environment can do or cannot wherever it is: no news of this machine."""
