@@ -180,8 +180,8 @@ STOLEN_TIERS = replace(
     STOLEN,
     workload="rubbos",
     capacity=10,  # 1.1 requests/s of 4 users kept them 57 % busy
-    # The balancer, which next to nothing is enough for, is with the web server; domain 0 has a PU
-    # to itself.
+    # The balancer, which next to nothing is enough for, is with the web server. A PU is left to
+    # domain 0, which may run on all of them.
     system="""environment = "xen"
 scale = 0.002
 [system.web.mapping]

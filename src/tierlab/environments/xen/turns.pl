@@ -24,9 +24,11 @@ sub occupy {
     alarm($ANSWER_SECONDS);
     print $to "$wanted\n";
     while (my $line = <$from>) {
-        last if $line =~ /^busy: $wanted\b/;
+        next if $line !~ /^busy: $wanted\b/;
+        alarm(0);
+        return;
     }
-    alarm(0);
+    die "$domain has no console any more\n";
 }
 
 sub wait_until {
