@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from tierlab.experiment import Experiment
 HOSTS = ("second", "first")
 
 
-def trial(*changes: dict[str, Any], **system: Any) -> Any:
+def trial(*changes: dict[str, Any], disturb: Sequence[Any] = (), **system: Any) -> Any:
     document = {
         "experiment": {"name": "changed"},
         "system": {"workload": "rubbos"} | system,
         "load": {"users": 1},
+        "disturb": list(disturb),
         "change": list(changes),
     }
     (only,) = Experiment.from_tables(document, "f.toml").trials()
@@ -43,6 +45,24 @@ def test_a_server_that_moves_must_be_elsewhere_before() -> None:
     assert [each.host for each in trial(there, back).change] == list(HOSTS)
     with pytest.raises(UserError, match=r"change\[3\]\.host .*: by then it is on first"):
         trial(there, back, back | {"at": "20s"})
+
+
+STEALS = (
+    {"class": "steal", "on": "db.1", "at": "20s"},
+    {"class": "random", "classes": ["gc", "steal"], "subjects": ["app.1", "db.1"]},
+)
+
+
+@pytest.mark.parametrize("steal", STEALS)
+def test_a_server_that_is_stolen_from_stays_beside_who_steals(steal: dict[str, Any]) -> None:
+    lighter = {"at": "1s", "on": "db.1", "weight": 30}
+    elsewhere = {"at": "2s", "on": "db.1", "pus": [0]}
+    there = {"environment": "xen", "workload": "rubbos"}
+
+    assert len(trial(lighter, disturb=[steal], **there).change) == 1
+    with pytest.raises(UserError, match=r"change\[2\]\.pus moves db\.1 away from the neighbour"):
+        trial(lighter, elsewhere, disturb=[steal], **there)
+    assert trial(elsewhere | {"on": "web.1"}, disturb=[steal], **there).change
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ class Told(TimedNeighbour):
     def __init__(self, name: str, seats: Seats, cut: float) -> None:
         self.name, self.seats, self.cut = name, seats, cut
         self.did: list[str] = []
+        self.has_died = False
         self.turns: Sequence[Turn] = ()
 
     def boot(self) -> None:
@@ -58,6 +59,8 @@ class Told(TimedNeighbour):
 
     def check(self) -> None:
         self.did.append("check")
+        if self.has_died:
+            raise UserError(f"{self.name}: its turns are not told any more.")
 
     def take(self, turns: Sequence[Turn]) -> None:
         self.turns = turns
@@ -77,7 +80,7 @@ class Told(TimedNeighbour):
 class Hypervisor:
     """An environment as far as it is asked here."""
 
-    slowness = 1.0
+    slowness: float = 1.0
 
     def __init__(self, cut: float = 1.0) -> None:
         self.made: list[Told] = []
@@ -102,7 +105,7 @@ DRAWN = (
 
 def test_each_server_has_a_neighbour_on_its_pus_which_is_told_all_its_turns() -> None:
     hypervisor = Hypervisor()
-    stealing = Stealing(DRAWN, hypervisor, others=1)  # type: ignore[arg-type]
+    stealing = Stealing(DRAWN, hypervisor, others=1)
     stealing.prepare(FOUND)
     stealing.begin(100 * S)
     first, second = hypervisor.made
@@ -121,7 +124,7 @@ def begun(tmp_path: Path, drawn: Sequence[Drawn], hypervisor: Hypervisor) -> Dis
     """Of a trial in which nothing else is done."""
     truth = TruthFolder(tmp_path / "001.truth")
     truth.create(drawn)
-    stealing = Stealing(drawn, hypervisor, others=0)  # type: ignore[arg-type]
+    stealing = Stealing(drawn, hypervisor, others=0)
     stealing.prepare(FOUND)
     disturber = Disturber(truth, drawn, stealing)
     disturber.start({"disturbances": []}, 100 * S, pytest.fail)
@@ -147,6 +150,18 @@ def test_a_trial_that_is_broken_off_keeps_what_had_happened(tmp_path: Path) -> N
     disturber.stop()
     found = TruthFolder(tmp_path / "001.truth").happened()
     assert sorted(each.id for each in found) == [1, 2, 3]
+
+
+def test_one_that_has_died_fails_the_trial(tmp_path: Path) -> None:
+    hypervisor = Hypervisor()
+    disturber = begun(tmp_path, DRAWN, hypervisor)
+    disturber.check()
+    hypervisor.made[1].has_died = True
+    with pytest.raises(UserError, match="did not go as planned"):
+        disturber.check()
+    problem = TruthFolder(tmp_path / "001.truth").problem()
+    assert problem is not None
+    assert "neighbour.2: its turns are not told any more" in problem
 
 
 def test_one_that_was_over_too_soon_fails_the_trial(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ the disturbances of a trial, with nothing left open.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -77,6 +78,18 @@ def suited(model: type[Disturbance], system: System) -> list[str]:
     there = reachable(system)
     asked = entries(system) if model.from_outside else there
     return [name for name in asked if model.suits(there[name])]
+
+
+def stolen_from(tables: Sequence[Timed], system: System) -> set[str]:
+    """The servers from which a hypervisor's neighbour steals, or may if that is drawn."""
+    servers: set[str] = set()
+    for table in tables:
+        if isinstance(table, Random):
+            reached = table.reaches(system).items()
+            servers.update(*(names for kind, names in reached if KINDS[kind].by_hypervisor))
+        elif isinstance(table, Disturbance) and table.by_hypervisor:
+            servers.add(table.on)
+    return servers
 
 
 Written = Annotated[Stated | Random, Field(discriminator="class_")]

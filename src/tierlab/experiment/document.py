@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.change import Change, change_problems
-from tierlab.experiment.disturb import Written
+from tierlab.experiment.disturb import Written, stolen_from
 from tierlab.experiment.disturbance import Timed
 from tierlab.experiment.draw import disturbance_problems
 from tierlab.experiment.factors import Factors
@@ -23,7 +23,7 @@ from tierlab.experiment.load import (
 )
 from tierlab.experiment.objective import Objective
 from tierlab.experiment.observe import Observe
-from tierlab.experiment.problem import raise_all
+from tierlab.experiment.problem import problem, raise_all
 from tierlab.experiment.system import AnySystem, System
 from tierlab.experiment.very_long import VeryLong
 from tierlab.values.kinds import Real, Text, Whole
@@ -91,3 +91,16 @@ def event_problems(
     """The problems of disturbances and changes that this system or its runtime cannot have."""
     yield from change_problems(change, system, phases)
     yield from disturbance_problems(disturb, system, phases)
+    yield from _left_behind(disturb, change, system)
+
+
+def _left_behind(
+    disturb: Sequence[Timed], change: Sequence[Change], system: System
+) -> Iterator[PydanticCustomError]:
+    """The problems of changes that move a server away from who is to steal from it."""
+    robbed = stolen_from(disturb, system)
+    for number, each in enumerate(change, start=1):
+        for key in ("pus", "place", "host"):
+            if each.on in robbed and getattr(each, key) is not None:
+                words = f"moves {each.on} away from the neighbour that steals from it"
+                yield problem(f"{words}; leave one of both out", f"change[{number}]", key)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tierlab.deploy.neighbours import start_together
-from tierlab.environments.environment import Environment
 from tierlab.environments.neighbour import TimedNeighbour, Turn
 from tierlab.environments.placement import Placement
 from tierlab.experiment.disturb_resources import Steal
@@ -23,6 +23,17 @@ LEAST_SHARE = 0.5
 """
 
 
+class Hypervisor(Protocol):
+    """What of an environment makes neighbours that compute at stated times."""
+
+    @property
+    def slowness(self) -> float:
+        """How many times as long a neighbour may take as on this host's own CPUs."""
+
+    def create_timed_neighbour(self, name: str, seats: Seats) -> TimedNeighbour:
+        """Make one; `UserError` where that cannot be."""
+
+
 @dataclass(frozen=True)
 class _Thief:
     """A neighbour, and the disturbances that it does, in order of time."""
@@ -34,10 +45,10 @@ class _Thief:
 class Stealing:
     """Those of one trial; `environment.destroy` removes the neighbours too."""
 
-    def __init__(self, drawn: Sequence[Drawn], environment: Environment, others: int) -> None:
+    def __init__(self, drawn: Sequence[Drawn], hypervisor: Hypervisor, others: int) -> None:
         """`others`: how many neighbours the system has, which are called by number too."""
         self._drawn = [each for each in drawn if isinstance(each.what, Steal)]
-        self._environment = environment
+        self._hypervisor = hypervisor
         self._others = others
         self._here: list[_Thief] = []
 
@@ -48,10 +59,10 @@ class Stealing:
         servers = dict.fromkeys(each.what.on for each in self._drawn)
         for number, name in enumerate(servers, start=self._others + 1):
             seats = Seats(tuple(sorted(found[name].pus or ())))
-            made = self._environment.create_timed_neighbour(f"neighbour.{number}", seats)
+            made = self._hypervisor.create_timed_neighbour(f"neighbour.{number}", seats)
             self._here.append(_Thief(made, [each for each in self._drawn if each.what.on == name]))
         neighbours = [each.neighbour for each in self._here]
-        start_together(neighbours, self._environment.slowness)
+        start_together(neighbours, self._hypervisor.slowness)
         for neighbour in neighbours:
             neighbour.rest()
 
