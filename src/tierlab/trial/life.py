@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from tierlab.deploy.neighbours import Neighbours
 from tierlab.deploy.system import System
@@ -46,10 +45,8 @@ from tierlab.trial.outcome import (
 from tierlab.trial.progress import Progress
 from tierlab.trial.stealing import Stealing
 from tierlab.trial.truth import TruthFolder
+from tierlab.trial.watch import watch
 from tierlab.workloads.workload import DataKey
-
-STAGES = {"ramp_up": "ramp-up", "runtime": "runtime", "ramp_down": "ramp-down"}
-CHECK_S = 0.5
 
 
 def run_trial(plan: TrialPlan, folder: RunFolder, progress: Progress) -> Manifest:
@@ -91,13 +88,6 @@ def _take_down(trial: _Trial) -> None:
         outcome.error = outcome.error or str(error)
 
 
-class Living(Protocol):
-    """What has to live as long as the trial."""
-
-    def check(self) -> None:
-        """Raise :class:`UserError` when it has died."""
-
-
 class _Trial:
     """What one trial has running; ``teardown`` takes down in reverse order of making."""
 
@@ -135,7 +125,7 @@ class _Trial:
         migrations = Migrations(systems, environment, inside, self.folder)
         changer = self._change(drivers, systems, neighbours, migrations)
         living = (systems, neighbours, observers, inside, profiler, disturber)
-        self._watch(drivers, living, changer)
+        watch(self.plan.load, drivers, living, changer, self.progress)
         disturber.finish()
         changer.finish()
 
@@ -286,20 +276,6 @@ class _Trial:
         runtime_ns = drivers.start_ns + self.plan.load.phases.ramp_up_ns
         changes, logs = self.plan.change, self.folder.logs
         return Changer(changes, systems, neighbours, migrations, runtime_ns=runtime_ns, logs=logs)
-
-    def _watch(self, drivers: Drivers, living: Sequence[Living], changer: Changer) -> None:
-        """Wait for the driver's end, phase by phase; fail when a server or an agent dies."""
-        end = time.monotonic() - (time.time_ns() - drivers.start_ns) / 1e9
-        for phase, duration_ns in plans.phases(self.plan.load).items():
-            start, end = end, end + duration_ns / 1e9
-            if duration_ns:
-                self.progress.stage(STAGES[phase], end - start)
-            while drivers.running and time.monotonic() < end:
-                for one in (*living, changer):
-                    one.check()
-                self.progress.advance(time.monotonic() - start, drivers.note())
-                time.sleep(min(CHECK_S, changer.wait_s, max(0.0, end - time.monotonic())))
-        drivers.wait()
 
 
 def _spawner(environment: Environment) -> Spawn:
