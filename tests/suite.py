@@ -108,16 +108,28 @@ def run(stage: Stage, *arguments: str) -> Took:
 
 def run_pytest(stage: Stage, name: str) -> Took:
     """Run a stage of tests. What these wrote is removed if all passed, many files at once: pytest
-    removes what is of three runs ago, one by one, and of thousands that takes minutes.
+    removes what is of three runs ago, one by one, and of thousands that takes minutes. Else it is
+    kept until the next run.
     """
+    left = KEPT / f"{name}.left"
+    if left.exists():
+        remove_written(Path(left.read_text()))
+        left.unlink()
     written = Path(mkdtemp(prefix="tests-"))
+    left.write_text(str(written))
     took = run(stage, f"--junitxml={KEPT / f'{name}.xml'}", f"--basetemp={written}")
     if took.status in (0, NONE_COLLECTED):
-        with suppress(OSError):  # what stays there, as something mounted does, fails no test
-            remove_tree(written)
+        remove_written(written)
+        left.unlink()
     else:
         print(f"tests: what {stage.name} wrote is in {written}")
     return took
+
+
+def remove_written(folder: Path) -> None:
+    """What stays there, as something mounted does, fails no test."""
+    with suppress(OSError):
+        remove_tree(folder)
 
 
 def failed() -> list[str]:

@@ -89,6 +89,9 @@ def test_what_passed_tests_wrote_is_removed_and_what_failed_ones_did_is_named(fo
     (kept,) = folder.glob("tests-*")
     assert f"tests: what second wrote is in {kept}" in lines
     assert next(kept.rglob("file")).read_text() == "content"
+    run(folder, writes, ALWAYS.format(""))
+    (newer,) = folder.glob("tests-*")
+    assert newer != kept
 
 
 @pytest.mark.parametrize("passes", [2, 3])
