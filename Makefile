@@ -63,18 +63,21 @@ fuzz: SECONDS := 45
 fuzz: ## Fuzz each dissector and the driver for SECONDS (45) of CPU time, on cores that are idle
 	@agent/fuzz/run $(SECONDS)
 
-bench: setup-test ## Measure beside the peers; prints ratios
-	$(BIN)/python bench/drive/run.py
-	$(BIN)/python bench/sample/run.py
-	$(BIN)/python bench/sample/polls.py
-	$(BIN)/python bench/trace/run.py
-	$(BIN)/python bench/profile/perf.py
-	$(BIN)/python bench/link/run.py
-	$(BIN)/python bench/analyse/run.py
-	$(BIN)/python bench/compare/run.py
-	$(BIN)/python bench/profile/run.py
-	$(BIN)/python bench/diagnosis/run.py --quick
-	$(KERNELS) speed-up
+bench: setup-test ## Measure beside the peers; prints ratios (an hour; what misses a bar is named at the end)
+	@missed=; \
+	measure() { echo "bench: $$*"; "$$@" || missed="$$missed\n  $$*"; }; \
+	measure $(BIN)/python bench/drive/run.py; \
+	measure $(BIN)/python bench/sample/run.py; \
+	measure $(BIN)/python bench/sample/polls.py; \
+	measure $(BIN)/python bench/trace/run.py; \
+	measure $(BIN)/python bench/profile/perf.py; \
+	measure $(BIN)/python bench/link/run.py; \
+	measure $(BIN)/python bench/analyse/run.py; \
+	measure $(BIN)/python bench/compare/run.py; \
+	measure $(BIN)/python bench/profile/run.py; \
+	measure $(BIN)/python bench/diagnosis/run.py --quick; \
+	measure $(KERNELS) speed-up; \
+	test -z "$$missed" || { printf "bench: missed a bar, or did not end:$$missed\n"; exit 1; }
 
 wheel: setup ## Make one wheel with the agent and the applications inside: dist/
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .

@@ -26,6 +26,10 @@ from tools import K6, Load, Locust, Result, Tierlab, Tool, Wrk, summary
 
 CONCURRENCY = 32
 """Users without think time, where cost per request is compared."""
+K6_BAR = 0.4
+"""Aimed at was 0.25. Reached were 0.24 to 0.34 on the machines tried, where wrk itself had 0.30 to
+0.40: nineteen twentieths of the driver's CPU is the kernel's work for a connection, and how dear
+that is moves the ratio. What is the driver's own is held against what is k6's own."""
 KEPT_BAR = 2.0
 """wrk sends the same bytes again and looks at no reply but for its end; the driver draws what its
 user does next, reads the page, writes a row."""
@@ -92,6 +96,9 @@ def cost(bench: Bench, tools: list[Tool], seconds: float, repeat: int) -> list[B
     def ratio(peer: str, of: str = "tierlab") -> float:
         return statistics.median(it[of].cpu_us / it[peer].cpu_us for it in rounds)
 
+    def outside(peer: str) -> float:
+        return statistics.median(it["tierlab"].user_us / it[peer].user_us for it in rounds)
+
     table = Table(
         *("tool", "CPU per request, µs", "outside the kernel, µs"),
         *("tierlab's is ... of it", "wrk's is ... of it"),
@@ -104,8 +111,9 @@ def cost(bench: Bench, tools: list[Tool], seconds: float, repeat: int) -> list[B
     console.print(table)
     return [
         Bar("CPU per request, of wrk's", ratio("wrk"), 1.5, "times"),
-        Bar("CPU per request, of k6's", ratio("k6"), 0.25, "times"),
+        Bar("CPU per request, of k6's", ratio("k6"), K6_BAR, "times"),
         Bar("CPU per request, of Locust's", ratio("locust"), 0.25, "times"),
+        Bar("CPU per request outside the kernel, of k6's", outside("k6"), 0.05, "times"),
     ]
 
 

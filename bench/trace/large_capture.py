@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,6 +67,12 @@ def make(least: int, folder: Path) -> LargeCapture:
     starts = record_starts(content)
     repetitions = math.ceil(least / len(starts))
     assert repetitions <= MOST_REPETITIONS, f"{len(starts)} packets were recorded, which is too few"
+    wanted, free = repetitions * content.size, shutil.disk_usage(folder).free
+    if wanted > free:
+        sys.exit(
+            f"{folder}: the capture takes {wanted / 1e9:.1f} GB, and {free / 1e9:.1f} are free;"
+            " set TMPDIR to a folder on a larger disk."
+        )
     path = folder / "large.pcap"
     repeat(content, starts, repetitions, path)
     return LargeCapture(path, repetitions * len(starts), len(starts), repetitions)
