@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tierlab.tables.manifest import SOME_CALLS, Manifest
-from tierlab.topology import TLS, WITHOUT_TLS, Call, Seen, spoken
+from tierlab.topology import PROTOCOLS, TLS, Call, Seen, spoken
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class _Compared:
             return Checked(True, f"{names} {call.protocol}: {said} ({_count(seen)}).")
         if protocols[0] == TLS:
             sentence = f"{said}, but encrypted (TLS), so that no message can be read"
-            how = f" ({WITHOUT_TLS[call.protocol]})" if call.protocol in WITHOUT_TLS else ""
+            known = PROTOCOLS.get(call.protocol)
+            how = f" ({known.without_tls})" if known and known.without_tls else ""
             remedy = f"servers of one host can do without it{how}"
             return Checked(None, f"{names} {call.protocol}: {sentence}: {remedy}.")
         table = self._servers[call.callee].tier

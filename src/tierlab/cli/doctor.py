@@ -32,7 +32,10 @@ def doctor(
 
     Every answer comes from a try. The exit status is 0 when the demo can run here, else 1.
     """
-    programs = tuple(look_up(name, package) for name, package in run_needs.PROGRAMS.items())
+    programs = tuple(
+        look_up(name, package, run_needs.VERSION_ARGUMENTS.get(name, "--version"))
+        for name, package in run_needs.PROGRAMS.items()
+    )
     here = check_all(programs, run_needs.folders(runs), run_needs.agent_path())
     checks = [*here, *run_needs.checks()]
     possible = not any(check.stops_the_demo for check in checks)

@@ -50,6 +50,15 @@ PROGRAMS = {
     "setpriv": "util-linux",
 }
 """Each with the Debian package that brings it."""
+VERSION_ARGUMENTS = {
+    **{
+        program: tier.software[0].version_argument
+        for tier in DEMO.tiers.values()
+        for program in tier.software[0].programs
+    },
+    "ip": "-V",
+}
+"""By which of them tell their versions, where it is not the usual one."""
 
 
 def folders(runs: Path) -> dict[str, tuple[Path, str]]:

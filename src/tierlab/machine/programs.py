@@ -16,18 +16,6 @@ OWN_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 may be installed.
 """
 
-VERSION_ARGUMENT = {
-    "apache2": "-v",
-    "haproxy": "-v",
-    "java": "-version",
-    "javac": "-version",
-    "lsof": "-v",
-    "memcached": "-V",
-    "nginx": "-v",
-    "socat": "-V",
-    "ip": "-V",
-}
-"""Where it is not `--version`."""
 _NUMBER = re.compile(r"\d+")
 _DOTTED = re.compile(r"\d+(?:\.\d+)+")
 
@@ -66,16 +54,16 @@ def locate(name: str) -> str | None:
     return shutil.which(name, path=search_path())
 
 
-def look_up(name: str, package: str) -> Program:
-    """Find the program, by its name or its path, and ask it."""
+def look_up(name: str, package: str, argument: str = "--version") -> Program:
+    """Find the program, by its name or its path, and ask it for its version by this argument."""
     path, own = locate(name), Path(name).name
     if path is None:
         return Program(own, package, None, None, None)
-    return Program(own, package, path, _version(own, path), _package_version(package))
+    return Program(own, package, path, _version(path, argument), _package_version(package))
 
 
-def _version(name: str, path: str) -> str | None:
-    said = _said([path, VERSION_ARGUMENT.get(name, "--version")])
+def _version(path: str, argument: str) -> str | None:
+    said = _said([path, argument])
     lines = (said or "").splitlines()
     return next((line.strip() for line in lines if any(c.isdigit() for c in line)), None)
 

@@ -10,11 +10,10 @@ from typing import Any
 from tierlab.deploy.system import Subject
 from tierlab.errors import UserError
 from tierlab.observe.agent import Spawn, Verb
-from tierlab.observe.plans import WIRE
-from tierlab.topology import TLS, Seen
+from tierlab.topology import PROTOCOLS, TLS, Seen
 
 READY_S = 15.0
-FILES = {wire: name for name, wire in WIRE.items()} | {TLS: TLS}
+FILES = {each.wire: name for name, each in PROTOCOLS.items()} | {TLS: TLS}
 """What files call the protocols that the agent tells apart."""
 
 

@@ -18,19 +18,7 @@ from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.own_options import host_of
-from tierlab.topology import Topology
-
-WIRE = {
-    "http": "http1",
-    "http2": "http2",
-    "ajp": "ajp13",
-    "fcgi": "fastcgi",
-    "mysql": "mysql",
-    "postgresql": "postgresql",
-    "memcached": "memcached",
-    "redis": "redis",
-}
-"""The dissectors' names of the servers' protocols; of others, only the turns are told."""
+from tierlab.topology import Topology, wire
 
 STATEMENTS = frozenset({"postgresql"})
 """Protocols in which the driver sends statements; a session keeps its connection then."""
@@ -238,7 +226,7 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
                 "name": place.name,
                 "address": place.endpoint.address,
                 "port": place.endpoint.port,
-                "protocol": WIRE.get(place.endpoint.protocol, "tcp"),
+                "protocol": wire(place.endpoint.protocol),
                 "pass_through": place.pass_through,
             }
             for place in places

@@ -121,6 +121,8 @@ class Server(ABC):
     programs: ClassVar[Mapping[str, str]]
     """Programs it needs, each with the Debian package that brings it, empty where Tierlab itself
     does; the server's own first."""
+    version_argument: ClassVar[str] = "--version"
+    """By which its own program tells its version."""
     files: ClassVar[Mapping[Path, str]] = {}
     """The same of files that are no programs."""
     ports: ClassVar[Mapping[str, int]] = {}

@@ -20,6 +20,7 @@ class HAProxy(Server):
 
     kind = "haproxy"
     programs: ClassVar[Mapping[str, str]] = {"haproxy": "haproxy"}
+    version_argument = "-v"
 
     passes_through = True
     soft_resources = declared(

@@ -45,6 +45,7 @@ class HttpdServer(Server):
     its form's.
     """
 
+    version_argument = "-v"
     ports: ClassVar[Mapping[str, int]] = {"http": 8080}
     holdable = ("threads",)
     # Graceful: requests in progress are finished and buffered log lines written.

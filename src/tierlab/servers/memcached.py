@@ -21,6 +21,7 @@ class Memcached(Server):
 
     kind = "memcached"
     programs: ClassVar[Mapping[str, str]] = {"memcached": "memcached"}
+    version_argument = "-V"
     ports: ClassVar[Mapping[str, int]] = {"memcached": 11211}
     soft_resources = declared(
         SoftResource("threads", Whole(1, 64), 4, "-t", "threads that serve connections"),

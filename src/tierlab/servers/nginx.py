@@ -50,6 +50,7 @@ class Nginx(Server):
 
     kind = "nginx"
     programs: ClassVar[Mapping[str, str]] = {"nginx": "nginx-light"}
+    version_argument = "-v"
     ports: ClassVar[Mapping[str, int]] = {"http": 8080}
     calls = ("fcgi", "http")
     soft_resources = declared(

@@ -8,18 +8,13 @@ from typing import Annotated
 from pydantic import Field
 
 from tierlab.servers.base import Endpoint, Options
+from tierlab.topology import PROTOCOLS, UNREAD
 from tierlab.values.kinds import Duration, Text, Whole
 from tierlab.values.quantities import SECOND
 from tierlab.values.word import Word
 
-PROTOCOLS = ("http", "http2", "fcgi", "ajp", "mysql", "postgresql", "redis", "memcached", "tcp")
 USUAL_PORTS: Mapping[int, str] = {
-    3306: "mysql",
-    5432: "postgresql",
-    6379: "redis",
-    8009: "ajp",
-    9000: "fcgi",
-    11211: "memcached",
+    each.port: name for name, each in PROTOCOLS.items() if each.port is not None
 }
 """Ports that a protocol is known by."""
 FOUND = "found"
@@ -43,7 +38,7 @@ class OwnOptions(Options):
     """The TCP port that it listens on. A server that a command starts may have none: a worker that
     nobody calls and that calls others, as one does that takes jobs from a queue."""
 
-    protocol: Annotated[str | None, Word((*PROTOCOLS, FOUND))] = Field(
+    protocol: Annotated[str | None, Word((*PROTOCOLS, UNREAD, FOUND))] = Field(
         default=None, examples=["http"]
     )
     """What it speaks; without it, what is usual on that port, or http. Of tcp, and of what Tierlab

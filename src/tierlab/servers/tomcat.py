@@ -39,6 +39,7 @@ class Tomcat(Server):
 
     kind = "tomcat"
     programs: ClassVar[Mapping[str, str]] = {"java": "openjdk-17-jre-headless"}
+    version_argument = "-version"
     ports: ClassVar[Mapping[str, int]] = {"ajp": 8009, "http": 8080}
     calls = ("mysql", "postgresql")
     soft_resources = declared(

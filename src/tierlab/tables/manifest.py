@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tierlab.errors import UserError
 from tierlab.tables.clock import ClockReading
 from tierlab.tables.rules import RunRules
-from tierlab.topology import Call, Seen, Topology
+from tierlab.topology import PROTOCOLS, Call, Seen, Topology
 
 NAME = "manifest.json"
 SOME_CALLS = "some calls"
@@ -58,7 +58,8 @@ class ServerPart(_Part):
     @property
     def speaks_sql(self) -> bool:
         """Whether it speaks what databases do, and proxies before them."""
-        return self.protocol in ("mysql", "postgresql")
+        known = PROTOCOLS.get(self.protocol)
+        return known is not None and known.speaks_sql
 
     @property
     def workers(self) -> int | None:

@@ -1,6 +1,7 @@
 """Who calls whom: the one graph of a system's servers and calls."""
 
-from tierlab.topology.seen import TLS, UNREAD, WITHOUT_TLS, Seen, spoken
+from tierlab.topology.protocols import PROTOCOLS, TLS, UNREAD, wire
+from tierlab.topology.seen import Seen, spoken
 from tierlab.topology.topology import Call, Topology
 
-__all__ = ["TLS", "UNREAD", "WITHOUT_TLS", "Call", "Seen", "Topology", "spoken"]
+__all__ = ["PROTOCOLS", "TLS", "UNREAD", "Call", "Seen", "Topology", "spoken", "wire"]

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-TLS = "tls"
-"""What stands for a protocol that is encrypted."""
-WITHOUT_TLS: Mapping[str, str] = {"postgresql": "sslmode=disable", "mysql": "ssl-mode=DISABLED"}
-"""By protocol, what in a client's settings has it go without TLS."""
-UNREAD = "tcp"
-"""What stands for one that cannot be read."""
+from tierlab.topology.protocols import UNREAD
 
 
 @dataclass(frozen=True)

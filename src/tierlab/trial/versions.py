@@ -15,8 +15,11 @@ from tierlab.servers.kinds import KINDS
 
 def programs(servers: Iterable[type[Server]]) -> dict[str, Program]:
     """Each server's program as it is on this machine, by the server's kind; not a user's own."""
-    own = {each.kind: next(iter(each.programs.items())) for each in servers if each.programs}
-    return {kind: look_up(*program) for kind, program in own.items()}
+    return {
+        each.kind: look_up(*next(iter(each.programs.items())), each.version_argument)
+        for each in servers
+        if each.programs
+    }
 
 
 def versions(found: dict[str, Program], libraries: Path | None) -> dict[str, str]:
