@@ -30,6 +30,8 @@ SLOWEST = 20
 FAILED, NONE_COLLECTED = 1, 5
 """pytest's exit status when tests failed, and when none was selected."""
 KEPT = Path("build/tests")
+WRITTEN = "tests-"
+"""Begins the names of the folders in which tests write."""
 LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 PYTEST = (sys.executable, "-m", "pytest")
 SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "worksteal")
@@ -112,10 +114,10 @@ def run_pytest(stage: Stage, name: str) -> Took:
     kept until the next run.
     """
     left = KEPT / f"{name}.left"
-    if left.exists():
-        remove_written(Path(left.read_text()))
-        left.unlink()
-    written = Path(mkdtemp(prefix="tests-"))
+    # Of a run that was killed just then it may hold no name, which would be this folder.
+    if left.exists() and (old := Path(left.read_text())).name.startswith(WRITTEN):
+        remove_written(old)
+    written = Path(mkdtemp(prefix=WRITTEN))
     left.write_text(str(written))
     took = run(stage, f"--junitxml={KEPT / f'{name}.xml'}", f"--basetemp={written}")
     if took.status in (0, NONE_COLLECTED):
