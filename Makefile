@@ -63,7 +63,7 @@ fuzz: SECONDS := 45
 fuzz: ## Fuzz each dissector and the driver for SECONDS (45) of CPU time, on cores that are idle
 	@agent/fuzz/run $(SECONDS)
 
-bench: setup-test ## Measure beside the peers; prints ratios (an hour; what misses a bar is named at the end)
+bench: setup-test ## Measure beside the peers; prints ratios (over an hour; what misses a bar is named at the end)
 	@missed=; \
 	measure() { echo "bench: $$*"; "$$@" || missed="$$missed\n  $$*"; }; \
 	measure $(BIN)/python bench/drive/run.py; \

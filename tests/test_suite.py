@@ -94,6 +94,15 @@ def test_what_passed_tests_wrote_is_removed_and_what_failed_ones_did_is_named(fo
     assert newer != kept
 
 
+def test_a_run_that_was_killed_as_it_began_has_nothing_removed(folder: Path) -> None:
+    (folder / "build/tests").mkdir(parents=True)
+    (folder / "build/tests/made-1.left").touch()
+    (folder / "mine").write_text("content")
+    status, lines = run(folder, PASSES)
+    assert status == 0, lines
+    assert (folder / "mine").read_text() == "content"
+
+
 @pytest.mark.parametrize("passes", [2, 3])
 def test_what_fails_by_chance_is_run_again_and_nothing_else_is(folder: Path, passes: int) -> None:
     status, lines = run(folder, PASSES, AT_FIRST.format(passes))

@@ -43,6 +43,8 @@ PORTS = (8080, 8009, 3306)
 """The servers'."""
 MOST_REPETITIONS = 250
 """The second byte of a client's address is that of its repetition."""
+BESIDE = 1.25
+"""Of the capture's size: itself, and what is dissected of it meanwhile."""
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
@@ -67,11 +69,11 @@ def make(least: int, folder: Path) -> LargeCapture:
     starts = record_starts(content)
     repetitions = math.ceil(least / len(starts))
     assert repetitions <= MOST_REPETITIONS, f"{len(starts)} packets were recorded, which is too few"
-    wanted, free = repetitions * content.size, shutil.disk_usage(folder).free
+    wanted, free = BESIDE * repetitions * content.size, shutil.disk_usage(folder).free
     if wanted > free:
         sys.exit(
-            f"{folder}: the capture takes {wanted / 1e9:.1f} GB, and {free / 1e9:.1f} are free;"
-            " set TMPDIR to a folder on a larger disk."
+            f"{folder}: the capture and its tables take {wanted / 1e9:.1f} GB, and"
+            f" {free / 1e9:.1f} are free; set TMPDIR to a folder on a larger disk."
         )
     path = folder / "large.pcap"
     repeat(content, starts, repetitions, path)

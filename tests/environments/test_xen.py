@@ -262,7 +262,7 @@ def test_what_a_neighbour_takes_in_its_turns_the_servers_kernel_is_told(
     made.destroy()
     assert "neighbour.1" not in xen.host.run("xl list")
 
-    for one, turn in zip(asked, taken, strict=False):
+    for one, turn in zip(asked[:2], taken, strict=True):
         assert turn.start_ns - one.start_ns < S
         assert 0.9 < (turn.end_ns - turn.start_ns) / (6 * S) < 1.2
     looks = [line.split() for line in domain.text("data/stat.log").splitlines()]

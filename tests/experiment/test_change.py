@@ -54,13 +54,17 @@ STEALS = (
 
 
 @pytest.mark.parametrize("steal", STEALS)
-def test_a_server_that_is_stolen_from_stays_beside_who_steals(steal: dict[str, Any]) -> None:
+@pytest.mark.parametrize("place", [{"pus": [0]}, {"place": "pu:0"}, {"host": "second"}])
+def test_a_server_that_is_stolen_from_stays_beside_who_steals(
+    steal: dict[str, Any], place: dict[str, Any]
+) -> None:
     lighter = {"at": "1s", "on": "db.1", "weight": 30}
-    elsewhere = {"at": "2s", "on": "db.1", "pus": [0]}
+    elsewhere = {"at": "2s", "on": "db.1"} | place
     there = {"environment": "xen", "workload": "rubbos"}
 
     assert len(trial(lighter, disturb=[steal], **there).change) == 1
-    with pytest.raises(UserError, match=r"change\[2\]\.pus moves db\.1 away from the neighbour"):
+    (key,) = place
+    with pytest.raises(UserError, match=rf"change\[2\]\.{key} moves db\.1 away from the neighb"):
         trial(lighter, elsewhere, disturb=[steal], **there)
     assert trial(elsewhere | {"on": "web.1"}, disturb=[steal], **there).change
 

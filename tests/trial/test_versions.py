@@ -11,6 +11,7 @@ import pytest
 from tierlab.machine.programs import Program
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
+from tierlab.servers.kinds import KINDS
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.tomcat import Tomcat
 from tierlab.trial.versions import programs, versions
@@ -28,6 +29,11 @@ def test_every_server_and_the_agent_tell_their_versions() -> None:
         *("httpd", "java", "tomcat", "haproxy", "mariadb"),
     }
     assert all(re.fullmatch(r"\d+(\.\d+)+", number) for number in told.values()), told
+
+
+def test_every_kind_of_server_that_is_here_tells_its_version() -> None:
+    here = {kind: each for kind, each in programs(KINDS.values()).items() if each.path is not None}
+    assert {kind for kind, each in here.items() if each.number is None} == set()
 
 
 @pytest.mark.parametrize(("kind", "package"), [("httpd", "apache2-bin"), ("haproxy", "haproxy")])

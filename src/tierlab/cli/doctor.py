@@ -19,7 +19,7 @@ from tierlab.cli import run_needs
 from tierlab.machine.capabilities import check_all
 from tierlab.machine.check import Check, Verdict
 from tierlab.machine.fingerprint import fingerprint
-from tierlab.machine.programs import Program, look_up
+from tierlab.machine.programs import VERSION_ARGUMENT, Program, look_up
 
 COLOURS = {Verdict.WORKS: "green", Verdict.PARTLY: "yellow", Verdict.MISSING: "red"}
 
@@ -33,7 +33,7 @@ def doctor(
     Every answer comes from a try. The exit status is 0 when the demo can run here, else 1.
     """
     programs = tuple(
-        look_up(name, package, run_needs.VERSION_ARGUMENTS.get(name, "--version"))
+        look_up(name, package, run_needs.VERSION_ARGUMENTS.get(name, VERSION_ARGUMENT))
         for name, package in run_needs.PROGRAMS.items()
     )
     here = check_all(programs, run_needs.folders(runs), run_needs.agent_path())

@@ -58,7 +58,7 @@ VERSION_ARGUMENTS = {
     },
     "ip": "-V",
 }
-"""By which of them tell their versions, where it is not the usual one."""
+"""By which they tell their versions; what is not here does by the usual one."""
 
 
 def folders(runs: Path) -> dict[str, tuple[Path, str]]:

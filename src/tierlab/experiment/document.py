@@ -98,9 +98,9 @@ def _left_behind(
     disturb: Sequence[Timed], change: Sequence[Change], system: System
 ) -> Iterator[PydanticCustomError]:
     """The problems of changes that move a server away from who is to steal from it."""
-    robbed = stolen_from(disturb, system)
+    servers = stolen_from(disturb, system)
     for number, each in enumerate(change, start=1):
         for key in ("pus", "place", "host"):
-            if each.on in robbed and getattr(each, key) is not None:
+            if each.on in servers and getattr(each, key) is not None:
                 words = f"moves {each.on} away from the neighbour that steals from it"
                 yield problem(f"{words}; leave one of both out", f"change[{number}]", key)

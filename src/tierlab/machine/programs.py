@@ -16,6 +16,8 @@ OWN_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 may be installed.
 """
 
+VERSION_ARGUMENT = "--version"
+"""By which most programs tell their versions."""
 _NUMBER = re.compile(r"\d+")
 _DOTTED = re.compile(r"\d+(?:\.\d+)+")
 
@@ -54,7 +56,7 @@ def locate(name: str) -> str | None:
     return shutil.which(name, path=search_path())
 
 
-def look_up(name: str, package: str, argument: str = "--version") -> Program:
+def look_up(name: str, package: str, argument: str = VERSION_ARGUMENT) -> Program:
     """Find the program, by its name or its path, and ask it for its version by this argument."""
     path, own = locate(name), Path(name).name
     if path is None:

@@ -20,7 +20,7 @@ from tierlab.environments.domain import Domain
 from tierlab.environments.environment import Environment
 from tierlab.environments.image_root import ImageRoot
 from tierlab.errors import UserError
-from tierlab.machine.programs import Program
+from tierlab.machine.programs import VERSION_ARGUMENT, Program
 from tierlab.servers.content import Content
 from tierlab.servers.soft import SoftResource, completed
 from tierlab.values.quantities import MIB
@@ -121,10 +121,10 @@ class Server(ABC):
     programs: ClassVar[Mapping[str, str]]
     """Programs it needs, each with the Debian package that brings it, empty where Tierlab itself
     does; the server's own first."""
-    version_argument: ClassVar[str] = "--version"
-    """By which its own program tells its version."""
     files: ClassVar[Mapping[Path, str]] = {}
     """The same of files that are no programs."""
+    version_argument: ClassVar[str] = VERSION_ARGUMENT
+    """By which its own program tells its version."""
     ports: ClassVar[Mapping[str, int]] = {}
     """The protocols that it speaks, each with the port that it listens on then."""
     calls: ClassVar[tuple[str, ...]] = ()
