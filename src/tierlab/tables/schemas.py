@@ -42,7 +42,9 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
         "visits": """visit:i64 server:text protocol:text connection:i64 arrival_ns:i64
             request_end_ns:i64 reply_start_ns:i64? departure_ns:i64? closed_ns:i64?
             may_wait_ns:i64? label:text status:i32? bytes_in:i64 bytes_out:i64 parent:i64?
-            link:text? confidence:f64?""",
+            link:text? confidence:f64? process:i64? thread:i64? queued_ns:i64? cpu_ns:i64?
+            runnable_ns:i64? throttled_ns:i64? stopped_ns:i64? disk_ns:i64? lock_ns:i64?
+            calls_ns:i64? connecting_ns:i64? other_ns:i64? other_call:text? sending_ns:i64?""",
         "events": "t_ns:i64 duration_ns:i64 kind:text subject:text detail:text",
         "cpu": """t_ns:i64 dt_ns:i64 subject:text busy:f64? user:f64? system:f64? iowait:f64?
             irq:f64? steal:f64?""",

@@ -163,6 +163,7 @@ fn without_borrowed(visit: &Visit<'_>) -> Visit<'static> {
         literals: &[],
         server: visit.server,
         connection: visit.connection,
+        client: visit.client,
         arrival_ns: visit.arrival_ns,
         request_end_ns: visit.request_end_ns,
         reply_start_ns: visit.reply_start_ns,
@@ -179,6 +180,7 @@ fn without_borrowed(visit: &Visit<'_>) -> Visit<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tierlab_dissect::Peer;
 
     struct Told(Vec<i64>);
 
@@ -198,6 +200,7 @@ mod tests {
             it.visit(&Visit {
                 server: 0,
                 connection,
+                client: Peer { address: [127, 0, 0, 1].into(), port: 1 },
                 arrival_ns,
                 request_end_ns: 0,
                 reply_start_ns: None,

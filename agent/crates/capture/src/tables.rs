@@ -6,7 +6,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-use tierlab_dissect::{Clue, Event, EventKind, Message, Pairing, Server, Sink, Visit};
+use tierlab_dissect::{
+    Clue, Event, EventKind, Message, Pairing, Server, Sink, Visit, connection_hash,
+};
 use tierlab_record::priority::Role;
 use tierlab_record::tables::{EventRow, Events, RawVisitRow, RawVisits};
 use tierlab_record::{Lines, Rows, WhenFull, Writer};
@@ -101,6 +103,7 @@ impl Sink for Tables {
             upstream: upstream.as_deref(),
             id_hash: visit.id_hash,
             literals: visit.literals,
+            endpoints: connection_hash(visit.client, server.endpoint()),
         });
         self.visit_count += 1;
     }

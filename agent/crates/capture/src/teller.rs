@@ -161,7 +161,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread::{sleep, spawn};
-    use tierlab_dissect::{Protocol, Server, Sink, Visit};
+    use tierlab_dissect::{Peer, Protocol, Server, Sink, Visit};
 
     const MANY: i64 = 10_000;
 
@@ -185,6 +185,7 @@ mod tests {
         said.visit(&Visit {
             server: 0,
             connection: 1,
+            client: Peer { address: [127, 0, 0, 1].into(), port: 1 },
             arrival_ns: at_ns,
             request_end_ns: at_ns,
             reply_start_ns: None,

@@ -89,6 +89,7 @@ impl Context<'_> {
         sink.visit(&Visit {
             server: place.server,
             connection: place.connection,
+            client: place.client,
             arrival_ns: exchange.arrival_ns,
             request_end_ns: exchange.request_end_ns.max(exchange.arrival_ns),
             reply_start_ns,

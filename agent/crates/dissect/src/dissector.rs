@@ -48,11 +48,8 @@ impl Dissector {
     /// A dissector that remembers no more than this many bytes; at least 4 MiB are of use.
     pub fn within(memory_bytes: usize, servers: impl Into<Arc<[Server]>>, salt: Salt) -> Self {
         let servers = servers.into();
-        let listeners = servers
-            .iter()
-            .zip(0..)
-            .map(|(server, number)| (Peer { address: server.address, port: server.port }, number))
-            .collect();
+        let listeners =
+            servers.iter().zip(0..).map(|(server, number)| (server.endpoint(), number)).collect();
         let memory = Memory::new(memory_bytes);
         Self {
             listeners,

@@ -26,6 +26,13 @@ pub fn flow_hash(link: LinkType, frame: &[u8]) -> u64 {
     HASHER.hash_one((one.min(other), one.max(other)))
 }
 
+/// A hash of a connection's two ends, the same for whoever sees it: packets and the sockets at either
+/// end. An IPv4 address is the same as where IPv6 maps it (RFC 4291, 2.5.5.2).
+pub fn connection_hash(client: Peer, server: Peer) -> u64 {
+    let canonical = |peer: Peer| (peer.address.to_canonical(), peer.port);
+    HASHER.hash_one((canonical(client), canonical(server)))
+}
+
 /// The two ends of a TCP segment in an IPv4 packet: addresses and ports. None if it is anything else.
 fn ipv4_ends(packet: &[u8]) -> Option<(u64, u64)> {
     let (header, _) = packet.split_first_chunk::<20>()?;
@@ -83,6 +90,15 @@ mod tests {
                 assert_ne!(hash(from, to), known);
             }
         }
+    }
+
+    #[test]
+    fn a_connection_has_one_hash_however_its_addresses_are_written() {
+        let peer = |address: &str, port| Peer { address: address.parse().expect("valid"), port };
+        let (client, server) = (peer("10.0.0.1", 40_000), peer("10.0.0.2", 80));
+        let mapped = (peer("::ffff:10.0.0.1", 40_000), peer("::ffff:10.0.0.2", 80));
+        assert_eq!(connection_hash(client, server), connection_hash(mapped.0, mapped.1));
+        assert_ne!(connection_hash(client, server), connection_hash(server, client));
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod turns;
 
 pub use clock::Clock;
 pub use dissector::Dissector;
-pub use flow::flow_hash;
+pub use flow::{connection_hash, flow_hash};
 pub use frame::{LinkType, Segment};
 pub use memory::MEMORY_BYTES;
 pub use pairing::{Clue, Pairing};

@@ -1,6 +1,6 @@
 //! The servers whose messages are looked for.
 
-use crate::Protocol;
+use crate::{Peer, Protocol};
 use serde::Deserialize;
 use std::net::IpAddr;
 
@@ -20,4 +20,11 @@ pub struct Server {
     /// as HAProxy in TCP mode.
     #[serde(default)]
     pub pass_through: bool,
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn endpoint(&self) -> Peer {
+        Peer { address: self.address, port: self.port }
+    }
 }

@@ -30,6 +30,8 @@ pub struct Visit<'a> {
     pub server: usize,
     /// The number of the frame with which the connection was first seen.
     pub connection: i64,
+    /// The client's end of the connection.
+    pub client: Peer,
     /// The request's first byte.
     pub arrival_ns: i64,
     /// The request's last byte; the last one seen if the rest was not.

@@ -37,6 +37,7 @@ fn row<'a>(
         upstream: None,
         id_hash: id,
         literals: &[1, 2],
+        endpoints: 7,
     }
 }
 

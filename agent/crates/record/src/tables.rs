@@ -54,9 +54,33 @@ tables! {
         upstream: Option<Text>,
         id_hash: Option<u64>,
         literals: Hashes,
+        endpoints: u64,
     }
 
-    /// Linked visits.
+    /// Turns of threads at sockets, as the system-call tracer saw them: a request that a thread read
+    /// (`kind` is `served`), or a call that it sent (`called`). `endpoints` is the connection, hashed
+    /// as in `raw_visits`. `serves` is the turn that the thread worked on when it called. `shared` is
+    /// 1 where the thread had another request under way, or another thread replied. `before` and
+    /// `after` are the thread's times by state (`tierlab_trace::State`), in nanoseconds since it was
+    /// first seen, when it read the request and when it last wrote of the reply.
+    RawTurns / RawTurnRow = "raw_turns" {
+        turn: i64,
+        kind: Text,
+        server: Text,
+        endpoints: u64,
+        process: i64,
+        thread: i64,
+        begin_ns: i64,
+        end_ns: Option<i64>,
+        serves: Option<i64>,
+        shared: i16,
+        before: Hashes,
+        after: Hashes,
+        other_call: Option<Text>,
+    }
+
+    /// Linked visits. From `process` to `sending_ns` is what is known of the thread that worked on the
+    /// request: null where no thread had it to itself, or where threads were not traced.
     Visits / VisitRow = "visits" {
         visit: i64,
         server: Text,
@@ -75,6 +99,20 @@ tables! {
         parent: Option<i64>,
         link: Option<Text>,
         confidence: Option<f64>,
+        process: Option<i64>,
+        thread: Option<i64>,
+        queued_ns: Option<i64>,
+        cpu_ns: Option<i64>,
+        runnable_ns: Option<i64>,
+        throttled_ns: Option<i64>,
+        stopped_ns: Option<i64>,
+        disk_ns: Option<i64>,
+        lock_ns: Option<i64>,
+        calls_ns: Option<i64>,
+        connecting_ns: Option<i64>,
+        other_ns: Option<i64>,
+        other_call: Option<Text>,
+        sending_ns: Option<i64>,
     }
 
     /// Something that happened.
