@@ -37,6 +37,8 @@ enum Verb {
     Dissect(Planned),
     /// See which programs call which, and by what protocol.
     Calls(Planned),
+    /// Trace which thread reads and writes what, and what it waits for.
+    Trace(Planned),
     /// Link raw visits to their parents.
     Link(Planned),
     /// Disturb servers at stated times and write down what was done.
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Verb::Capture(it) => tierlab_capture::run_live(&it.plan, &it.out),
         Verb::Dissect(it) => tierlab_capture::run_file(&it.plan, &it.out),
         Verb::Calls(it) => tierlab_capture::run_calls(&it.plan),
+        Verb::Trace(it) => tierlab_trace::run(&it.plan, &it.out),
         Verb::Link(it) => tierlab_link::run(&it.plan, &it.out),
         Verb::Disturb(it) => tierlab_disturb::run(&it.plan, &it.out),
         Verb::Clock { listen } => tierlab_clock::tell(listen),

@@ -59,6 +59,10 @@ class Observe(Section):
     messages: bool = True
     """Whether messages between the tiers are captured and made into visits (needs privilege)."""
 
+    system_calls: bool = True
+    """Whether the kernel is asked which thread reads and sends which message, and what it waits for
+    in between (needs privilege). It makes links exact and shows what requests wait for."""
+
     profile: Profile | None = None
     """In which functions it is sampled that events happen."""
 

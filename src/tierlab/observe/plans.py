@@ -142,14 +142,7 @@ def sample(observe: Observe, subjects: Sequence[Subject]) -> dict[str, Any]:
     events = () if observe.profile is None else counted_of(observe.profile)
     return _sampling(observe, [*tables, *(["counters"] if events else [])], here) | {
         "events": events,
-        "subjects": [
-            {
-                "name": subject.name,
-                "cgroups": {name: str(path) for name, path in subject.cgroups.items()},
-                "pids": [] if subject.cgroups or subject.guest else list(subject.pids),
-            }
-            for subject in subjects
-        ],
+        "subjects": _members(subjects),
     }
 
 
@@ -235,12 +228,54 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
     }
 
 
-def link(raw_visits: Path, topology: Topology, kind_of: Mapping[str, str]) -> dict[str, Any]:
-    """Link visits to those of the servers that call; ``kind_of`` has every server's kind."""
+def trace(subjects: Sequence[Subject]) -> dict[str, Any]:
+    """Trace the threads of the servers whose processes this host's kernel knows."""
+    here = [subject for subject in subjects if not subject.guest]
+    return {
+        "subjects": _members(here),
+        "servers": [
+            {
+                "name": subject.name,
+                "protocol": wire(subject.endpoint.protocol),
+                "address": subject.endpoint.address,
+                "port": subject.endpoint.port,
+            }
+            for subject in subjects
+            if subject.endpoint.listens
+        ],
+    }
+
+
+def _members(subjects: Sequence[Subject]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": subject.name,
+            "cgroups": {name: str(path) for name, path in subject.cgroups.items()},
+            "pids": [] if subject.cgroups or subject.guest else list(subject.pids),
+        }
+        for subject in subjects
+    ]
+
+
+def link(
+    raw_visits: Path,
+    topology: Topology,
+    kind_of: Mapping[str, str],
+    *,
+    also: Sequence[Path] = (),
+    turns: Path | None = None,
+) -> dict[str, Any]:
+    """Link visits to those of the servers that call.
+
+    ``kind_of`` has every server's kind, ``also`` the visits over UNIX sockets, ``turns`` what
+    threads did for them.
+    """
     callers = topology.tier_of.keys() - topology.workers
     callees = {name: topology.callees(name) for name in topology.tier_of if name in callers}
     return {
         "input": str(raw_visits),
+        "also": [str(each) for each in also],
+        "turns": None if turns is None else str(turns),
         "servers": {caller: called for caller, called in callees.items() if called},
         "event_loops": [name for name, kind in kind_of.items() if KINDS[kind].is_event_loop],
     }

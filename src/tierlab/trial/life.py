@@ -115,6 +115,7 @@ class _Trial:
         self._start(systems)
         neighbours = self._neighbours(environment)
         stealing = self._stealing(environment, systems)
+        self._trace(systems, observers)
         self._sample(systems, observers)
         outside.start(environment.accounts())
         inside = self._look_inside(environment, systems)
@@ -222,6 +223,13 @@ class _Trial:
         plan = plans.sample(observe, systems.subjects())
         if plan["tables"]:
             observers.start("sample", plan, tuple({*observe.samplers, *plan["tables"]}))
+
+    def _trace(self, systems: Systems, observers: Observers) -> None:
+        # Once the servers stand: their processes are known.
+        observe = self.plan.observe
+        plan = plans.trace(systems.subjects())
+        if observe.messages and observe.system_calls and plan["subjects"]:
+            observers.start("trace", plan, ("waits",))
 
     def _look_inside(self, environment: Environment, systems: Systems) -> InsideObservers:
         observers, observe = InsideObservers(self.folder), self.plan.observe

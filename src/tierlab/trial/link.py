@@ -22,6 +22,8 @@ from tierlab.tables.streams import Stream, to_parquet
 from tierlab.trial.outcome import record_summary
 
 RAW, LINKED = "raw_visits.arrows", "visits.arrows"
+OVER_UNIX_SOCKETS, TURNS = "unix.raw_visits.arrows", "raw_turns.arrows"
+ALL_RAW = (RAW, OVER_UNIX_SOCKETS, TURNS)
 KEPT = "What was captured is kept, and `tierlab report` links it once that is mended."
 
 
@@ -32,7 +34,8 @@ def link(folder: RunFolder, manifest: Manifest) -> None:
     are none linked.
     """
     if _link(folder.streams, folder, manifest):
-        (folder.streams / RAW).unlink()
+        for name in ALL_RAW:
+            (folder.streams / name).unlink(missing_ok=True)
 
 
 def keep_unlinked(folder: RunFolder) -> None:
@@ -40,7 +43,9 @@ def keep_unlinked(folder: RunFolder) -> None:
     raw = folder.streams / RAW
     if raw.exists():
         folder.unlinked.mkdir(exist_ok=True)
-        raw.replace(folder.unlinked / RAW)
+        for name in ALL_RAW:
+            if (folder.streams / name).exists():
+                (folder.streams / name).replace(folder.unlinked / name)
 
 
 def link_later(folder: RunFolder) -> None:
@@ -86,7 +91,14 @@ def _link(place: Path, folder: RunFolder, manifest: Manifest) -> bool:
 
 def _run(raw: Path, folder: RunFolder, manifest: Manifest) -> dict[str, Any]:
     kind_of = {name: part.server for name, part in manifest.servers.items()}
-    plan = plans.link(raw, manifest.topology, kind_of)
+    unix, turns = raw.parent / OVER_UNIX_SOCKETS, raw.parent / TURNS
+    plan = plans.link(
+        raw,
+        manifest.topology,
+        kind_of,
+        also=[unix] if unix.exists() else [],
+        turns=turns if turns.exists() else None,
+    )
     # The trial's own ledger is closed by now, and is another process's when it was killed.
     ledger = Ledger(f"{manifest.experiment[:18]}-{manifest.trial}-link-{os.getpid()}")
     try:

@@ -21,6 +21,9 @@ mod summary;
 mod tables;
 mod teller;
 
+pub use salt::draw as draw_salt;
+pub use tables::Tables;
+
 use anyhow::Result;
 use plan::{CallsPlan, FilePlan, LivePlan};
 use std::path::Path;

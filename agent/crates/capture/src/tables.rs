@@ -16,7 +16,7 @@ use tierlab_record::{Lines, Rows, WhenFull, Writer};
 /// The verb's tables, and the thread that writes them. A ring's reader waits for it only when much
 /// waits for the disk; what the kernel drops meanwhile is counted. They take what is said of all
 /// connections, which they pair where a server passes through.
-pub(crate) struct Tables {
+pub struct Tables {
     servers: Arc<[Server]>,
     pairing: Pairing,
     writer: Writer,
@@ -25,7 +25,12 @@ pub(crate) struct Tables {
     /// If messages are wanted.
     messages: Option<Rows<Lines>>,
     visit_count: u64,
+    /// What is added to the numbers of visits and connections.
+    first: i64,
 }
+
+/// A second source of visits in a run numbers its own from here on.
+const BESIDE: i64 = 1 << 40;
 
 impl Tables {
     pub(crate) fn create(
@@ -36,11 +41,34 @@ impl Tables {
     ) -> Result<Self> {
         let writer = Writer::start(WhenFull::Wait, Role::Observer)?;
         let visits = writer.table(out)?;
+        Self::with(writer, visits, out, verb, servers, with_messages, 0)
+    }
+
+    /// Tables for another source of visits beside a capture's: `<source>.raw_visits` and
+    /// `<verb>.events`, with numbers that the capture does not use.
+    ///
+    /// # Errors
+    /// When a table cannot be created.
+    pub fn beside(out: &Path, source: &str, verb: &str, servers: &Arc<[Server]>) -> Result<Self> {
+        let writer = Writer::start(WhenFull::Wait, Role::Observer)?;
+        let visits = writer.table_as(out, &format!("{source}.raw_visits"))?;
+        Self::with(writer, visits, out, verb, servers, false, BESIDE)
+    }
+
+    fn with(
+        writer: Writer,
+        visits: Rows<RawVisits>,
+        out: &Path,
+        verb: &str,
+        servers: &Arc<[Server]>,
+        with_messages: bool,
+        first: i64,
+    ) -> Result<Self> {
         let events = writer.table_as(out, &format!("{verb}.events"))?;
         let lines = || writer.lines(out.join("messages.jsonl"));
         let messages = with_messages.then(lines).transpose()?;
         let (servers, pairing) = (Arc::clone(servers), Pairing::new(servers, PAIRING_BYTES));
-        Ok(Self { servers, pairing, writer, visits, events, messages, visit_count: 0 })
+        Ok(Self { servers, pairing, writer, visits, events, messages, visit_count: 0, first })
     }
 
     pub(crate) fn has_messages(&self) -> bool {
@@ -57,8 +85,11 @@ impl Tables {
         self.event(t_ns, duration_ns, "capture_drop", "", &detail);
     }
 
-    /// Hands over what was collected. Fails if anything could not be written.
-    pub(crate) fn flush(&mut self) -> Result<()> {
+    /// Hands over what was collected.
+    ///
+    /// # Errors
+    /// When anything could not be written.
+    pub fn flush(&mut self) -> Result<()> {
         self.visits.hand_over();
         self.events.hand_over();
         self.messages.iter_mut().for_each(Rows::hand_over);
@@ -71,7 +102,10 @@ impl Tables {
     }
 
     /// Waits until everything is written.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// When anything could not be written.
+    pub fn finish(mut self) -> Result<()> {
         self.flush()?;
         Ok(self.writer.finish()?)
     }
@@ -86,10 +120,10 @@ impl Sink for Tables {
         let upstream = self.pairing.visited(visit.connection).map(|it| it.to_string());
         let server = &self.servers[visit.server];
         self.visits.push(RawVisitRow {
-            visit: self.visit_count as i64,
+            visit: self.first + self.visit_count as i64,
             server: &server.name,
             protocol: server.protocol.name(),
-            connection: visit.connection,
+            connection: self.first + visit.connection,
             arrival_ns: visit.arrival_ns,
             request_end_ns: visit.request_end_ns,
             reply_start_ns: visit.reply_start_ns,

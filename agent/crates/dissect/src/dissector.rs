@@ -85,8 +85,15 @@ impl Dissector {
     /// Takes a frame as [`Dissector::frame`] does, but at a time that a [`Clock`] has told: where
     /// frames are shared out among several dissectors, one clock is for all.
     pub fn frame_at(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
+        match Segment::parse(link, frame) {
+            Some(segment) => self.segment_at(at_ns, segment, sink),
+            None => self.number += 1,
+        }
+    }
+
+    /// Takes a segment as [`Dissector::frame_at`] does a frame: of a source that has no frames.
+    pub fn segment_at(&mut self, at_ns: i64, segment: Segment<'_>, sink: &mut dyn Sink) {
         self.number += 1;
-        let Some(segment) = Segment::parse(link, frame) else { return };
         let Some((flow, from)) = self.flow(&segment) else { return };
         let segment = if self.filtered { self.told_by_filter(segment, flow) } else { segment };
         if self.known(flow, from, at_ns, &segment, sink) {

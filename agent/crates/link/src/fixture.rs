@@ -23,6 +23,8 @@ pub fn visit(visit: i64) -> Builder {
         upstream: None,
         id: None,
         literals: Box::default(),
+        endpoints: 0,
+        work: None,
     })
 }
 

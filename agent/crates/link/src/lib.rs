@@ -3,6 +3,7 @@
 //! The core ([`Linker`]) is a pure function over the stream of raw visits, in the order in which
 //! they departed; only [`run`] and [`table`] touch files.
 
+mod by_thread;
 mod event_loop;
 #[cfg(test)]
 mod fixture;
@@ -18,6 +19,7 @@ mod summary;
 mod survey;
 pub mod table;
 mod topology;
+mod turns;
 mod visit;
 
 pub use event_loop::EventLoop;
@@ -26,7 +28,7 @@ pub use linker::{Linker, LoopPairs, Way};
 pub use names::{Name, Names};
 pub use plan::Plan;
 pub use run::run;
-pub use summary::{PairSummary, SelfCheck, Summary};
+pub use summary::{PairSummary, SelfCheck, Summary, Threads};
 pub use survey::Survey;
 pub use topology::{Server, Topology, TopologyError};
-pub use visit::{Link, Linked, Means, Span, Visit};
+pub use visit::{Link, Linked, Means, Span, Visit, Waits, Work};

@@ -1,6 +1,7 @@
 //! The linker: raw visits in, in the order in which they departed; linked visits out, each as soon
 //! as its parent is decided. It does no I/O and keeps no more than a window of visits.
 
+use crate::by_thread::ByThread;
 use crate::event_loop::EventLoop;
 use crate::infer::Inference;
 use crate::keyed::Keyed;
@@ -52,6 +53,7 @@ pub struct Linker {
     /// As in the topology.
     pairs: Vec<Pair>,
     loops: Vec<LoopPairs>,
+    by_thread: ByThread,
     now_ns: i64,
     tick_ns: i64,
     out: Vec<Linked>,
@@ -74,7 +76,9 @@ impl Linker {
             },
         };
         let pairs = ways.into_iter().map(pair).collect();
-        Self { topology, pairs, loops: Vec::new(), now_ns: 0, tick_ns: 0, out: Vec::new() }
+        let by_thread = ByThread::new(window_ns);
+        let (loops, out) = (Vec::new(), Vec::new());
+        Self { topology, pairs, loops, by_thread, now_ns: 0, tick_ns: 0, out }
     }
 
     /// The same, where event loops call.
@@ -101,6 +105,19 @@ impl Linker {
                 each.event_loop.parent(&visit);
             }
         }
+        self.by_thread.parent(&visit, self.now_ns, &self.topology, &mut self.out);
+        let visit = self.by_thread.child(visit, self.now_ns, &self.topology, &mut self.out);
+        if let Some(visit) = visit {
+            self.infer(visit);
+        }
+        if self.now_ns >= self.tick_ns {
+            self.tick_ns = self.now_ns + TICK_NS;
+            self.advance(self.now_ns);
+        }
+    }
+
+    /// Takes a visit whose caller's thread is not known.
+    fn infer(&mut self, visit: Visit) {
         let above = self.topology.pair_above(visit.server);
         match above.and_then(|above| self.pairs.get_mut(above)) {
             Some(&mut Pair { in_loop: true, event_loop: Some(at), .. }) => {
@@ -113,10 +130,6 @@ impl Linker {
                 pair.child(visit, self.now_ns, &self.topology, &mut self.out);
             }
             None => self.out.push((visit, None)),
-        }
-        if self.now_ns >= self.tick_ns {
-            self.tick_ns = self.now_ns + TICK_NS;
-            self.advance(self.now_ns);
         }
     }
 
@@ -136,6 +149,7 @@ impl Linker {
     }
 
     fn advance(&mut self, now_ns: i64) {
+        self.by_thread.advance(now_ns, &mut self.out);
         for each in &mut self.loops {
             each.event_loop.advance(now_ns, &self.topology, &mut self.out);
         }

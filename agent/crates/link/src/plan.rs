@@ -11,6 +11,12 @@ use std::path::{Path, PathBuf};
 pub struct Plan {
     /// The table `raw_visits` as an Arrow IPC stream.
     pub input: PathBuf,
+    /// The same of what went over UNIX sockets.
+    #[serde(default)]
+    pub also: Vec<PathBuf>,
+    /// The table `raw_turns` as an Arrow IPC stream, where threads were traced.
+    #[serde(default)]
+    pub turns: Option<PathBuf>,
     /// Links as if no message had carried a request id.
     #[serde(default)]
     pub hide_ids: bool,

@@ -6,8 +6,11 @@ use crate::summary::Summary;
 use crate::survey::Survey;
 use crate::table::{self, RawReader, Words};
 use crate::topology::Topology;
+use crate::turns::TurnJoin;
+use crate::visit::Visit;
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use tierlab_record::priority::Role;
 use tierlab_record::status::say;
 use tierlab_record::tables::Visits;
@@ -17,6 +20,9 @@ use tierlab_record::{Rows, WhenFull, Writer, clock};
 /// dozens of times, few enough for seconds of CPU time.
 const BEGINNING: usize = 10_000;
 const MIDDLE: usize = 40_000;
+
+/// How many visits go by before what is decided is written.
+const AT_ONCE: u64 = 4_096;
 
 /// Runs the verb from the plan file; the table `visits` goes to `out`.
 ///
@@ -29,7 +35,9 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let topology = Topology::new(&plan.servers).with_context(|| plan_path.display().to_string())?;
     let topology = topology.with_event_loops(&plan.event_loops);
     let mut words = Words::new(&topology);
-    let survey = survey(&plan.input, &mut words)?;
+    let inputs: Vec<&Path> =
+        [&plan.input].into_iter().chain(&plan.also).map(PathBuf::as_path).collect();
+    let survey = survey(&inputs, &mut words)?;
     let mut summary = Summary::new(&topology);
     if !plan.hide_ids {
         let checks = survey.check(&topology, plan.window_ns);
@@ -38,15 +46,27 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let ways = survey.ways(&topology, plan.hide_ids);
     let loops = survey.loops(&topology, plan.hide_ids);
     drop(survey);
-    let mut raw = RawReader::open(&plan.input)?;
+    let mut turns = None;
+    if let Some(path) = &plan.turns {
+        let (join, threads) = TurnJoin::open(path, &mut words)?;
+        (turns, summary.threads) = (Some(join), threads);
+    }
+    let mut raw = Merged::open(&inputs)?;
     let mut linker = Linker::new(topology, ways, plan.window_ns).with_loops(loops);
     let writer = Writer::start(WhenFull::Wait, Role::Ordinary)?;
     let mut visits = writer.table::<Visits>(out)?;
     say(&serde_json::json!({ "ready": true }));
-    while let Some(batch) = raw.batch()? {
-        raw.visits(&batch, &mut words, |visit| linker.push(visit));
-        keep(&mut linker, &words, &mut summary, &mut visits);
-        writer.check()?;
+    let mut pushed = 0;
+    while let Some(mut visit) = raw.next(&mut words)? {
+        if let Some(turns) = &mut turns {
+            turns.join(&mut visit, &mut words)?;
+        }
+        linker.push(visit);
+        pushed += 1;
+        if pushed % AT_ONCE == 0 {
+            keep(&mut linker, &words, &mut summary, &mut visits);
+            writer.check()?;
+        }
     }
     linker.finish();
     keep(&mut linker, &words, &mut summary, &mut visits);
@@ -57,37 +77,51 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads the beginning and a stretch from the middle of a table.
-fn survey(input: &Path, words: &mut Words) -> Result<Survey> {
+/// Reads the beginning and a stretch from the middle of the tables.
+fn survey(inputs: &[&Path], words: &mut Words) -> Result<Survey> {
     let mut rows = 0;
-    let mut raw = RawReader::open(input)?;
-    while let Some(batch) = raw.batch()? {
-        rows += batch.num_rows();
+    for input in inputs {
+        let mut raw = RawReader::open(input)?;
+        while let Some(batch) = raw.batch()? {
+            rows += batch.num_rows();
+        }
     }
     let from = (rows.saturating_sub(MIDDLE) / 2).max(BEGINNING);
     let mut survey = Survey::default();
-    let mut row = 0;
-    let mut raw = RawReader::open(input)?;
-    while let Some(batch) = raw.batch()? {
-        let end = row + batch.num_rows();
-        if row >= BEGINNING && end <= from {
-            row = end;
-            continue;
-        }
-        // Row by row, because another writer's batches may be of any size.
-        raw.visits(&batch, words, |visit| {
-            if row < BEGINNING {
-                survey.beginning.push(visit);
-            } else if (from..from + MIDDLE).contains(&row) {
-                survey.middle.push(visit);
-            }
-            row += 1;
-        });
-        if row >= from + MIDDLE {
-            break;
+    let mut raw = Merged::open(inputs)?;
+    for row in 0..(from + MIDDLE).min(rows) {
+        let Some(visit) = raw.next(words)? else { break };
+        if row < BEGINNING {
+            survey.beginning.push(visit);
+        } else if row >= from {
+            survey.middle.push(visit);
         }
     }
     Ok(survey)
+}
+
+/// The visits of several tables in the order in which they were over.
+struct Merged {
+    sources: Vec<(RawReader, VecDeque<Visit>)>,
+}
+
+impl Merged {
+    fn open(inputs: &[&Path]) -> Result<Self> {
+        let open = |input: &&Path| Ok((RawReader::open(input)?, VecDeque::new()));
+        Ok(Self { sources: inputs.iter().map(open).collect::<Result<_>>()? })
+    }
+
+    fn next(&mut self, words: &mut Words) -> Result<Option<Visit>> {
+        for (reader, visits) in &mut self.sources {
+            while visits.is_empty() {
+                let Some(batch) = reader.batch()? else { break };
+                reader.visits(&batch, words, |visit| visits.push_back(visit));
+            }
+        }
+        let waiting = self.sources.iter_mut().filter(|(_, visits)| !visits.is_empty());
+        let next = waiting.min_by_key(|(_, visits)| visits[0].ended_ns);
+        Ok(next.and_then(|(_, visits)| visits.pop_front()))
+    }
 }
 
 /// Writes and counts what is decided.

@@ -3,6 +3,7 @@
 use crate::topology::Topology;
 use crate::visit::{Linked, Means};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The last line of the verb.
 #[derive(Debug, Serialize)]
@@ -13,8 +14,21 @@ pub struct Summary {
     pub strangers: u64,
     /// One for every tier that others call.
     pub pairs: Vec<PairSummary>,
+    /// By server whose threads were traced: how they share requests.
+    pub threads: BTreeMap<String, Threads>,
     /// CPU time that linking took.
     pub cpu_ns: i64,
+}
+
+/// How a server's threads share the requests that they read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Threads {
+    /// Requests that threads read.
+    pub served: u64,
+    /// Those of them that no thread had to itself.
+    pub shared: u64,
+    /// Whether a thread works on one request from its first byte to its reply.
+    pub one_request_each: bool,
 }
 
 /// How the visits of one tier were linked to those that call it.
@@ -26,6 +40,8 @@ pub struct PairSummary {
     pub visits: u64,
     /// Linked by an explicit mark.
     pub by_id: u64,
+    /// Linked by the thread that read the one request and sent the other.
+    pub by_thread: u64,
     /// Linked by inference.
     pub inferred: u64,
     /// Without a parent.
@@ -78,6 +94,7 @@ impl Summary {
             pair: name.clone(),
             visits: 0,
             by_id: 0,
+            by_thread: 0,
             inferred: 0,
             unlinked: 0,
             mean_confidence: None,
@@ -85,7 +102,7 @@ impl Summary {
             confidence: 0.0,
         };
         let pairs = topology.pairs().iter().map(pair).collect();
-        Self { visits: 0, strangers: 0, pairs, cpu_ns: 0 }
+        Self { visits: 0, strangers: 0, pairs, threads: BTreeMap::new(), cpu_ns: 0 }
     }
 
     /// Counts one visit.
@@ -104,10 +121,11 @@ impl Summary {
         };
         match link.means {
             Means::Id => pair.by_id += 1,
+            Means::Thread => pair.by_thread += 1,
             Means::Inferred => pair.inferred += 1,
         }
         pair.confidence += link.confidence;
-        let linked = (pair.by_id + pair.inferred) as f64;
+        let linked = (pair.by_id + pair.by_thread + pair.inferred) as f64;
         pair.mean_confidence = Some(pair.confidence / linked);
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::names::{Name, Names};
 use crate::topology::{Server, Topology};
+use crate::turns::Turn;
 use crate::visit::{Linked, Span, Visit};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
+use arrow_array::types::{Int16Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, SchemaRef};
@@ -12,7 +13,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use tierlab_dissect::Protocol;
-use tierlab_record::tables::{RawVisits, VisitRow, Visits};
+use tierlab_record::tables::{RawTurns, RawVisits, VisitRow, Visits};
 use tierlab_record::{Rows, Table};
 
 /// Why raw visits cannot be read.
@@ -27,7 +28,7 @@ pub enum ReadError {
         source: std::io::Error,
     },
     /// The bytes are not an Arrow stream.
-    #[error("{path} is not an Arrow IPC stream ({source}): give the raw_visits of a capture")]
+    #[error("{path} is not an Arrow IPC stream ({source}): give a table of a run")]
     NotArrow {
         /// The file.
         path: PathBuf,
@@ -35,10 +36,12 @@ pub enum ReadError {
         source: ArrowError,
     },
     /// The stream holds another table.
-    #[error("{path} does not have the columns of raw_visits: give the raw_visits of a capture")]
-    NotRawVisits {
+    #[error("{path} does not have the columns of {table}: give the {table} of a run")]
+    OtherTable {
         /// The file.
         path: PathBuf,
+        /// What was expected.
+        table: &'static str,
     },
 }
 
@@ -64,9 +67,16 @@ impl Words {
     }
 }
 
+impl Words {
+    /// The name of a server by its number among the servers.
+    pub fn server(&self, number: Name) -> &str {
+        self.servers.text(number)
+    }
+}
+
 /// Reads `raw_visits`, batch by batch.
 pub struct RawReader {
-    stream: StreamReader<BufReader<File>>,
+    stream: Stream,
     path: PathBuf,
     /// The latest departure of the visits made so far.
     latest_ns: i64,
@@ -78,30 +88,17 @@ impl RawReader {
     /// # Errors
     /// When it cannot be opened, or is not a table of raw visits.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let path = path.to_path_buf();
-        let file =
-            File::open(&path).map_err(|source| ReadError::Open { path: path.clone(), source })?;
-        let stream = StreamReader::try_new(BufReader::with_capacity(1 << 20, file), None)
-            .map_err(|source| ReadError::NotArrow { path: path.clone(), source })?;
+        let stream = open(path)?;
         if stream.schema().fields() != RawVisits::schema().fields() {
-            return Err(ReadError::NotRawVisits { path });
+            return Err(ReadError::OtherTable { path: path.to_path_buf(), table: "raw_visits" });
         }
-        Ok(Self { stream, path, latest_ns: i64::MIN })
+        Ok(Self { stream, path: path.to_path_buf(), latest_ns: i64::MIN })
     }
 
     /// The next batch; none at the end. A stream that was cut off, because the capture was killed,
     /// ends with its last whole batch.
     pub fn batch(&mut self) -> Result<Option<RecordBatch>, ReadError> {
-        match self.stream.next() {
-            None => Ok(None),
-            Some(Ok(batch)) => Ok(Some(batch)),
-            Some(Err(ArrowError::IoError(_, error)))
-                if error.kind() == std::io::ErrorKind::UnexpectedEof =>
-            {
-                Ok(None)
-            }
-            Some(Err(source)) => Err(ReadError::NotArrow { path: self.path.clone(), source }),
-        }
+        next(&mut self.stream, &self.path)
     }
 
     /// Calls `each` with every visit of a batch, in its order.
@@ -116,6 +113,7 @@ impl RawReader {
         let statuses = columns.array("status").as_primitive::<Int32Type>();
         let (bytes_in, bytes_out) = (columns.int("bytes_in"), columns.int("bytes_out"));
         let ids = columns.array("id_hash").as_primitive::<UInt64Type>();
+        let endpoints = columns.array("endpoints").as_primitive::<UInt64Type>();
         let literals = columns.array("literals").as_list::<i32>();
         let hashes = literals.values().as_primitive::<UInt64Type>().values();
         for row in 0..batch.num_rows() {
@@ -144,12 +142,96 @@ impl RawReader {
                     .and_then(|connection| connection.parse().ok()),
                 id: optional(ids.is_valid(row), ids.value(row)),
                 literals: hashes[ends[row] as usize..ends[row + 1] as usize].into(),
+                endpoints: endpoints.value(row),
+                work: None,
             });
         }
     }
 }
 
-/// The columns of a batch of raw visits.
+type Stream = StreamReader<BufReader<File>>;
+
+fn open(path: &Path) -> Result<Stream, ReadError> {
+    let file =
+        File::open(path).map_err(|source| ReadError::Open { path: path.to_path_buf(), source })?;
+    StreamReader::try_new(BufReader::with_capacity(1 << 20, file), None)
+        .map_err(|source| ReadError::NotArrow { path: path.to_path_buf(), source })
+}
+
+/// The next batch of a stream. One that was cut off ends with its last whole batch.
+fn next(stream: &mut Stream, path: &Path) -> Result<Option<RecordBatch>, ReadError> {
+    match stream.next() {
+        None => Ok(None),
+        Some(Ok(batch)) => Ok(Some(batch)),
+        Some(Err(ArrowError::IoError(_, error)))
+            if error.kind() == std::io::ErrorKind::UnexpectedEof =>
+        {
+            Ok(None)
+        }
+        Some(Err(source)) => Err(ReadError::NotArrow { path: path.to_path_buf(), source }),
+    }
+}
+
+/// Reads `raw_turns`, batch by batch.
+pub struct TurnReader {
+    stream: Stream,
+    path: PathBuf,
+}
+
+impl TurnReader {
+    /// Opens the table.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is not a table of turns.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let stream = open(path)?;
+        if stream.schema().fields() != RawTurns::schema().fields() {
+            return Err(ReadError::OtherTable { path: path.to_path_buf(), table: "raw_turns" });
+        }
+        Ok(Self { stream, path: path.to_path_buf() })
+    }
+
+    /// The next batch, as [`RawReader::batch`].
+    ///
+    /// # Errors
+    /// When the stream is damaged.
+    pub fn batch(&mut self) -> Result<Option<RecordBatch>, ReadError> {
+        next(&mut self.stream, &self.path)
+    }
+
+    /// Calls `each` with every turn of a batch, in its order.
+    pub fn turns(&self, batch: &RecordBatch, words: &mut Words, mut each: impl FnMut(Turn)) {
+        let columns = Columns { batch, schema: RawTurns::schema() };
+        let (turns, kinds, servers) =
+            (columns.int("turn"), columns.text("kind"), columns.text("server"));
+        let endpoints = columns.array("endpoints").as_primitive::<UInt64Type>();
+        let (processes, threads) = (columns.int("process"), columns.int("thread"));
+        let (begins, ends) = (columns.int("begin_ns"), columns.int("end_ns"));
+        let (serves, other_calls) = (columns.int("serves"), columns.text("other_call"));
+        let shared = columns.array("shared").as_primitive::<Int16Type>();
+        let (before, after) = (columns.times("before"), columns.times("after"));
+        for row in 0..batch.num_rows() {
+            each(Turn {
+                turn: turns.value(row),
+                served: kinds.value(row) == "served",
+                server: words.servers.number(servers.value(row)),
+                endpoints: endpoints.value(row),
+                process: processes.value(row),
+                thread: threads.value(row),
+                begin_ns: begins.value(row),
+                end_ns: optional(ends.is_valid(row), ends.value(row)),
+                serves: optional(serves.is_valid(row), serves.value(row)),
+                shared: shared.value(row) == 1,
+                before: before(row),
+                after: after(row),
+                other_call: optional(other_calls.is_valid(row), other_calls.value(row))
+                    .map(|call| words.names.number(call)),
+            });
+        }
+    }
+}
+
+/// The columns of a batch.
 struct Columns<'a> {
     batch: &'a RecordBatch,
     schema: SchemaRef,
@@ -168,6 +250,17 @@ impl<'a> Columns<'a> {
     fn text(&self, name: &str) -> &'a StringArray {
         self.array(name).as_string::<i32>()
     }
+
+    /// By row, a thread's times; zeros where there are fewer.
+    fn times(&self, name: &str) -> impl Fn(usize) -> [u64; 9] + use<'a> {
+        let lists = self.array(name).as_list::<i32>();
+        let values = lists.values().as_primitive::<UInt64Type>().values();
+        move |row| {
+            let ends = lists.value_offsets();
+            let cells = &values[ends[row] as usize..ends[row + 1] as usize];
+            std::array::from_fn(|at| cells.get(at).copied().unwrap_or_default())
+        }
+    }
 }
 
 fn optional<T>(valid: bool, value: T) -> Option<T> {
@@ -177,6 +270,8 @@ fn optional<T>(valid: bool, value: T) -> Option<T> {
 /// Appends a linked visit to the table `visits`.
 pub fn write(rows: &mut Rows<Visits>, words: &Words, (visit, link): &Linked) {
     let departure_ns = visit.span.departure_ns;
+    let waits = visit.work.as_ref().and_then(|work| work.waits);
+    let part = |state: usize| waits.map(|it| it.parts[state]);
     rows.push(VisitRow {
         visit: visit.visit,
         server: words.servers.text(visit.server.into()),
@@ -195,19 +290,19 @@ pub fn write(rows: &mut Rows<Visits>, words: &Words, (visit, link): &Linked) {
         parent: link.map(|link| link.parent),
         link: link.map(|link| link.means.as_str()),
         confidence: link.map(|link| link.confidence),
-        process: None,
-        thread: None,
-        queued_ns: None,
-        cpu_ns: None,
-        runnable_ns: None,
-        throttled_ns: None,
-        stopped_ns: None,
-        disk_ns: None,
-        lock_ns: None,
-        calls_ns: None,
-        connecting_ns: None,
-        other_ns: None,
-        other_call: None,
-        sending_ns: None,
+        process: waits.map(|it| it.process),
+        thread: waits.map(|it| it.thread),
+        queued_ns: waits.map(|it| it.queued_ns),
+        cpu_ns: part(0),
+        runnable_ns: part(1),
+        throttled_ns: part(2),
+        stopped_ns: part(3),
+        disk_ns: part(4),
+        lock_ns: part(5),
+        calls_ns: part(6),
+        connecting_ns: part(7),
+        other_ns: part(8),
+        other_call: waits.and_then(|it| it.other_call).map(|call| words.names.text(call)),
+        sending_ns: waits.map(|it| it.sending_ns),
     });
 }

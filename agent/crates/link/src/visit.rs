@@ -67,6 +67,38 @@ pub struct Visit {
     pub id: Option<u64>,
     /// Salted hashes of the request's parameters or SQL literals.
     pub literals: Box<[u64]>,
+    /// The two ends of its connection, as the sockets' threads name them.
+    pub endpoints: u64,
+    /// What threads did for it; none where they were not traced.
+    pub work: Option<Box<Work>>,
+}
+
+/// What threads did for a visit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// The turns in which its request was read.
+    pub turns: Vec<i64>,
+    /// The turn that the thread that sent it worked on, where that thread had it to itself.
+    pub caller: Option<i64>,
+    /// What its own thread waited for.
+    pub waits: Option<Waits>,
+}
+
+/// A visit's time by what its thread did, in nanoseconds. All parts together are its stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The process.
+    pub process: i64,
+    /// The thread.
+    pub thread: i64,
+    /// Until a thread read the request.
+    pub queued_ns: i64,
+    /// By state, as `tierlab_trace::State` has them.
+    pub parts: [i64; 9],
+    /// The system call in which it slept longest of the last part.
+    pub other_call: Option<Name>,
+    /// From the last write of the reply on.
+    pub sending_ns: i64,
 }
 
 impl Visit {
@@ -81,6 +113,8 @@ impl Visit {
 pub enum Means {
     /// By an explicit mark: a request id, or a paired connection.
     Id,
+    /// The kernel told which thread read the parent's request and sent the child's.
+    Thread,
     /// By inference from times and contents.
     Inferred,
 }
@@ -90,6 +124,7 @@ impl Means {
     pub fn as_str(self) -> &'static str {
         match self {
             Means::Id => "id",
+            Means::Thread => "thread",
             Means::Inferred => "inferred",
         }
     }

@@ -104,6 +104,7 @@ mod tests {
             upstream: (visit > 1).then_some("\u{e9}"),
             id_hash: Some(visit as u64),
             literals,
+            endpoints: 9,
         }
     }
 

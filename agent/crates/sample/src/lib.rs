@@ -70,7 +70,9 @@ mod thread_states;
 mod threads;
 
 use anyhow::Result;
+pub use members::Members;
 use plan::Plan;
+pub use plan::Subject;
 pub use sock_diag::SockDiag;
 use std::path::Path;
 use tierlab_record::Stop;

@@ -1,0 +1,162 @@
+//! What the kernel's part says, one event a turn at a socket (`bpf/trace.bpf.c`, `struct event`).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use tierlab_dissect::Peer;
+
+/// What a thread may be doing, in the order of the kernel's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum State {
+    OnCpu,
+    Runnable,
+    Throttled,
+    Stopped,
+    Disk,
+    Lock,
+    Call,
+    Connecting,
+    Other,
+}
+
+/// How many states there are.
+pub const STATES: usize = 9;
+
+/// A thread's time in each state, in nanoseconds since it was first seen.
+pub type Times = [u64; STATES];
+
+/// Which end of its connection a socket is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The end that took the connection.
+    Server,
+    /// The end that opened it.
+    Client,
+}
+
+/// Which way bytes went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The thread read them.
+    Received,
+    /// The thread wrote them.
+    Sent,
+}
+
+/// The socket of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ends<'a> {
+    /// TCP: its own end, and the other.
+    Inet {
+        /// The calling thread's end.
+        local: Peer,
+        /// The other end.
+        remote: Peer,
+    },
+    /// A UNIX stream socket, with what was read or written of it.
+    Unix {
+        /// The address of the other end's structure in the kernel.
+        peer: u64,
+        /// The number of the own end's inode.
+        inode: u64,
+        /// The server's path; an abstract name begins with `@`.
+        path: &'a [u8],
+        /// The bytes, or the first of them.
+        payload: &'a [u8],
+    },
+}
+
+/// A thread read from or wrote to a socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// When, by the monotonic clock.
+    pub monotonic_ns: u64,
+    /// The address of the socket's structure in the kernel.
+    pub socket: u64,
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub thread: u32,
+    /// The subject that it belongs to: its place in the plan.
+    pub subject: usize,
+    /// How many bytes.
+    pub bytes: u32,
+    /// Which way they went.
+    pub direction: Direction,
+    /// Which end the thread's is.
+    pub role: Role,
+    /// The thread's times until now.
+    pub times: Times,
+    /// The system call in which it slept longest for anything but locks, calls and disks since it
+    /// began to read the request; none if it did not.
+    pub longest_call: Option<u32>,
+    /// The socket.
+    pub ends: Ends<'a>,
+}
+
+const AF_UNIX: u8 = 1;
+const AF_INET: u8 = 2;
+const TIMES: usize = 24;
+const EVENT: usize = 160;
+const PATH: usize = EVENT + 12;
+const PATH_BYTES: usize = 108;
+/// Of `struct unix_event`, where the bytes begin.
+const PAYLOAD: usize = PATH + PATH_BYTES;
+
+impl<'a> Event<'a> {
+    /// Reads what is in the ring. None if it is no event of this version's.
+    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let byte = |at: usize| bytes.get(at).copied();
+        let ends = match byte(154)? {
+            AF_UNIX => {
+                let length = word(bytes, EVENT + 8)? as usize;
+                Ends::Unix {
+                    peer: long(bytes, 16)?,
+                    inode: long(bytes, EVENT)?,
+                    path: bytes.get(PATH..PAYLOAD)?.get(..length)?,
+                    payload: bytes.get(PAYLOAD..)?,
+                }
+            }
+            family => Ends::Inet {
+                local: Peer { address: address(bytes, 120, family)?, port: half(bytes, 116)? },
+                remote: Peer { address: address(bytes, 136, family)?, port: half(bytes, 118)? },
+            },
+        };
+        let mut times = Times::default();
+        for (at, time) in times.iter_mut().enumerate() {
+            *time = long(bytes, TIMES + 8 * at)?;
+        }
+        Some(Self {
+            monotonic_ns: long(bytes, 0)?,
+            socket: long(bytes, 8)?,
+            process: word(bytes, 96)?,
+            thread: word(bytes, 100)?,
+            subject: word(bytes, 104)? as usize,
+            bytes: word(bytes, 108)?,
+            direction: if byte(152)? == 1 { Direction::Received } else { Direction::Sent },
+            role: if byte(153)? == 1 { Role::Server } else { Role::Client },
+            times,
+            longest_call: word(bytes, 112).filter(|&it| it != u32::MAX),
+            ends,
+        })
+    }
+}
+
+fn address(bytes: &[u8], at: usize, family: u8) -> Option<IpAddr> {
+    let octets = bytes.get(at..)?.first_chunk::<16>()?;
+    Some(match family {
+        AF_INET => Ipv4Addr::from(*octets.first_chunk::<4>()?).into(),
+        _ => Ipv6Addr::from(*octets).to_canonical(),
+    })
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|it| u64::from_ne_bytes(*it))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|it| u32::from_ne_bytes(*it))
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|it| u16::from_ne_bytes(*it))
+}
