@@ -15,12 +15,16 @@ pub struct ByThread {
     parents_due: VecDeque<(i64, i64)>,
     children_due: VecDeque<(i64, i64)>,
     window_ns: i64,
+    /// By server that is called: links whose two visits carry request ids, and those of them in which
+    /// the ids are the same.
+    checked: FxHashMap<Server, (u64, u64)>,
 }
 
 #[derive(Clone, Copy)]
 struct Parent {
     visit: i64,
     server: Server,
+    id: Option<u64>,
 }
 
 impl ByThread {
@@ -46,7 +50,7 @@ impl ByThread {
         };
         match self.parents.get(&turn) {
             Some(&parent) if topology.calls(parent.server, visit.server) => {
-                out.push(linked(visit, parent));
+                self.link(visit, parent, out);
                 None
             }
             // The plan says that this server does not call that one: an address was used twice.
@@ -68,11 +72,11 @@ impl ByThread {
         out: &mut Vec<Linked>,
     ) {
         let Some(work) = &visit.work else { return };
-        let parent = Parent { visit: visit.visit, server: visit.server };
+        let parent = Parent { visit: visit.visit, server: visit.server, id: visit.id };
         for &turn in &work.turns {
             for child in self.children.remove(&turn).unwrap_or_default() {
                 if topology.calls(parent.server, child.server) {
-                    out.push(linked(child, parent));
+                    self.link(child, parent, out);
                 } else {
                     out.push((child, None));
                 }
@@ -81,6 +85,22 @@ impl ByThread {
             // What is called after the reply departs later than its parent.
             self.parents_due.push_back((now_ns + 10 * DISORDER_NS, turn));
         }
+    }
+
+    /// Of the links to this server whose two visits carry request ids: how many there are, and in how
+    /// many the ids are the same.
+    pub fn checked(&self, server: Server) -> (u64, u64) {
+        self.checked.get(&server).copied().unwrap_or_default()
+    }
+
+    fn link(&mut self, child: Visit, parent: Parent, out: &mut Vec<Linked>) {
+        if let (Some(own), Some(of_parent)) = (child.id, parent.id) {
+            let (all, same) = self.checked.entry(child.server).or_default();
+            *all += 1;
+            *same += u64::from(own == of_parent);
+        }
+        let link = Link { parent: parent.visit, means: Means::Thread, confidence: 1.0 };
+        out.push((child, Some(link)));
     }
 
     /// Gives up on what has waited until `now_ns`: the caller's visit was not captured.
@@ -95,10 +115,6 @@ impl ByThread {
             out.extend(children.into_iter().map(|child| (child, None)));
         }
     }
-}
-
-fn linked(child: Visit, parent: Parent) -> Linked {
-    (child, Some(Link { parent: parent.visit, means: Means::Thread, confidence: 1.0 }))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub use linker::{Linker, LoopPairs, Way};
 pub use names::{Name, Names};
 pub use plan::Plan;
 pub use run::run;
-pub use summary::{PairSummary, SelfCheck, Summary, Threads};
+pub use summary::{PairSummary, SelfCheck, Summary, ThreadCheck, Threads};
 pub use survey::Survey;
 pub use topology::{Server, Topology, TopologyError};
 pub use visit::{Link, Linked, Means, Span, Visit, Waits, Work};

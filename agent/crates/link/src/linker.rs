@@ -6,7 +6,7 @@ use crate::event_loop::EventLoop;
 use crate::infer::Inference;
 use crate::keyed::Keyed;
 use crate::neighbour::{Borrowed, Neighbours};
-use crate::topology::Topology;
+use crate::topology::{Server, Topology};
 use crate::visit::{Linked, Means, Visit};
 
 /// How often, in capture time, what waits too long is looked for.
@@ -136,6 +136,12 @@ impl Linker {
     /// Says that no visit will follow.
     pub fn finish(&mut self) {
         self.advance(i64::MAX);
+    }
+
+    /// Of the links by thread to this server, how many have two ids to compare, and how many have the
+    /// same one twice.
+    pub fn checked(&self, server: Server) -> (u64, u64) {
+        self.by_thread.checked(server)
     }
 
     /// Takes the visits that are decided, in no particular order.

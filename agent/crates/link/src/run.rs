@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::summary::Summary;
 use crate::survey::Survey;
 use crate::table::{self, RawReader, Words};
-use crate::topology::Topology;
+use crate::topology::{Server, Topology};
 use crate::turns::TurnJoin;
 use crate::visit::Visit;
 use anyhow::{Context, Result};
@@ -70,6 +70,13 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     }
     linker.finish();
     keep(&mut linker, &words, &mut summary, &mut visits);
+    for server in 0..linker.topology().names().len() as Server {
+        let (all, same) = linker.checked(server);
+        if let Some(pair) = linker.topology().pair_above(server) {
+            let check = &mut summary.pairs[pair].thread_check;
+            (check.visits, check.differ) = (check.visits + all, check.differ + all - same);
+        }
+    }
     visits.hand_over();
     writer.finish()?;
     summary.cpu_ns = clock::process_cpu_ns() - started_ns;

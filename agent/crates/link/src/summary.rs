@@ -25,8 +25,10 @@ pub struct Summary {
 pub struct Threads {
     /// Requests that threads read.
     pub served: u64,
-    /// Those of them that no thread had to itself.
+    /// Those of them whose thread had another one under way.
     pub shared: u64,
+    /// Those of them that another thread went on with.
+    pub handed_on: u64,
     /// Whether a thread works on one request from its first byte to its reply.
     pub one_request_each: bool,
 }
@@ -44,6 +46,8 @@ pub struct PairSummary {
     pub by_thread: u64,
     /// Linked by inference.
     pub inferred: u64,
+    /// Of those by thread: how many have two request ids to compare, and in how many they differ.
+    pub thread_check: ThreadCheck,
     /// Without a parent.
     pub unlinked: u64,
     /// Mean confidence of the links; null when there are none.
@@ -52,6 +56,15 @@ pub struct PairSummary {
     pub self_check: Option<SelfCheck>,
     #[serde(skip)]
     confidence: f64,
+}
+
+/// Links by thread beside the ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ThreadCheck {
+    /// Links whose two visits carry request ids.
+    pub visits: u64,
+    /// Those of them whose ids differ.
+    pub differ: u64,
 }
 
 /// Inference beside the ids, on a stretch of the run whose visits carry ids.
@@ -96,6 +109,7 @@ impl Summary {
             by_id: 0,
             by_thread: 0,
             inferred: 0,
+            thread_check: ThreadCheck::default(),
             unlinked: 0,
             mean_confidence: None,
             self_check: None,

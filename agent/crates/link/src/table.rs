@@ -222,6 +222,7 @@ impl TurnReader {
                 end_ns: optional(ends.is_valid(row), ends.value(row)),
                 serves: optional(serves.is_valid(row), serves.value(row)),
                 shared: shared.value(row) == 1,
+                handed_on: shared.value(row) == 3,
                 before: before(row),
                 after: after(row),
                 other_call: optional(other_calls.is_valid(row), other_calls.value(row))

@@ -19,9 +19,12 @@ const LATENESS_NS: i64 = 3_000_000_000;
 const SENDING_NS: i64 = 20_000_000;
 /// Turns for which no visit comes are forgotten.
 const FORGOTTEN_NS: i64 = 60_000_000_000;
-/// A server keeps a thread for each request if at most one in so many is shared. Its clients break off
-/// now and then; event loops at low load share more.
+/// A server keeps a thread for each request if at most one thread in so many had two requests under
+/// way. Even event loops at low load have more.
 const SHARED: u64 = 1_000;
+/// And if at most one request in so many was handed on to another thread. httpd's event MPM lets others
+/// write the rest of what a slow client has not taken; executors and goroutines hand on far more.
+const HANDED_ON: u64 = 50;
 
 /// A row of `raw_turns`.
 #[derive(Clone, Debug)]
@@ -44,8 +47,10 @@ pub struct Turn {
     pub end_ns: Option<i64>,
     /// Of a call: the turn that its thread worked on.
     pub serves: Option<i64>,
-    /// No thread had it to itself.
+    /// Its thread had another request under way.
     pub shared: bool,
+    /// Another thread went on with it.
+    pub handed_on: bool,
     /// The thread's times at the beginning and the end.
     pub before: [u64; 9],
     /// The same at the end.
@@ -84,11 +89,14 @@ impl TurnJoin {
                     let count = counts.entry(turn.server).or_default();
                     count.served += 1;
                     count.shared += u64::from(turn.shared);
+                    count.handed_on += u64::from(turn.handed_on);
                 }
             });
         }
         for count in counts.values_mut() {
-            count.one_request_each = count.served > 0 && SHARED * count.shared <= count.served;
+            count.one_request_each = count.served > 0
+                && SHARED * count.shared <= count.served
+                && HANDED_ON * count.handed_on <= count.served;
         }
         let names = counts.iter().map(|(&server, &count)| (words.server(server).to_owned(), count));
         let names = names.collect();
@@ -122,7 +130,7 @@ impl TurnJoin {
         let one_each = |turn: &Turn| self.one_request_each.get(&turn.server) == Some(&true);
         let caller = sent.filter(one_each).and_then(|it| it.serves);
         let turns: Vec<i64> = read.iter().map(|it| it.turn).collect();
-        let waits = if read.iter().all(|it| one_each(it) && !it.shared) {
+        let waits = if read.iter().all(|it| one_each(it) && !it.shared && !it.handed_on) {
             waits(visit, &read)
         } else {
             None
@@ -248,6 +256,7 @@ mod tests {
             end_ns: Some(end_ns),
             serves: None,
             shared: false,
+            handed_on: false,
             before,
             after,
             other_call: None,

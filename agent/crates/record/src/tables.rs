@@ -60,7 +60,8 @@ tables! {
     /// Turns of threads at sockets, as the system-call tracer saw them: a request that a thread read
     /// (`kind` is `served`), or a call that it sent (`called`). `endpoints` is the connection, hashed
     /// as in `raw_visits`. `serves` is the turn that the thread worked on when it called. `shared` is
-    /// 1 where the thread had another request under way, or another thread replied. `before` and
+    /// 1 where the thread had another request under way, 2 of a call after the reply, 3 where another
+    /// thread went on with the request. `before` and
     /// `after` are the thread's times by state (`tierlab_trace::State`), in nanoseconds since it was
     /// first seen, when it read the request and when it last wrote of the reply.
     RawTurns / RawTurnRow = "raw_turns" {

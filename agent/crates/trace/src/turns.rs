@@ -25,8 +25,10 @@ pub enum Kind {
 pub enum Sharing {
     /// It worked on this request alone.
     Alone,
-    /// It had another request under way, or another thread went on with this one.
+    /// It had another request under way.
     Shared,
+    /// Another thread went on with this one.
+    HandedOn,
     /// It called after it had written of the reply.
     AfterReply,
 }
@@ -38,6 +40,7 @@ impl Sharing {
             Self::Alone => 0,
             Self::Shared => 1,
             Self::AfterReply => 2,
+            Self::HandedOn => 3,
         }
     }
 }
@@ -140,7 +143,7 @@ impl Turns {
         if let Some(known) = known.filter(|it| it.turn.connection == connection) {
             if known.turn.end_ns.is_none() && known.turn.thread != event.thread {
                 // Another thread reads on: none has the request to itself.
-                known.turn.sharing = Sharing::Shared;
+                known.turn.sharing = Sharing::HandedOn;
                 return;
             }
             if known.turn.end_ns.is_none() {
@@ -190,16 +193,17 @@ impl Turns {
         };
         let mut overtaken_by = None;
         if serving.turn.thread != event.thread {
-            serving.turn.sharing = Sharing::Shared;
+            serving.turn.sharing = Sharing::HandedOn;
         } else {
             serving.turn.after = event.times;
             serving.turn.longest_call = event.longest_call;
         }
         serving.turn.end_ns = Some(at_ns);
         serving.given = false;
+        let is_own = serving.turn.thread == event.thread;
         if let Some(working) = self.threads.get_mut(&serving.turn.thread) {
             working.open.retain(|it| *it != event.socket);
-            if working.socket != event.socket {
+            if is_own && working.socket != event.socket {
                 serving.turn.sharing = Sharing::Shared;
                 overtaken_by = Some(working.socket);
             }
@@ -333,7 +337,7 @@ mod tests {
     #[test]
     fn a_request_that_another_thread_answers_is_nobodys_alone() {
         let found = turns(&[(10, 1, WEB, '<'), (12, 2, WEB, '>')]);
-        assert_eq!(found[0].sharing, Sharing::Shared);
+        assert_eq!(found[0].sharing, Sharing::HandedOn);
     }
 
     #[test]
