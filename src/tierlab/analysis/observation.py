@@ -3,7 +3,7 @@
 from tierlab.analysis.result import Result
 from tierlab.tables.manifest import Observation
 
-_DURING = ("sample", "capture", "profile")
+_DURING = ("sample", "capture", "trace", "profile")
 
 
 class AgentCost(Result):

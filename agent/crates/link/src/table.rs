@@ -2,7 +2,7 @@
 
 use crate::names::{Name, Names};
 use crate::topology::{Server, Topology};
-use crate::turns::Turn;
+use crate::turns::{Kind, Turn};
 use crate::visit::{Linked, Span, Visit};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, UInt64Type};
@@ -213,7 +213,12 @@ impl TurnReader {
         for row in 0..batch.num_rows() {
             each(Turn {
                 turn: turns.value(row),
-                served: kinds.value(row) == "served",
+                kind: match kinds.value(row) {
+                    "served" => Kind::Served,
+                    "called" => Kind::Called,
+                    "throttled" => Kind::Throttled,
+                    _ => Kind::Stopped,
+                },
                 server: words.servers.number(servers.value(row)),
                 endpoints: endpoints.value(row),
                 process: processes.value(row),

@@ -25,14 +25,30 @@ const SHARED: u64 = 1_000;
 /// And if at most one request in so many was handed on to another thread. httpd's event MPM lets others
 /// write the rest of what a slow client has not taken; executors and goroutines hand on far more.
 const HANDED_ON: u64 = 50;
+/// Places of these states among a thread's times (`tierlab_trace::State`).
+const THROTTLED: usize = 2;
+const STOPPED: usize = 3;
+
+/// What a row of `raw_turns` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A request that was read.
+    Served,
+    /// A call that was sent.
+    Called,
+    /// A thread was held back by a quota.
+    Throttled,
+    /// A thread was stopped.
+    Stopped,
+}
 
 /// A row of `raw_turns`.
 #[derive(Clone, Debug)]
 pub struct Turn {
     /// Its number.
     pub turn: i64,
-    /// True of a request that was read, false of a call that was sent.
-    pub served: bool,
+    /// What it is.
+    pub kind: Kind,
     /// Whose thread.
     pub server: Name,
     /// Its connection.
@@ -65,6 +81,8 @@ pub struct TurnJoin {
     /// By connection, in the order in which they were written.
     served: FxHashMap<u64, VecDeque<Turn>>,
     called: FxHashMap<u64, VecDeque<Turn>>,
+    /// By server, when its threads were held back.
+    pauses: FxHashMap<Name, VecDeque<Turn>>,
     one_request_each: FxHashMap<Name, bool>,
     /// The latest time of a turn that was read.
     latest_ns: i64,
@@ -85,7 +103,7 @@ impl TurnJoin {
         let mut reader = TurnReader::open(path)?;
         while let Some(batch) = reader.batch()? {
             reader.turns(&batch, words, |turn| {
-                if turn.served && turn.end_ns.is_some() {
+                if turn.kind == Kind::Served && turn.end_ns.is_some() {
                     let count = counts.entry(turn.server).or_default();
                     count.served += 1;
                     count.shared += u64::from(turn.shared);
@@ -106,6 +124,7 @@ impl TurnJoin {
             reader: TurnReader::open(path)?,
             served: FxHashMap::default(),
             called: FxHashMap::default(),
+            pauses: FxHashMap::default(),
             one_request_each,
             latest_ns: i64::MIN,
             forget_ns: i64::MIN,
@@ -131,7 +150,7 @@ impl TurnJoin {
         let caller = sent.filter(one_each).and_then(|it| it.serves);
         let turns: Vec<i64> = read.iter().map(|it| it.turn).collect();
         let waits = if read.iter().all(|it| one_each(it) && !it.shared && !it.handed_on) {
-            waits(visit, &read)
+            waits(visit, &read).map(|it| self.with_pauses(it, visit, &read))
         } else {
             None
         };
@@ -144,18 +163,39 @@ impl TurnJoin {
         Ok(())
     }
 
+    /// Of the time until a thread read the request, that in which the server's threads were held back
+    /// is not the queue's: nobody could have read it.
+    fn with_pauses(&self, mut waits: Waits, visit: &Visit, read: &[Turn]) -> Waits {
+        let Some(pauses) = read.first().and_then(|it| self.pauses.get(&it.server)) else {
+            return waits;
+        };
+        let arrival_ns = visit.span.arrival_ns;
+        for (kind, state) in [(Kind::Stopped, STOPPED), (Kind::Throttled, THROTTLED)] {
+            let of_kind = pauses.iter().filter(|it| it.kind == kind);
+            let span = |it: &Turn| (it.begin_ns, it.end_ns.unwrap_or(it.begin_ns));
+            let until_ns = arrival_ns + waits.queued_ns;
+            let held_ns = covered(of_kind.map(span), (arrival_ns, until_ns));
+            waits.queued_ns -= held_ns;
+            waits.parts[state] += held_ns;
+        }
+        waits
+    }
+
     fn read(&mut self, words: &mut Words) -> Result<(), ReadError> {
         let Some(batch) = self.reader.batch()? else {
             self.ended = true;
             return Ok(());
         };
-        let Self { reader, served, called, latest_ns, .. } = self;
+        let Self { reader, served, called, pauses, latest_ns, .. } = self;
         reader.turns(&batch, words, |turn| {
             *latest_ns = (*latest_ns).max(turn.end_ns.unwrap_or(turn.begin_ns));
-            let queue = if turn.served { &mut *served } else { &mut *called };
-            let queue = queue.entry(turn.endpoints).or_default();
+            let queue = match turn.kind {
+                Kind::Served => served.entry(turn.endpoints).or_default(),
+                Kind::Called => called.entry(turn.endpoints).or_default(),
+                Kind::Throttled | Kind::Stopped => pauses.entry(turn.server).or_default(),
+            };
             // A reply that went on after a pause comes once more.
-            match queue.iter_mut().find(|it| it.served && it.turn == turn.turn) {
+            match queue.iter_mut().find(|it| it.kind == Kind::Served && it.turn == turn.turn) {
                 Some(known) => *known = turn,
                 None => queue.push_back(turn),
             }
@@ -166,15 +206,32 @@ impl TurnJoin {
     /// Drops what is too old to be joined.
     fn forget(&mut self, now_ns: i64) {
         self.forget_ns = now_ns.saturating_add(FORGOTTEN_NS / 4);
-        for queues in [&mut self.served, &mut self.called] {
-            queues.retain(|_, queue| {
-                while queue.front().is_some_and(|it| it.begin_ns + FORGOTTEN_NS < now_ns) {
-                    queue.pop_front();
-                }
-                !queue.is_empty()
-            });
-        }
+        let is_left = |queue: &mut VecDeque<Turn>| {
+            while queue.front().is_some_and(|it| it.begin_ns + FORGOTTEN_NS < now_ns) {
+                queue.pop_front();
+            }
+            !queue.is_empty()
+        };
+        self.served.retain(|_, queue| is_left(queue));
+        self.called.retain(|_, queue| is_left(queue));
+        self.pauses.retain(|_, queue| is_left(queue));
     }
+}
+
+/// How much of a span others cover, in nanoseconds.
+fn covered(others: impl Iterator<Item = (i64, i64)>, (from_ns, to_ns): (i64, i64)) -> i64 {
+    let mut within: Vec<_> = others
+        .map(|(begin_ns, end_ns)| (begin_ns.max(from_ns), end_ns.min(to_ns)))
+        .filter(|(begin_ns, end_ns)| begin_ns < end_ns)
+        .collect();
+    within.sort_unstable();
+    let mut reached_ns = from_ns;
+    let mut covered_ns = 0;
+    for (begin_ns, end_ns) in within {
+        covered_ns += (end_ns - begin_ns.max(reached_ns)).max(0);
+        reached_ns = reached_ns.max(end_ns);
+    }
+    covered_ns
 }
 
 /// Takes the turns of a connection that began in that time; those before it belong to no visit.
@@ -247,7 +304,7 @@ mod tests {
     fn turn(turn: i64, (begin_ns, end_ns): (i64, i64), before: [u64; 9], after: [u64; 9]) -> Turn {
         Turn {
             turn,
-            served: true,
+            kind: Kind::Served,
             server: 0,
             endpoints: 7,
             process: 1,
@@ -297,6 +354,13 @@ mod tests {
         let parts = waits(&stay, &found).unwrap().parts;
         assert_eq!((parts[0], parts[8]), (40, 20));
         assert_eq!(taken(&mut queues, 7, 205, 300).len(), 1, "the next stay's is still there");
+    }
+
+    #[test]
+    fn what_is_covered_twice_counts_once() {
+        let others = [(5, 15), (10, 20), (30, 40), (32, 35)].into_iter();
+        assert_eq!(covered(others, (8, 33)), 12 + 3);
+        assert_eq!(covered([].into_iter(), (8, 33)), 0);
     }
 
     #[test]

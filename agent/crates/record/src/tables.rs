@@ -58,7 +58,8 @@ tables! {
     }
 
     /// Turns of threads at sockets, as the system-call tracer saw them: a request that a thread read
-    /// (`kind` is `served`), or a call that it sent (`called`). `endpoints` is the connection, hashed
+    /// (`kind` is `served`), or a call that it sent (`called`); and times in which a thread was held back
+    /// (`throttled`, `stopped`). `endpoints` is the connection, hashed
     /// as in `raw_visits`. `serves` is the turn that the thread worked on when it called. `shared` is
     /// 1 where the thread had another request under way, 2 of a call after the reply, 3 where another
     /// thread went on with the request. `before` and

@@ -67,7 +67,7 @@ enum {
 enum state { CPU, RUNNABLE, THROTTLED, STOPPED, DISK, LOCK, CALL, CONNECTING, OTHER, STATES };
 
 enum role { NO_ROLE, SERVER, CLIENT };
-enum direction { NO_DIRECTION, RECEIVED, SENT };
+enum direction { NO_DIRECTION, RECEIVED, SENT, PAUSED };
 
 /* Set by user space before the program is loaded. */
 const volatile _Bool inet_by_syscalls = 0;
@@ -75,13 +75,11 @@ const volatile _Bool inet_by_syscalls = 0;
 struct thread {
 	u64 since;
 	u64 sums[STATES];
-	/* The socket that it called on last, and waits at. */
-	u64 called;
 	u64 longest_other;
 	u32 longest_call;
 	u32 sleeps_in;
 	u8 state;
-	/* CALL or CONNECTING while it waits at `called`. */
+	/* CALL or CONNECTING while it waits for a server that it calls. */
 	u8 waits;
 };
 
@@ -241,13 +239,41 @@ static __always_inline u8 sleep_of(struct task_struct *task, unsigned int sleep,
 	return waits_for_lock(call) ? LOCK : OTHER;
 }
 
+/* A shorter stop or wait for the next quota is not told by itself. */
+#define LEAST_PAUSE 1000000ull
+
+/* A thread was stopped or throttled: its process took up no new requests meanwhile either. */
+static __always_inline void tell_pause(struct task_struct *task, u8 state, u64 from, u64 to)
+{
+	u32 process = task->tgid;
+	u32 *subject = bpf_map_lookup_elem(&processes, &process);
+	if (!subject)
+		return;
+	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!event) {
+		count_lost();
+		return;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->at = to;
+	event->peer = from;
+	event->process = process;
+	event->thread = task->pid;
+	event->subject = *subject;
+	event->direction = PAUSED;
+	event->role = state;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
 /* Adds the time since the last change to the state that the thread was in. */
-static __always_inline void settle(struct thread *it, u64 now)
+static __always_inline void settle(struct task_struct *task, struct thread *it, u64 now)
 {
 	u8 state = it->state;
 	if (state >= STATES)
 		return;
 	u64 length = now - it->since;
+	if ((state == STOPPED || state == THROTTLED) && length >= LEAST_PAUSE)
+		tell_pause(task, state, it->since, now);
 	it->sums[state] += length;
 	it->since = now;
 	if (state == OTHER && length > it->longest_other) {
@@ -264,7 +290,7 @@ int BPF_PROG(switched, _Bool preempted, struct task_struct *leaves, struct task_
 	u64 now = 0;
 	if (it) {
 		now = bpf_ktime_get_ns();
-		settle(it, now);
+		settle(leaves, it, now);
 		if (preempted || !sleep)
 			it->state = is_throttled(leaves) ? THROTTLED : RUNNABLE;
 		else
@@ -272,7 +298,7 @@ int BPF_PROG(switched, _Bool preempted, struct task_struct *leaves, struct task_
 	}
 	it = bpf_task_storage_get(&threads, comes, 0, 0);
 	if (it) {
-		settle(it, now ? now : bpf_ktime_get_ns());
+		settle(comes, it, now ? now : bpf_ktime_get_ns());
 		it->state = CPU;
 	}
 	return 0;
@@ -283,7 +309,7 @@ int BPF_PROG(woken, struct task_struct *task)
 {
 	struct thread *it = bpf_task_storage_get(&threads, task, 0, 0);
 	if (it && it->state > THROTTLED) {
-		settle(it, bpf_ktime_get_ns());
+		settle(task, it, bpf_ktime_get_ns());
 		it->state = is_throttled(task) ? THROTTLED : RUNNABLE;
 	}
 	return 0;
@@ -336,15 +362,11 @@ static __always_inline struct thread *calling(struct task_struct *task, u64 now,
 
 /* ---- Sockets ---------------------------------------------------------------------------------- */
 
-/* What a turn means for what the thread waits for from now on. */
-static __always_inline void now_waits(struct thread *it, u64 socket, u8 role, u8 direction)
+/* What a thread waits for that sleeps until bytes come: once it has called, for the reply and the
+ * rest of it, until it turns to its own client again. */
+static __always_inline void now_waits(struct thread *it, u8 role)
 {
-	if (role == CLIENT && direction == SENT) {
-		it->called = socket;
-		it->waits = CALL;
-	} else if (it->called == socket || role == SERVER) {
-		it->waits = 0;
-	}
+	it->waits = role == CLIENT ? CALL : 0;
 }
 
 static __always_inline void fill(struct event *event, struct thread *it, u64 now, u32 subject)
@@ -384,7 +406,7 @@ static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 
 	struct socket_turn *known = bpf_map_lookup_elem(&sockets, &socket);
 	_Bool goes_on = known && known->ends == ends && known->thread == thread &&
 			known->direction == direction;
-	now_waits(it, socket, role, direction);
+	now_waits(it, role);
 	if (!goes_on) {
 		struct socket_turn turn = { ends, thread, direction };
 		bpf_map_update_elem(&sockets, &socket, &turn, BPF_ANY);
@@ -393,7 +415,7 @@ static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 
 				       : direction == SENT && !goes_on;
 	if (!is_told)
 		return 0;
-	settle(it, now);
+	settle(task, it, now);
 	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 	if (!event) {
 		count_lost();
@@ -461,10 +483,8 @@ int BPF_PROG(changed_state, struct sock *sk, int from, int to)
 	if (!bpf_map_lookup_elem(&ports, &remote))
 		return 0;
 	struct thread *it = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
-	if (it) {
-		it->called = socket;
+	if (it)
 		it->waits = CONNECTING;
-	}
 	return 0;
 }
 
@@ -577,9 +597,9 @@ static __always_inline int unix_turn(struct pt_regs *regs, struct task_struct *t
 	struct thread *it = calling(task, now, &subject);
 	if (!it)
 		return 0;
-	settle(it, now);
+	settle(task, it, now);
 	if (bytes)
-		now_waits(it, (u64)sk, role, direction);
+		now_waits(it, role);
 	if (role == CLIENT && direction == RECEIVED && bytes)
 		return 0;
 	fill(&out->event, it, now, subject);

@@ -65,6 +65,32 @@ pub enum Ends<'a> {
     },
 }
 
+/// What the kernel's part says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report<'a> {
+    /// A thread read from or wrote to a socket.
+    Turn(Event<'a>),
+    /// A thread was stopped or throttled for at least a millisecond.
+    Pause(Pause),
+}
+
+/// A thread was not allowed to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// From when on, by the monotonic clock.
+    pub from_ns: u64,
+    /// Until when.
+    pub to_ns: u64,
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub thread: u32,
+    /// The subject that it belongs to: its place in the plan.
+    pub subject: usize,
+    /// By its control group's quota; else by a signal, a debugger or the freezer.
+    pub throttled: bool,
+}
+
 /// A thread read from or wrote to a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
@@ -101,10 +127,27 @@ const PATH: usize = EVENT + 12;
 const PATH_BYTES: usize = 108;
 /// Of `struct unix_event`, where the bytes begin.
 const PAYLOAD: usize = PATH + PATH_BYTES;
+const PAUSED: u8 = 3;
+
+impl<'a> Report<'a> {
+    /// Reads what is in the ring. None if it is no report of this version's.
+    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+        if *bytes.get(152)? != PAUSED {
+            return Event::parse(bytes).map(Self::Turn);
+        }
+        Some(Self::Pause(Pause {
+            from_ns: long(bytes, 16)?,
+            to_ns: long(bytes, 0)?,
+            process: word(bytes, 96)?,
+            thread: word(bytes, 100)?,
+            subject: word(bytes, 104)? as usize,
+            throttled: usize::from(*bytes.get(153)?) == State::Throttled as usize,
+        }))
+    }
+}
 
 impl<'a> Event<'a> {
-    /// Reads what is in the ring. None if it is no event of this version's.
-    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+    fn parse(bytes: &'a [u8]) -> Option<Self> {
         let byte = |at: usize| bytes.get(at).copied();
         let ends = match byte(154)? {
             AF_UNIX => {

@@ -2,10 +2,10 @@
 
 use crate::budget::{Budget, Sample};
 use crate::calls;
-use crate::event::{Ends, Event, Role};
+use crate::event::{Ends, Report, Role};
 use crate::kernel::{Kernel, Ways};
 use crate::plan::Plan;
-use crate::turns::{Kind, Turn, Turns};
+use crate::turns::{Turn, Turns};
 use crate::unix::{UnixSockets, servers};
 use anyhow::Result;
 use rustc_hash::FxHashSet;
@@ -242,11 +242,19 @@ impl Session {
 
 impl State {
     fn take(&mut self, bytes: &[u8]) {
-        let Some(event) = Event::parse(bytes) else {
-            self.unknown += 1;
-            return;
-        };
         self.events += 1;
+        let event = match Report::parse(bytes) {
+            Some(Report::Turn(event)) => event,
+            Some(Report::Pause(pause)) => {
+                let epoch = |monotonic_ns| monotonic_ns as i64 + self.offset_ns;
+                let (from_ns, to_ns) = (epoch(pause.from_ns), epoch(pause.to_ns));
+                return self.ready.push(Turns::pause(&pause, from_ns, to_ns));
+            }
+            None => {
+                self.unknown += 1;
+                return;
+            }
+        };
         let at_ns = event.monotonic_ns as i64 + self.offset_ns;
         let connection = match event.ends {
             Ends::Inet { local, remote } => {
@@ -277,7 +285,7 @@ fn write(rows: &mut Rows<RawTurns>, state: &mut State) {
         let other_call = turn.longest_call.map(calls::name);
         rows.push(RawTurnRow {
             turn: turn.turn,
-            kind: if turn.kind == Kind::Served { "served" } else { "called" },
+            kind: turn.kind.name(),
             server: &state.names[turn.subject],
             endpoints: turn.connection,
             process: turn.process.into(),

@@ -1,7 +1,7 @@
 //! From reads and writes to turns: which request a thread worked on when, and which calls it sent
 //! meanwhile. Touches no kernel: events in, turns out.
 
-use crate::event::{Direction, Event, Role, Times};
+use crate::event::{Direction, Event, Pause, Role, Times};
 use rustc_hash::FxHashMap;
 
 /// A reply that has not gone on for so long is taken to be over; if it goes on after all, its turn is
@@ -18,6 +18,22 @@ pub enum Kind {
     Served,
     /// A thread sent a call.
     Called,
+    /// A thread was held back by its control group's quota.
+    Throttled,
+    /// A thread was stopped.
+    Stopped,
+}
+
+impl Kind {
+    /// The value in the column `kind`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Served => "served",
+            Self::Called => "called",
+            Self::Throttled => "throttled",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 /// Whether the thread had nothing else to do meanwhile.
@@ -136,6 +152,25 @@ impl Turns {
     /// Gives what is left: requests that were not answered have no end.
     pub fn finish(&mut self, out: &mut Vec<Turn>) {
         out.extend(self.served.drain().map(|(_, it)| it).filter(|it| !it.given).map(|it| it.turn));
+    }
+
+    /// A pause in which no request was taken up, between two times since the epoch.
+    pub fn pause(pause: &Pause, begin_ns: i64, end_ns: i64) -> Turn {
+        Turn {
+            turn: 0,
+            kind: if pause.throttled { Kind::Throttled } else { Kind::Stopped },
+            subject: pause.subject,
+            connection: 0,
+            process: pause.process,
+            thread: pause.thread,
+            begin_ns,
+            end_ns: Some(end_ns),
+            serves: None,
+            sharing: Sharing::Alone,
+            before: Times::default(),
+            after: Times::default(),
+            longest_call: None,
+        }
     }
 
     fn request(&mut self, event: &Event<'_>, at_ns: i64, connection: u64, out: &mut Vec<Turn>) {

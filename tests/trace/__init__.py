@@ -1,0 +1,1 @@
+"""The system-call tracer on real servers."""
