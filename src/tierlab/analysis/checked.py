@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from tierlab.analysis.checked_calls import Checked, CheckedCalls
-from tierlab.tables.manifest import Manifest
+from tierlab.tables.manifest import VISITS_OF, Manifest
 
 WORDS = {
     "refused": "nobody listens there",
@@ -38,12 +38,15 @@ def _servers(folder: Path, manifest: Manifest) -> Iterator[Checked]:
         calls[call.callee].append(call.caller)
     visits = _counts(folder, "visits", "server", "true")
     for name, server in manifest.servers.items():
-        if not server.port:
+        if server.where is None:
             yield Checked(True, f"{name} ({server.server}) runs.")
             continue
-        where = f"{name} ({server.server}) is up at {server.address}:{server.port}"
+        where = f"{name} ({server.server}) is up at {server.where}"
         if visits is None:
             yield Checked(True, f"{where}.")
+            continue
+        if (reason := manifest.not_measured.get(f"{VISITS_OF} {name}")) is not None:
+            yield Checked(None, f"{where}; its requests are not seen: {reason}.")
             continue
         count = visits.get(name, 0)
         callers = f" of {' and '.join(calls[name])}" if name in calls else ""

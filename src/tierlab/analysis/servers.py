@@ -88,7 +88,7 @@ def _server(
         name=name,
         tier=part.tier if part is not None else tier_name(name),
         software=" ".join(filter(None, (part.server, part.version))) if part is not None else None,
-        address=f"{part.address}:{part.port}" if part is not None and part.port else None,
+        address=part.where if part is not None else None,
         soft=dict(part.soft) if part is not None else {},
         visits=visits.count if visits is not None else None,
         rate=visits.rate if visits is not None else None,

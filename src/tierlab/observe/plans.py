@@ -201,7 +201,7 @@ def _sampling(
                 "port": subject.endpoint.port,
             }
             for subject in servers
-            if subject.endpoint.listens
+            if subject.endpoint.port
         ],
     }
 
@@ -218,7 +218,7 @@ def _cache(subject: Subject) -> dict[str, Any]:
 
 
 def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
-    """Capture what the servers say, where all of it passes."""
+    """Capture what the servers say at TCP ports, where all of it passes."""
     return {
         "interface": interface,
         "servers": [
@@ -230,9 +230,22 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
                 "pass_through": place.pass_through,
             }
             for place in places
-            if place.endpoint.listens
+            if place.endpoint.port
         ],
     }
+
+
+def at_sockets(places: Sequence[Place]) -> list[dict[str, Any]]:
+    """The servers that listen at UNIX sockets, as the tracer of system calls is told of them."""
+    return [
+        {
+            "name": place.name,
+            "protocol": wire(place.endpoint.protocol),
+            "socket": place.endpoint.socket,
+        }
+        for place in places
+        if place.endpoint.socket is not None
+    ]
 
 
 def link(raw_visits: Path, topology: Topology, kind_of: Mapping[str, str]) -> dict[str, Any]:

@@ -46,7 +46,11 @@ class Endpoint:
 
     address: str
     port: int
+    """0 of a server that listens at no TCP port."""
     protocol: str
+    socket: str | None = None
+    """The UNIX socket at which it listens, instead of the port or besides, as the server binds it:
+    a path, or "@" and a name in the abstract space (unix(7))."""
 
     @property
     def listens(self) -> bool:
@@ -54,6 +58,8 @@ class Endpoint:
         return self.protocol != UNCALLED
 
     def __str__(self) -> str:
+        if self.socket is not None and not self.port:
+            return self.socket
         return f"{self.address}:{self.port}"
 
 
@@ -88,10 +94,25 @@ class Site:
         return self.domain.folder
 
     def connect(self) -> socket.socket:
-        """Open a TCP connection to the server."""
+        """Open a connection to the server's TCP port, or to its UNIX socket if it has no port."""
         where = self.endpoint
+        if where.socket is not None and not where.port:
+            return self.connect_to_socket()
         patience = self.patience(ANSWER_SECONDS)
         return self.environment.connect(where.address, where.port, timeout=patience)
+
+    def connect_to_socket(self) -> socket.socket:
+        """Open a connection to the server's UNIX socket."""
+        assert self.endpoint.socket is not None
+        patience = self.patience(ANSWER_SECONDS)
+        return self.domain.connect_unix(self.endpoint.socket, timeout=patience)
+
+    def check_socket(self) -> None:
+        """Connect once to the UNIX socket of a server that has a TCP port too; OSError if nobody
+        accepts connections there.
+        """
+        if self.endpoint.socket is not None and self.endpoint.port:
+            self.connect_to_socket().close()
 
     def patience(self, seconds: float) -> float:
         """How long to wait for what takes up to `seconds` on this host's own CPUs."""
@@ -219,6 +240,14 @@ class Server(ABC):
     def listens_on(cls, options: Options) -> str | None:  # noqa: ARG003
         """The address that it listens on; None where it does as it is told."""
         return None
+
+    @classmethod
+    def socket_in(cls, options: Options, folder: Path) -> str | None:  # noqa: ARG003
+        """The UNIX socket at which others may call a server that has this folder; None if there is
+        none.
+        """
+        is_called = cls.is_database or cls.is_cache
+        return str(folder / cls.socket) if is_called and cls.socket is not None else None
 
     @classmethod
     def root(cls, options: Options) -> ImageRoot | None:  # noqa: ARG003 - most have the domain's

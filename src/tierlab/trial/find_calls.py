@@ -66,8 +66,8 @@ def _is_open(asked: SystemPlan) -> bool:
 
 
 WHO = (
-    *("command", "address", "port", "server", "folder", "environment", "calls", "protocol"),
-    *("image", "entrypoint", "names"),
+    *("command", "address", "port", "socket", "server", "folder", "environment", "calls"),
+    *("protocol", "image", "entrypoint", "names"),
 )
 """Keys of a server by which it may call others."""
 
