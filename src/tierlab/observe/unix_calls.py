@@ -1,0 +1,173 @@
+"""Who is connected to which UNIX socket: looked at again and again while servers run.
+
+A look is a snapshot: it misses connections that open and close between two looks.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tierlab.environments.unix.owners import holders, program
+from tierlab.environments.unix.table import Table
+
+Processes = Callable[[], Mapping[str, Collection[int]]]
+"""The processes of each server, by its name."""
+
+PLUMBING = ("/run/systemd/", "/run/dbus/", "/run/user/", "/run/nscd/", "/dev/log")
+"""Where the system's own services listen: no application waits there for an answer of its own."""
+MOST_LOOKS = 50
+"""So often the owners of new connections to a socket are looked for once one caller is known."""
+PIDS_SHARE = 0.02
+"""Upper bound on the share of time spent on asking which processes the servers have."""
+
+
+@dataclass
+class UnixCall:
+    """The connections of one server to one UNIX socket."""
+
+    caller: str
+    socket: str
+    callee: str | None
+    """The server that accepted them; None where it is none of those looked at."""
+    pids: set[int] = field(default_factory=set)
+    """The processes that accepted them."""
+    program: str | None = None
+    """What these run; None where that is not known."""
+    connections: int = 0
+
+
+@dataclass(frozen=True)
+class _Connection:
+    client: int
+    server: int
+    path: str
+
+
+class UnixCalls:
+    """What was seen so far, by caller and socket."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._pids: Mapping[str, Collection[int]] = {}
+        self._next_pids = 0.0
+        self._tables: dict[int, Table] = {}
+        self._known: set[int] = set()
+        self._looks: dict[str, int] = {}
+        self.found: dict[tuple[str, str], UnixCall] = {}
+
+    def look(self) -> None:
+        """Look once; OSError where the kernel cannot tell."""
+        self._know_processes()
+        connections = [each for table in self._tables.values() for each in _connections(table)]
+        self._known &= {each.client for each in connections}
+        new = [each for each in connections if self._is_new(each)]
+        if not new:
+            return
+        inodes = {inode for each in new for inode in (each.client, each.server)}
+        names = {pid: name for name, pids in self._pids.items() for pid in pids}
+        owners = holders(inodes, names)
+        for each in new:
+            self._known.add(each.client)
+            self._add(each, owners, names)
+        for path in {each.path for each in new} & {path for _, path in self.found}:
+            self._looks[path] = self._looks.get(path, 0) + 1
+
+    def close(self) -> None:
+        """Close the ways to the kernel."""
+        while self._tables:
+            self._tables.popitem()[1].close()
+
+    def _know_processes(self) -> None:
+        began = time.monotonic()
+        if began < self._next_pids:
+            return
+        self._pids = self._processes()
+        for pid in {pid for pids in self._pids.values() for pid in pids}:
+            process = Path(f"/proc/{pid}")
+            try:
+                namespace = (process / "ns" / "net").stat().st_ino
+                if namespace not in self._tables:
+                    self._tables[namespace] = Table(process)
+            except (FileNotFoundError, ProcessLookupError, PermissionError):
+                continue  # it has ended, or is another user's
+        now = time.monotonic()
+        self._next_pids = now + (now - began) / PIDS_SHARE
+
+    def _is_new(self, each: _Connection) -> bool:
+        is_settled = self._looks.get(each.path, 0) >= MOST_LOOKS
+        return each.client not in self._known and not is_settled
+
+    def _add(
+        self, each: _Connection, owners: Mapping[int, list[int]], names: Mapping[int, str]
+    ) -> None:
+        callers = [names[pid] for pid in owners.get(each.client, ())]
+        callees = owners.get(each.server, [])
+        if not callers or callers[0] in [names[pid] for pid in callees]:
+            return  # of no server, or of a server's processes among themselves
+        callee = names[callees[0]] if callees else None
+        key = (callers[0], each.path)
+        call = self.found.setdefault(key, UnixCall(*key, callee))
+        call.callee = call.callee or callee
+        call.connections += 1
+        if call.program is None:
+            accepted = callees or holders([each.server]).get(each.server, [])
+            call.pids |= {*accepted}
+            call.program = next((name for pid in accepted if (name := program(pid))), None)
+        else:
+            call.pids |= {*callees}
+
+
+def _connections(table: Table) -> Iterator[_Connection]:
+    """Those that a server has accepted: only its end has the name that it has bound."""
+    for each in table.sockets():
+        if each.name and each.peer and not each.listens and not is_plumbing(each.name):
+            yield _Connection(each.peer, each.inode, each.name)
+
+
+def is_plumbing(path: str) -> bool:
+    """Whether a service of the system itself listens there."""
+    return path.removeprefix("/var").startswith(PLUMBING)
+
+
+class UnixCallWatcher:
+    """Looks every `interval_s` seconds in a thread of its own, and for no more than `share` of the
+    time.
+    """
+
+    def __init__(self, processes: Processes, interval_s: float, share: float) -> None:
+        self._calls = UnixCalls(processes)
+        self._interval_s, self._share = interval_s, share
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.not_seen: str | None = None
+        """Why nothing more was seen; None where all looks worked."""
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread = threading.Thread(target=self._run, name="unix calls", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> list[UnixCall]:
+        """Look a last time and end; what was seen, by caller and socket."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._end.set()
+            thread.join()
+            self._calls.close()
+        return sorted(self._calls.found.values(), key=lambda each: (each.caller, each.socket))
+
+    def _run(self) -> None:
+        while self.not_seen is None:
+            is_last, began = self._end.is_set(), time.monotonic()
+            try:
+                self._calls.look()
+            except OSError as error:
+                self.not_seen = f"the kernel lists no UNIX sockets ({error.strerror or error})"
+            if is_last:
+                return
+            took = time.monotonic() - began
+            self._end.wait(max(self._interval_s, took / self._share))
