@@ -11,8 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from tierlab.environments.unix.owners import holders, program
 from tierlab.environments.unix.table import Table
+from tierlab.errors import UserError
 
 Processes = Callable[[], Mapping[str, Collection[int]]]
 """The processes of each server, by its name."""
@@ -167,6 +170,8 @@ class UnixCallWatcher:
                 self._calls.look()
             except OSError as error:
                 self.not_seen = f"the kernel lists no UNIX sockets ({error.strerror or error})"
+            except (UserError, psutil.Error) as error:
+                self.not_seen = str(error)
             if is_last:
                 return
             took = time.monotonic() - began

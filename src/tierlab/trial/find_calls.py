@@ -192,7 +192,9 @@ def _keys(tier: str, system: System, calls: Sequence[Seen]) -> dict[str, Any]:
         silent = [each for each in system.callees(tier) if each not in called]
         keys["calls"] = list(dict.fromkeys((*(c for c in callees if c != tier), *silent)))
     if tier in system.application.finds_protocols:
-        spoken_there = spoken([call for call in calls if _tier(str(call.callee)) == tier])
+        there = [call for call in calls if _tier(str(call.callee)) == tier]
+        usual = [call.protocol for call in there if call.socket and call.protocol]
+        spoken_there = spoken(there) or usual
         if spoken_there:
             keys["protocol"] = UNREAD if spoken_there[0] == TLS else spoken_there[0]
     return keys

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from tierlab.environments.behind_port import family
 from tierlab.environments.listeners import MANAGER
 from tierlab.environments.unix.owners import holders, program
 from tierlab.environments.unix.table import Table
@@ -35,6 +36,26 @@ def unix_listeners(paths: Collection[str] | None = None) -> list[UnixListener]:
         (_listener(path, held.get(inode, [])) for inode, path in wanted.items()),
         key=lambda each: (each.path, sorted(each.pids)),
     )
+
+
+def behind_socket(path: str) -> frozenset[int]:
+    """The processes that listen at a UNIX socket, and whom they started; empty where the kernel
+    cannot tell.
+    """
+    try:
+        found = unix_listeners([path])
+    except OSError:
+        return frozenset()
+    return frozenset().union(*(family(pid) for each in found for pid in each.pids))
+
+
+def is_listened_at(path: str) -> bool:
+    """Whether anybody listens at a UNIX socket; true where the kernel cannot tell."""
+    try:
+        with Table() as table:
+            return any(each.listens and each.name == path for each in table.sockets())
+    except OSError:
+        return True
 
 
 def _listener(path: str, pids: list[int]) -> UnixListener:
