@@ -1,65 +1,27 @@
-"""A PHP site as Debian sets it up: nginx, PHP-FPM and MariaDB, which talk at UNIX sockets."""
+"""A PHP site as Debian sets it up: nginx, PHP-FPM and MariaDB, which talk at UNIX sockets.
+
+Its scripts are in the folder php_site, where an experiment file may have them run, too.
+"""
 
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
-import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-FPM = "php-fpm8.2"
-PROGRAMS = ("nginx", FPM, "mariadbd", "mariadb-install-db")
+SCRIPTS = Path(__file__).with_name("php_site")
+PROGRAMS = ("nginx", "php-fpm8.2", "mariadbd", "mariadb-install-db")
 HAS_PROGRAMS = all(shutil.which(name, path="/usr/bin:/usr/sbin:/bin:/sbin") for name in PROGRAMS)
+NEEDS = "needs nginx, php-fpm8.2, php8.2-mysql and mariadb-server"
 SECONDS = 30.0
-USER = "nobody"
-
-NGINX = """\
-daemon off;
-pid {folder}/nginx.pid;
-error_log stderr;
-worker_processes 1;
-events {{ worker_connections 100; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
-  uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
-  server {{
-    listen {address}:{port};
-    location / {{
-      fastcgi_pass unix:{php};
-      fastcgi_param REQUEST_METHOD $request_method;
-      fastcgi_param REQUEST_URI $request_uri;
-      fastcgi_param QUERY_STRING $query_string;
-      fastcgi_param SCRIPT_FILENAME {script};
-      fastcgi_param GATEWAY_INTERFACE CGI/1.1;
-      fastcgi_param SERVER_PROTOCOL $server_protocol;
-    }}
-  }}
-}}
-"""
-POOL = """\
-[global]
-error_log = /dev/stderr
-daemonize = no
-[www]
-{user}listen = {php}
-pm = static
-pm.max_children = 2
-clear_env = no
-"""
-PAGE = """\
-<?php
-$db = new mysqli(null, {user}, {password}, {database}, 0, {socket});
-$row = $db->query('SELECT 1 + 1 AS sum, SLEEP(0.02)')->fetch_assoc();
-echo '<a href="/more">' . $row['sum'] . '</a>';
-"""
+NOBODY = 65534
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--")
 
 
 @dataclass(frozen=True)
@@ -73,51 +35,47 @@ class Site:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Site]:
-    """The site of somebody else's, started and stopped."""
-    port, php, mysql = free_port(), folder / "php8.2-fpm.sock", folder / "db" / "mysqld.sock"
+    """The site, started by somebody else than Tierlab, and stopped; `folder` has a short path."""
+    site = Site(free_port(), folder / "web" / "php8.2-fpm.sock", folder / "db" / "mysqld.sock")
     folder.chmod(0o755)
-    for name in ("tmp", "db"):
-        (folder / name).mkdir()
-    script = folder / "index.php"
-    told = {"user": "'root'", "password": "''", "database": "'mysql'", "socket": f"'{mysql}'"}
-    script.write_text(PAGE.format(**told))
-    (folder / "nginx.conf").write_text(
-        NGINX.format(folder=folder, address="127.0.0.1", port=port, php=php, script=script)
-    )
-    user = f"user = {USER}\nlisten.owner = {USER}\n" if os.geteuid() == 0 else ""
-    (folder / "fpm.conf").write_text(POOL.format(user=user, php=php))
-    _make_database(folder / "db")
-    database = [
-        *("mariadbd", "--no-defaults", f"--datadir={folder / 'db'}", f"--socket={mysql}"),
-        *("--skip-networking", "--skip-grant-tables", "--skip-log-bin"),
-        *((f"--user={USER}",) if os.geteuid() == 0 else ()),
-    ]
-    with ExitStack() as stack:
-        stack.enter_context(started(database, mysql))
-        fpm = [FPM, "--nodaemonize", "-n", "-d", "extension=mysqlnd", "-d", "extension=mysqli"]
-        stack.enter_context(started([*fpm, "-y", str(folder / "fpm.conf")], php))
-        stack.enter_context(started(["nginx", "-c", str(folder / "nginx.conf")], port))
-        yield Site(port, php, mysql)
-
-
-def _make_database(folder: Path) -> None:
+    shutil.copytree(SCRIPTS, folder / "web")
+    (folder / "db").mkdir()
     if os.geteuid() == 0:
-        found = pwd.getpwnam(USER)
-        os.chown(folder, found.pw_uid, found.pw_gid)
-    subprocess.run(
-        [
-            *("mariadb-install-db", "--no-defaults", f"--datadir={folder}", "--skip-test-db"),
-            *((f"--user={USER}",) if os.geteuid() == 0 else ()),
-        ],
-        check=True,
-        capture_output=True,
-    )
+        for each in (folder, *folder.rglob("*")):
+            os.chown(each, NOBODY, NOBODY)
+    data = f"--datadir={folder / 'db'}"
+    install = ["mariadb-install-db", "--no-defaults", data, "--skip-test-db"]
+    subprocess.run([*_prefix(), *install], check=True, capture_output=True)
+    database = [
+        *("mariadbd", "--no-defaults", data, f"--socket={site.mysql}", "--skip-networking"),
+        *("--skip-grant-tables", "--skip-log-bin"),
+    ]
+    told = {"DB_SOCKET": str(site.mysql), "DB_USER": "root", "DB_NAME": "mysql"}
+    web = ["sh", "web.sh", "127.0.0.1", str(site.port), str(site.php)]
+    with ExitStack() as stack:
+        stack.enter_context(started([*_prefix(), *database], site.mysql))
+        app = [*_prefix(), "sh", "app.sh", str(site.php)]
+        stack.enter_context(started(app, site.php, folder / "web", told))
+        stack.enter_context(started([*_prefix(), *web], site.port, folder / "web"))
+        yield site
+
+
+def _prefix() -> tuple[str, ...]:
+    return AS_NOBODY if os.geteuid() == 0 else ()
 
 
 @contextmanager
-def started(command: list[str], where: Path | int) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    command: list[str],
+    where: Path | int,
+    folder: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
     """A program that accepts connections at a UNIX socket or a port."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    environment = {**os.environ, **(variables or {})}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         end = time.monotonic() + SECONDS
         while not _answers(where):
@@ -126,7 +84,7 @@ def started(command: list[str], where: Path | int) -> Iterator[subprocess.Popen[
             time.sleep(0.02)
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.terminate()
         try:
             process.wait(SECONDS)
         except subprocess.TimeoutExpired:

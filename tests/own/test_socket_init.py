@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.own.debian_site import HAS_PROGRAMS, running
+from tests.own.debian_site import HAS_PROGRAMS, NEEDS, running
 from tierlab.cli.main import app
 from tierlab.experiment import load
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """One that every user may enter, with a short path: a socket's has 107 bytes at most."""
-    with tempfile.TemporaryDirectory(prefix="site-") as folder:
-        yield Path(folder)
 
 
 @pytest.mark.slow
 @pytest.mark.privileged
 @pytest.mark.alone  # connections of some milliseconds: on a full machine all may be over
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-@pytest.mark.skipif(not HAS_PROGRAMS, reason="needs nginx, php-fpm8.2, php8.2-mysql and mariadbd")
+@pytest.mark.skipif(not HAS_PROGRAMS, reason=NEEDS)
 def test_init_follows_a_site_as_debian_sets_it_up(
-    tmp_path: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     file = tmp_path / "e.toml"
-    with running(open_folder) as site:
+    with running(short) as site:
         ended = CliRunner().invoke(app, ["init", str(file), "--own", "--running", str(site.port)])
     assert ended.exit_code == 0, ended.output
     system = tomllib.loads(file.read_text())["system"]

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from tierlab.analysis.checked_calls import Checked, CheckedCalls
-from tierlab.tables.manifest import VISITS_OF, Manifest
+from tierlab.tables.manifest import Manifest
 
 WORDS = {
     "refused": "nobody listens there",
@@ -45,8 +45,9 @@ def _servers(folder: Path, manifest: Manifest) -> Iterator[Checked]:
         if visits is None:
             yield Checked(True, f"{where}.")
             continue
-        if f"{VISITS_OF} {name}" in manifest.not_measured:
-            yield Checked(None, f"{where}; requests at this UNIX socket are not seen.")
+        if manifest.visits_unseen(name):
+            also = f" and {server.socket}" if server.port else ""
+            yield Checked(None, f"{where}{also}; requests at this UNIX socket are not seen.")
             continue
         count = visits.get(name, 0)
         callers = f" of {' and '.join(calls[name])}" if name in calls else ""

@@ -24,8 +24,6 @@ PLUMBING = ("/run/systemd/", "/run/dbus/", "/run/user/", "/run/nscd/", "/dev/log
 """Where the system's own services listen: no application waits there for an answer of its own."""
 MOST_LOOKS = 50
 """So often the owners of new connections to a socket are looked for once one caller is known."""
-PIDS_SHARE = 0.02
-"""Upper bound on the share of time spent on asking which processes the servers have."""
 
 
 @dataclass
@@ -53,8 +51,9 @@ class _Connection:
 class UnixCalls:
     """What was seen so far, by caller and socket."""
 
-    def __init__(self, processes: Processes) -> None:
-        self._processes = processes
+    def __init__(self, processes: Processes, share: float = 1.0) -> None:
+        """`share`: upper bound on the part of a CPU for asking which processes servers have."""
+        self._processes, self._share = processes, share
         self._pids: Mapping[str, Collection[int]] = {}
         self._next_pids = 0.0
         self._tables: dict[int, Table] = {}
@@ -62,9 +61,17 @@ class UnixCalls:
         self._looks: dict[str, int] = {}
         self.found: dict[tuple[str, str], UnixCall] = {}
 
-    def look(self) -> None:
-        """Look once; OSError where the kernel cannot tell."""
+    def look(self) -> float:
+        """Look once; the CPU time that it took, in seconds, beside asking for processes.
+
+        OSError where the kernel cannot tell.
+        """
         self._know_processes()
+        began = time.thread_time()
+        self._look()
+        return time.thread_time() - began
+
+    def _look(self) -> None:
         connections = [each for table in self._tables.values() for each in _connections(table)]
         self._known &= {each.client for each in connections}
         new = [each for each in connections if self._is_new(each)]
@@ -85,9 +92,9 @@ class UnixCalls:
             self._tables.popitem()[1].close()
 
     def _know_processes(self) -> None:
-        began = time.monotonic()
-        if began < self._next_pids:
+        if time.monotonic() < self._next_pids:
             return
+        began = time.thread_time()
         self._pids = self._processes()
         for pid in {pid for pids in self._pids.values() for pid in pids}:
             process = Path(f"/proc/{pid}")
@@ -97,8 +104,7 @@ class UnixCalls:
                     self._tables[namespace] = Table(process)
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue  # it has ended, or is another user's
-        now = time.monotonic()
-        self._next_pids = now + (now - began) / PIDS_SHARE
+        self._next_pids = time.monotonic() + (time.thread_time() - began) / self._share
 
     def _is_new(self, each: _Connection) -> bool:
         is_settled = self._looks.get(each.path, 0) >= MOST_LOOKS
@@ -137,12 +143,13 @@ def is_plumbing(path: str) -> bool:
 
 
 class UnixCallWatcher:
-    """Looks every `interval_s` seconds in a thread of its own, and for no more than `share` of the
-    time.
+    """Looks every `interval_s` seconds in a thread of its own.
+
+    `share`: upper bound on the part of a CPU for looking, and for asking which processes there are.
     """
 
     def __init__(self, processes: Processes, interval_s: float, share: float) -> None:
-        self._calls = UnixCalls(processes)
+        self._calls = UnixCalls(processes, share)
         self._interval_s, self._share = interval_s, share
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -165,14 +172,13 @@ class UnixCallWatcher:
 
     def _run(self) -> None:
         while self.not_seen is None:
-            is_last, began = self._end.is_set(), time.monotonic()
+            is_last, took = self._end.is_set(), 0.0
             try:
-                self._calls.look()
+                took = self._calls.look()
             except OSError as error:
                 self.not_seen = f"the kernel lists no UNIX sockets ({error.strerror or error})"
             except (UserError, psutil.Error) as error:
                 self.not_seen = str(error)
             if is_last:
                 return
-            took = time.monotonic() - began
             self._end.wait(max(self._interval_s, took / self._share))

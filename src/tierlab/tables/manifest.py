@@ -17,8 +17,10 @@ from tierlab.topology import PROTOCOLS, Call, Seen, Topology
 NAME = "manifest.json"
 SOME_CALLS = "some calls"
 """Under this in ``not_measured`` is what of calls was not looked at, while others were."""
-VISITS_OF = "visits of"
-"""Under this and a server's name in ``not_measured`` is why its visits were not seen."""
+VISITS_OF, CALLS_OF = "visits of", "calls of"
+"""Under these and a server's name in ``not_measured`` is why its visits, or its calls of others,
+were not seen: at the UNIX socket that follows, or at the only one that it has.
+"""
 ROOM = f"{NAME}.room"
 ROOM_BYTES = 256 << 10
 """Several times what a manifest takes."""
@@ -208,6 +210,17 @@ class Manifest(_Part):
     def elsewhere(self) -> bool:
         """Whether the servers stand on another machine than the samplers."""
         return self.environment == "vsphere"
+
+    @property
+    def unseen_at_sockets(self) -> list[str]:
+        """What ``not_measured`` has of messages at UNIX sockets."""
+        prefixes = tuple(f"{each} " for each in (VISITS_OF, CALLS_OF))
+        return [name for name in self.not_measured if name.startswith(prefixes)]
+
+    def visits_unseen(self, server: str) -> bool:
+        """Whether a server was called at a UNIX socket, at which its visits were not seen."""
+        key = f"{VISITS_OF} {server}"
+        return any(name == key or name.startswith(f"{key} at ") for name in self.not_measured)
 
     def phase(self, name: str) -> Phase | None:
         """Return the phase of that name, or None when the trial never reached it."""

@@ -9,11 +9,11 @@ from tierlab.deploy.systems import Systems
 from tierlab.experiment import TrialPlan
 from tierlab.observe.unix_calls import UnixCall, UnixCallWatcher
 from tierlab.servers.own_options import OwnOptions
-from tierlab.tables.manifest import VISITS_OF, Manifest
+from tierlab.tables.manifest import CALLS_OF, VISITS_OF, Manifest
 from tierlab.topology import Seen, usual_at
 
 INTERVAL_S, SHARE = 1.0, 0.005
-"""In a trial that measures: a look takes about 1 ms, and up to 30 ms with a new connection."""
+"""In a trial that measures: a look takes about 1 ms, and up to 30 ms for an unknown program's."""
 SHORT_INTERVAL_S, SHORT_SHARE = 0.01, 0.5
 """In a short one, which is to see who calls whom."""
 
@@ -53,7 +53,7 @@ class SocketWatch:
         manifest.not_measured.update(unseen_visits(self._places.values(), traced))
         for call in self._calls:
             if self._callee(call) is None or self._is_elsewhere(call):
-                manifest.not_measured[f"calls of {call.caller} at {call.socket}"] = _unseen(
+                manifest.not_measured[f"{CALLS_OF} {call.caller} at {call.socket}"] = _unseen(
                     call, self._callee(call)
                 )
 
