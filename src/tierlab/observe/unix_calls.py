@@ -5,16 +5,17 @@ A look is a snapshot: it misses connections that open and close between two look
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
 from tierlab.environments.unix.owners import holders, program
-from tierlab.environments.unix.table import Table
+from tierlab.environments.unix.table import Table, UnixSocket
 from tierlab.errors import UserError
 
 Processes = Callable[[], Mapping[str, Collection[int]]]
@@ -46,6 +47,13 @@ class _Connection:
     client: int
     server: int
     path: str
+    listening: tuple[int, ...]
+    """The sockets at which it was accepted: they outlive a connection that is over at once."""
+
+    @property
+    def server_ends(self) -> tuple[int, ...]:
+        """The accepted socket first."""
+        return self.server, *self.listening
 
 
 class UnixCalls:
@@ -72,12 +80,13 @@ class UnixCalls:
         return time.thread_time() - began
 
     def _look(self) -> None:
-        connections = [each for table in self._tables.values() for each in _connections(table)]
+        sockets = [each for table in self._tables.values() for each in table.sockets()]
+        connections = list(_connections(sockets))
         self._known &= {each.client for each in connections}
         new = [each for each in connections if self._is_new(each)]
         if not new:
             return
-        inodes = {inode for each in new for inode in (each.client, each.server)}
+        inodes = {inode for each in new for inode in (each.client, *each.server_ends)}
         names = {pid: name for name, pids in self._pids.items() for pid in pids}
         owners = holders(inodes, names)
         for each in new:
@@ -96,7 +105,8 @@ class UnixCalls:
             return
         began = time.thread_time()
         self._pids = self._processes()
-        for pid in {pid for pids in self._pids.values() for pid in pids}:
+        # Of this process, too: a server of the host's is called from a trial's own network.
+        for pid in {os.getpid(), *(pid for pids in self._pids.values() for pid in pids)}:
             process = Path(f"/proc/{pid}")
             try:
                 namespace = (process / "ns" / "net").stat().st_ino
@@ -114,27 +124,37 @@ class UnixCalls:
         self, each: _Connection, owners: Mapping[int, list[int]], names: Mapping[int, str]
     ) -> None:
         callers = [names[pid] for pid in owners.get(each.client, ())]
-        callees = owners.get(each.server, [])
-        if not callers or callers[0] in [names[pid] for pid in callees]:
-            return  # of no server, or of a server's processes among themselves
+        if not callers:
+            return
+        callees = _accepting(each, owners)
+        if callers[0] in [names[pid] for pid in callees]:
+            return  # a server's processes among themselves
         callee = names[callees[0]] if callees else None
         key = (callers[0], each.path)
         call = self.found.setdefault(key, UnixCall(*key, callee))
         call.callee = call.callee or callee
         call.connections += 1
         if call.program is None:
-            accepted = callees or holders([each.server]).get(each.server, [])
-            call.pids |= {*accepted}
-            call.program = next((name for pid in accepted if (name := program(pid))), None)
-        else:
-            call.pids |= {*callees}
+            callees = callees or _accepting(each, holders(each.server_ends))
+            call.program = next((name for pid in callees if (name := program(pid))), None)
+        call.pids |= {*callees}
 
 
-def _connections(table: Table) -> Iterator[_Connection]:
+def _accepting(each: _Connection, owners: Mapping[int, list[int]]) -> list[int]:
+    """The processes that accepted a connection; where it is over, those that listen there."""
+    return next((owners[inode] for inode in each.server_ends if inode in owners), [])
+
+
+def _connections(sockets: Sequence[UnixSocket]) -> Iterator[_Connection]:
     """Those that a server has accepted: only its end has the name that it has bound."""
-    for each in table.sockets():
+    listening: dict[str, tuple[int, ...]] = {}
+    for each in sockets:
+        if each.name and each.listens:
+            listening[each.name] = (*listening.get(each.name, ()), each.inode)
+    for each in sockets:
         if each.name and each.peer and not each.listens and not is_plumbing(each.name):
-            yield _Connection(each.peer, each.inode, each.name)
+            listened = listening.get(each.name, ())
+            yield _Connection(each.peer, each.inode, each.name, listened)
 
 
 def is_plumbing(path: str) -> bool:
