@@ -15,6 +15,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierlab.environments.unix.address import connect
+
 SCRIPTS = Path(__file__).with_name("php_site")
 PROGRAMS = ("nginx", "php-fpm8.2", "mariadbd", "mariadb-install-db")
 HAS_PROGRAMS = all(shutil.which(name, path="/usr/bin:/usr/sbin:/bin:/sbin") for name in PROGRAMS)
@@ -67,11 +69,11 @@ def _prefix() -> tuple[str, ...]:
 @contextmanager
 def started(
     command: list[str],
-    where: Path | int,
+    where: Path | int | str,
     folder: Path | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A program that accepts connections at a UNIX socket or a port."""
+    """A program that accepts connections at a UNIX socket (a text: an abstract name) or a port."""
     environment = {**os.environ, **(variables or {})}
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -92,11 +94,14 @@ def started(
             process.wait()
 
 
-def _answers(where: Path | int) -> bool:
+def _answers(where: Path | int | str) -> bool:
     family = socket.AF_INET if isinstance(where, int) else socket.AF_UNIX
     with socket.socket(family) as link:
         try:
-            link.connect(("127.0.0.1", where) if isinstance(where, int) else str(where))
+            if isinstance(where, int):
+                link.connect(("127.0.0.1", where))
+            else:
+                connect(link, str(where))
         except OSError:
             return False
     return True
