@@ -213,6 +213,21 @@ def test_a_path_that_the_kernel_does_not_take_is_refused_before_any_start() -> N
         layout(trial(app=APP | {"socket": "d" * (longest + 1)}).system, LOOPBACK, work=WORK)
 
 
+@pytest.mark.parametrize("kind", ["network", "loss"])
+def test_no_packets_come_to_a_server_at_a_socket_alone(kind: str) -> None:
+    """Its callers would not have noticed: it was an injected trouble without effect."""
+    keys: dict[str, Any] = {"system": {"workload": "own", "sessions": {"start": "/"}, "web": WEB}}
+    keys["system"] |= {"app": APP, "db": {"server": "mariadb"}}
+    tables = {"experiment": {"name": "own"}, "load": {"users": 5}} | keys
+    disturb = {"class": kind, "at": "5s", "duration": "1s"}
+    for on in ("web.1", "db.1"):
+        Experiment.from_tables(tables | {"disturb": [disturb | {"on": on}]}, "my.toml")
+    with pytest.raises(
+        UserError, match=f'for class {kind} must be "web.1" or "db.1" in this system'
+    ):
+        Experiment.from_tables(tables | {"disturb": [disturb | {"on": "app.1"}]}, "my.toml")
+
+
 def test_the_manifest_knows_a_server_at_a_socket_for_no_worker() -> None:
     part: dict[str, Any] = {"server": "command", "address": "127.0.0.1"}
     servers = {
