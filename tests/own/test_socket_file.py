@@ -14,9 +14,9 @@ from tierlab.environments.unix.address import LONGEST
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment, TrialPlan
 from tierlab.observe import plans
-from tierlab.servers.base import Endpoint
 from tierlab.servers.command import Command
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.placeholders import filled
 from tierlab.tables.manifest import Manifest, ServerPart
 from tierlab.topology import usual_at

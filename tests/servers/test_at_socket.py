@@ -19,8 +19,9 @@ from tierlab.environments.domain import DomainSpec
 from tierlab.environments.native.standing_domain import StandingDomain
 from tierlab.errors import UserError
 from tierlab.servers.address import Address, AddressOptions
-from tierlab.servers.base import Endpoint, Settings, Site
+from tierlab.servers.base import Settings, Site
 from tierlab.servers.command import Command, CommandOptions
+from tierlab.servers.endpoint import Endpoint
 
 PROGRAM = Path(__file__).parents[1] / "own" / "at_socket.py"
 NO_CONTENT: Any = None

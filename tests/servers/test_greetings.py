@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tierlab.servers.address import Address
-from tierlab.servers.base import Endpoint, NotReadyError, Server, Settings
+from tierlab.servers.base import NotReadyError, Server, Settings
 from tierlab.servers.command import Command
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.greetings import (
     AJP_CPING,
     AJP_CPONG,

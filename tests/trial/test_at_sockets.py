@@ -21,9 +21,9 @@ from tierlab.analysis.checked_calls import checked_calls
 from tierlab.deploy.layout import layout
 from tierlab.environments.addresses import LOOPBACK
 from tierlab.experiment import Experiment, TrialPlan
-from tierlab.observe.unix_calls import MOST_LOOKS, UnixCalls, UnixCallWatcher, is_plumbing
+from tierlab.observe.unix_calls import UnixCalls, UnixCallWatcher, is_plumbing
 from tierlab.tables.manifest import Manifest, ServerPart
-from tierlab.topology import Call
+from tierlab.topology import Call, heard
 from tierlab.trial import at_sockets
 from tierlab.trial.at_sockets import SocketWatch
 from tierlab.trial.find_calls import completed
@@ -95,7 +95,7 @@ def test_what_a_server_s_processes_say_to_one_another_is_no_call(both: Pair) -> 
 
 def test_a_connection_counts_once_however_often_it_is_looked_at(both: Pair) -> None:
     calls = UnixCalls(lambda: {"web.1": [both.web]})
-    for _ in range(MOST_LOOKS + 2):
+    for _ in range(5):
         calls.look()
     calls.close()
     assert [each.connections for each in calls.found.values()] == [1]
@@ -228,6 +228,7 @@ def test_calls_that_a_file_leaves_open_are_found_at_sockets_too(both: Pair) -> N
     trial = plan(app=app, db=db, environment="host")
     pids = {"web.1": [both.web], "app.1": [both.app], "db.1": []}
     _, watch = watched(trial, pids)
+    assert heard(watch.seen) == "tcp", "neither the socket's name nor python's tells it"
     after = completed(trial, watch.seen)
     assert after.system.callees("web") == ("app", "db"), "db is taken to be the first one's"
     assert after.found == {("", "web", "app")}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tierlab.tables.manifest import SOME_CALLS, Manifest
-from tierlab.topology import PROTOCOLS, TLS, Call, Seen, spoken
+from tierlab.topology import PROTOCOLS, TLS, Call, Seen, heard, spoken
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class _Compared:
     def _of_undeclared(self, caller: str, callee: str) -> Checked:
         seen, table = self._seen[caller, callee], self._servers[caller].tier
         self._say_calls(caller)
-        names = f"{caller} -> {callee} {' and '.join(spoken(seen)) or '(silent)'}"
+        names = f"{caller} -> {callee} {heard(seen)}"
         if table in self._left_open:
             return Checked(True, f"{names}: found ({_count(seen)}).")
         return Checked(False, f"{names}: seen, not declared ({_count(seen)}); add it to calls.")

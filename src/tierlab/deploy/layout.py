@@ -11,7 +11,7 @@ from pathlib import Path
 from tierlab import experiment
 from tierlab.environments.addresses import Addresses
 from tierlab.environments.unix.address import check_length
-from tierlab.servers.base import Endpoint
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Call, Topology
 

@@ -19,9 +19,10 @@ from tierlab.environments.image_root import ImageRoot
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
-from tierlab.servers.base import Endpoint, Server, Site
+from tierlab.servers.base import Server, Site
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 

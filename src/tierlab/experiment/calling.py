@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.servers.base import UNCALLED
+from tierlab.servers.endpoint import UNCALLED
 from tierlab.servers.own_options import OwnOptions
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import Load, Observe, SystemPlan, TrialPlan
 from tierlab.observe.profile_needs import counted_of
-from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.own_options import host_of
 from tierlab.topology import Topology, wire

@@ -23,8 +23,6 @@ Processes = Callable[[], Mapping[str, Collection[int]]]
 
 PLUMBING = ("/run/systemd/", "/run/dbus/", "/run/user/", "/run/nscd/", "/dev/log")
 """Where the system's own services listen: no application waits there for an answer of its own."""
-MOST_LOOKS = 50
-"""So often the owners of new connections to a socket are looked for once one caller is known."""
 
 
 @dataclass
@@ -66,7 +64,6 @@ class UnixCalls:
         self._next_pids = 0.0
         self._tables: dict[int, Table] = {}
         self._known: set[int] = set()
-        self._looks: dict[str, int] = {}
         self.found: dict[tuple[str, str], UnixCall] = {}
 
     def look(self) -> float:
@@ -83,7 +80,7 @@ class UnixCalls:
         sockets = [each for table in self._tables.values() for each in table.sockets()]
         connections = list(_connections(sockets))
         self._known &= {each.client for each in connections}
-        new = [each for each in connections if self._is_new(each)]
+        new = [each for each in connections if each.client not in self._known]
         if not new:
             return
         inodes = {inode for each in new for inode in (each.client, *each.server_ends)}
@@ -92,8 +89,6 @@ class UnixCalls:
         for each in new:
             self._known.add(each.client)
             self._add(each, owners, names)
-        for path in {each.path for each in new} & {path for _, path in self.found}:
-            self._looks[path] = self._looks.get(path, 0) + 1
 
     def close(self) -> None:
         """Close the ways to the kernel."""
@@ -115,10 +110,6 @@ class UnixCalls:
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue  # it has ended, or is another user's
         self._next_pids = time.monotonic() + (time.thread_time() - began) / self._share
-
-    def _is_new(self, each: _Connection) -> bool:
-        is_settled = self._looks.get(each.path, 0) >= MOST_LOOKS
-        return each.client not in self._known and not is_settled
 
     def _add(
         self, each: _Connection, owners: Mapping[int, list[int]], names: Mapping[int, str]

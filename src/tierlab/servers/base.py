@@ -22,6 +22,7 @@ from tierlab.environments.image_root import ImageRoot
 from tierlab.errors import UserError
 from tierlab.machine.programs import VERSION_ARGUMENT, Program
 from tierlab.servers.content import Content
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.soft import SoftResource, completed
 from tierlab.values.quantities import MIB
 from tierlab.values.section import Section
@@ -35,32 +36,6 @@ of the host each time."""
 
 ANSWER_SECONDS = 10.0
 """How long one greeting may take."""
-
-UNCALLED = "none"
-"""The protocol of a server that nobody calls, whose port is 0."""
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a server listens, and which protocol is spoken there, such as ``http``."""
-
-    address: str
-    port: int
-    """0 of a server that listens at no TCP port."""
-    protocol: str
-    socket: str | None = None
-    """The UNIX socket at which it listens, instead of the port or besides, as the server binds it:
-    a path, or "@" and a name in the abstract space (unix(7))."""
-
-    @property
-    def listens(self) -> bool:
-        """Whether anybody can call there: a worker only calls others."""
-        return self.protocol != UNCALLED
-
-    def __str__(self) -> str:
-        if self.socket is not None and not self.port:
-            return self.socket
-        return f"{self.address}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -108,9 +83,7 @@ class Site:
         return self.domain.connect_unix(self.endpoint.socket, timeout=patience)
 
     def check_socket(self) -> None:
-        """Connect once to the UNIX socket of a server that has a TCP port too; OSError if nobody
-        accepts connections there.
-        """
+        """Connect to the socket of a server that has a port too; OSError if nobody listens."""
         if self.endpoint.socket is not None and self.endpoint.port:
             self.connect_to_socket().close()
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tierlab.servers.base import Endpoint, Options
+from tierlab.servers.base import Options
+from tierlab.servers.endpoint import Endpoint
 from tierlab.topology import PROTOCOLS, UNREAD, usual_at
 from tierlab.values.kinds import Duration, Text, Whole
 from tierlab.values.quantities import SECOND

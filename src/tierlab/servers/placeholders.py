@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from tierlab.errors import UserError
-from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 
 OF_SERVERS = ("address", "port", "socket", "socket_folder", "user", "password", "database")
 AT_SOCKET = ("socket", "socket_folder")

@@ -35,6 +35,12 @@ class Seen:
         return f"{self.address}:{self.port}" if self.socket is None else self.socket
 
 
+def heard(seen: Sequence[Seen]) -> str:
+    """What was spoken on them, in words; at UNIX sockets what is usual there."""
+    usual = [each.protocol or UNREAD for each in seen if each.socket is not None]
+    return " and ".join(spoken(seen) or dict.fromkeys(usual)) or "(silent)"
+
+
 def spoken(seen: Sequence[Seen]) -> list[str]:
     """The protocols of those on which something was said, the most frequent first."""
     counts: dict[str, int] = {}

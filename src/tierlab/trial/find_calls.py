@@ -15,7 +15,7 @@ from typing import Any
 from tierlab.experiment import Experiment, System, SystemPlan, TrialPlan
 from tierlab.experiment.checking import checking
 from tierlab.tables.manifest import SOME_CALLS
-from tierlab.topology import TLS, UNREAD, Seen, spoken
+from tierlab.topology import TLS, UNREAD, Seen, heard, spoken
 from tierlab.trial.describe import found_in
 from tierlab.trial.needs import check_needs
 from tierlab.trial.progress import Progress
@@ -138,7 +138,7 @@ def _seen(plan: TrialPlan, source: str, progress: Progress, say: Say) -> list[Se
     called = {(each.caller, each.callee) for each in known}
     for caller, callee in dict.fromkeys((s.caller, s.callee) for s in known if s.callee):
         seen = [each for each in known if (each.caller, each.callee) == (caller, callee)]
-        say(f"found: {caller} -> {callee} {' and '.join(spoken(seen)) or '(silent)'}")
+        say(f"found: {caller} -> {callee} {heard(seen)}")
     for call in manifest.calls or ():
         if (call.caller, call.callee) not in called:
             say(
