@@ -264,7 +264,9 @@ class System:
         )
         port = place.endpoint.port
         same = sum(each.endpoint.port == port for each in self._places.values())
-        return replace(root, volumes=tuple(volumes), own_loopback=same > 1 or bool(self.name))
+        return replace(
+            root, volumes=tuple(volumes), own_loopback=(port != 0 and same > 1) or bool(self.name)
+        )
 
     @property
     def _hosts(self) -> tuple[tuple[str, str], ...]:
