@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.diagnosis import made_stall
 from tierlab.analysis.checked import checked
 from tierlab.analysis.checked_calls import CheckedCalls
-from tierlab.tables.manifest import Manifest, Observation
+from tierlab.tables.manifest import Manifest, Observation, ServerPart
 
 
 def found(folder: Path, error: str, sent_off: str | None) -> str:
@@ -53,3 +54,32 @@ def test_a_page_that_sends_users_off_the_site_says_where_to(
     tmp_path: Path, error: str, sent_off: str | None, said: str
 ) -> None:
     assert found(tmp_path, error, sent_off).endswith(said)
+
+
+def test_a_server_at_a_socket_is_up_and_not_blamed_for_requests_that_nobody_saw(
+    tmp_path: Path,
+) -> None:
+    """Its visits are seen only by tracing system calls."""
+    made_stall.write(tmp_path, "visits", [{"server": "db.1", "arrival_ns": 1}])
+    part: dict[str, Any] = {"tier": "app", "server": "command", "address": "127.0.0.1"}
+    servers = {
+        "app.1": ServerPart(port=0, socket="/run/app.sock", protocol="fcgi", **part),
+        "db.1": ServerPart(port=3306, socket="/run/db.sock", protocol="mysql", **part),
+    }
+    not_measured = {"visits of app.1": "x", "visits of db.1 at /run/db.sock": "x"}
+    manifest = Manifest.model_construct(servers=servers, not_measured=not_measured, calls=[])
+    said = checked(tmp_path, manifest, CheckedCalls())[:2]
+    assert [(each.works, each.sentence) for each in said] == [
+        (
+            None,
+            "app.1 (command) is up at /run/app.sock; requests at this UNIX socket are not seen.",
+        ),
+        (
+            None,
+            "db.1 (command) is up at 127.0.0.1:3306 and /run/db.sock; requests at this UNIX socket"
+            " are not seen.",
+        ),
+    ]
+    manifest.not_measured = {}
+    (first, second, *_) = checked(tmp_path, manifest, CheckedCalls())
+    assert (first.works, second.works) == (False, True), "where they are seen, none is a fault"

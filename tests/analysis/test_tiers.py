@@ -186,6 +186,21 @@ def test_a_server_that_nobody_asked_has_a_measured_zero(tiny):
     assert {each.visits for each in summarise(untraced).servers} == {None}
 
 
+def test_of_a_server_at_a_socket_whose_messages_nobody_saw_nothing_is_measured(tiny):
+    place = {"server": "x", "address": "127.0.0.1", "port": 1, "protocol": "mysql"}
+    placed = {name: {**place, "tier": tier} for name, tier in TIERS.items()}
+    placed["cache.1"] = {**place, "tier": "cache", "port": 0, "socket": "/run/cache.sock"}
+    why = {"visits of cache.1": "x", "calls of web.1 at /run/other.sock": "y", "soft": "z"}
+    observed = tiny({"requests": [REQUEST], "visits": TREE}, servers=placed, not_measured=why)
+    found = summarise(observed)
+    cache = {each.name: each for each in found.servers}["cache.1"]
+    assert (cache.visits, cache.queue, cache.address) == (None, None, "/run/cache.sock")
+    assert found.caveats == [
+        "Messages at UNIX sockets were not seen (visits of cache.1, calls of web.1 at"
+        " /run/other.sock): the time that a server waits for them counts as its own."
+    ]
+
+
 def test_a_server_that_no_visit_left_is_not_an_untraced_one(tiny):
     rows = [*TREE[:3], visit(4, "db.2", 60, None, parent=2)]
     observed = tiny({"requests": [REQUEST], "visits": rows})

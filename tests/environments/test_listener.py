@@ -15,7 +15,7 @@ import pytest
 from tierlab.deploy.lifecycle import Instance
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
-from tierlab.servers.base import Endpoint
+from tierlab.servers.endpoint import Endpoint
 
 ADDRESS, PORT = "127.0.1.1", 80
 

@@ -20,7 +20,7 @@ from tierlab import experiment
 from tierlab.deploy.system import System
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
-from tierlab.servers.base import Endpoint
+from tierlab.servers.endpoint import Endpoint
 from tierlab.workloads.olio import pictures
 from tierlab.workloads.workload import DataKey
 

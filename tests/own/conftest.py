@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,3 +21,10 @@ def tierlab(tmp_path: Path) -> Iterator[Start]:
     """Start ``tierlab`` with arguments, its ledgers in ``tmp_path / "state"``."""
     with commands(tmp_path) as start:
         yield start
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder with a short path, for sockets: these have 107 bytes at most."""
+    with tempfile.TemporaryDirectory(prefix="u-") as folder:
+        yield Path(folder)

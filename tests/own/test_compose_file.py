@@ -310,7 +310,7 @@ def test_images_find_what_takes_a_service_s_place_by_its_names(tmp_path: Path) -
     assert trial.as_file()["system"]["orderdb"]["names"] == NAMES
     pus, nodes = frozenset({0}), frozenset({0})
     probe = Probe("podman", frozenset(), {}, pus=pus, memory=1 << 30, nodes=nodes)
-    environment: Any = SimpleNamespace(addresses=LOOPBACK, probe=lambda: probe)
+    environment: Any = SimpleNamespace(addresses=LOOPBACK, probe=lambda: probe, work=tmp_path)
     content: Any = None
     system = System(trial.system, content, environment, tmp_path)
     hosts = dict(system._spec("web.1").hosts)

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from tierlab.errors import UserError
-from tierlab.servers.base import Endpoint, Settings
+from tierlab.servers.base import Settings
 from tierlab.servers.command import Command, CommandOptions
 from tierlab.servers.content import Content
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.placeholders import from_environment
 from tierlab.workloads.own import load
 from tierlab.workloads.own.load import StatementLoader

@@ -8,7 +8,8 @@ from talk import query, running
 
 from tierlab.deploy.system import System
 from tierlab.environments.native.native import Native
-from tierlab.servers.base import Endpoint, NotReadyError
+from tierlab.servers.base import NotReadyError
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.greetings import mysql_login
 from tierlab.servers.mariadb_options import DATA, SOCKET
 

@@ -7,7 +7,7 @@ from datetime import date
 
 from tierlab.deploy.system import Subject, System
 from tierlab.environments.native.native import Native
-from tierlab.servers.base import Endpoint
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.greetings import mysql_login
 
 SCALE = 0.0005

@@ -14,9 +14,10 @@ from tierlab.environments.native.native import Native
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.servers.application import Pages
-from tierlab.servers.base import Endpoint, Server, Settings, Site
+from tierlab.servers.base import Server, Settings, Site
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.resp import Resp
 from tierlab.values.quantities import MIB

@@ -11,8 +11,9 @@ import pytest
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.native.native import Native
 from tierlab.errors import UserError
-from tierlab.servers.base import Endpoint, Site
+from tierlab.servers.base import Site
 from tierlab.servers.class_archive import ARCHIVE, CLASSES, FOLDER, class_archive
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.made_once import cache_folder, made_once
 from tierlab.workloads.rubbos.shape import APPLICATION_JAR
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from tierlab.servers.application import Pages
-from tierlab.servers.base import Endpoint, Settings
+from tierlab.servers.base import Settings
 from tierlab.servers.command import HOME, Command, CommandOptions
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 
 LOGIN = Credentials("it", "secret", "it")
 VARIABLES = {"PATH": "/usr/bin:/bin", "SAID": "a b"}

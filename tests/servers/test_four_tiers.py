@@ -13,7 +13,7 @@ from talk import STEPS, fetch, nothing, query, running
 from tests.pace import wait_until
 from tierlab.deploy.system import System
 from tierlab.environments.native.native import Native
-from tierlab.servers.base import Endpoint
+from tierlab.servers.endpoint import Endpoint
 
 pytestmark = [pytest.mark.privileged, pytest.mark.slow]
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tierlab.servers.address import Address
-from tierlab.servers.base import Endpoint, NotReadyError, Server, Settings
+from tierlab.servers.base import NotReadyError, Server, Settings
 from tierlab.servers.command import Command
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.greetings import (
     AJP_CPING,
     AJP_CPONG,
@@ -109,6 +110,7 @@ def test_a_server_of_the_user_s_own_is_asked_by_its_name(software: type[Server])
     site: Any = SimpleNamespace(
         endpoint=Endpoint("127.0.0.1", 8080, "http"),
         connect=peer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", heard),
+        check_socket=lambda: None,
     )
     for host, called in (("shop.example", b"shop.example"), (None, b"127.0.0.1:8080")):
         options = software.own_options.model_construct(host=host, ready="/")

@@ -16,9 +16,10 @@ import tierlab.servers.nodejs as declared
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
 from tierlab.servers.application import Pages
-from tierlab.servers.base import Endpoint, Settings
+from tierlab.servers.base import Settings
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.nodejs import NodeJs, NodeOptions
 from tierlab.servers.stop_log import stops
 from tierlab.values.quantities import MIB

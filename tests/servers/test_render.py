@@ -14,9 +14,10 @@ from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
 from tierlab.environments.files import copy_tree
 from tierlab.servers.application import Application, Pages
-from tierlab.servers.base import Endpoint, Site
+from tierlab.servers.base import Site
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.haproxy import HAProxy
 from tierlab.servers.httpd import Httpd
 from tierlab.servers.mariadb import MariaDB

@@ -19,7 +19,7 @@ from tests.pace import pace
 from tierlab import experiment
 from tierlab.deploy.system import System
 from tierlab.environments.native.native import Native
-from tierlab.servers.base import Endpoint
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.greetings import mysql_login, postgresql_login
 from tierlab.workloads.workload import DataKey
 

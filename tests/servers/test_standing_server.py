@@ -15,7 +15,7 @@ from tierlab.environments import listeners
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.native.standing_domain import StandingDomain
 from tierlab.errors import UserError
-from tierlab.servers.base import Endpoint
+from tierlab.servers.endpoint import Endpoint
 
 ADDRESS = "127.0.9.8"
 

@@ -11,7 +11,8 @@ import pytest
 from tierlab.deploy.lifecycle import Instance
 from tierlab.environments.domain import DomainSpec
 from tierlab.environments.native.native import Native
-from tierlab.servers.base import CONSOLE, Endpoint, NotReadyError, Options, Server, Settings, Site
+from tierlab.servers.base import CONSOLE, NotReadyError, Options, Server, Settings, Site
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.soft import SoftResource
 
 pytestmark = pytest.mark.privileged

@@ -10,8 +10,8 @@ from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.placement import Placement
 from tierlab.experiment import Experiment, Observe
 from tierlab.observe import plans
-from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 
 LOGIN = Credentials("rubbos", "secret", "rubbos")
 

@@ -21,11 +21,12 @@ def caveats(
     visits: list[ServerVisits],
     linked: Linking | None,
     use: CpuUse | None,
+    unseen: list[str],
 ) -> list[str]:
     """Return one sentence for each thing that a reader has to know before the figures.
 
     ``note`` says why the figures are not of the runtime, if they are not; ``entries`` are the tiers
-    that users call.
+    that users call; ``unseen`` is what was not seen of messages at UNIX sockets.
     """
     said = [
         _ending(about),
@@ -33,6 +34,7 @@ def caveats(
         _emptiness(about, found),
         _entries(shares, entries),
         _links(linked),
+        _at_sockets(unseen),
     ]
     said += [_unfinished(visits), _company(use)]
     return [sentence for sentence in said if sentence is not None]
@@ -89,6 +91,15 @@ def _links(linked: Linking | None) -> str | None:
     return (
         f"{share:.1%} of the visits below the first tier have no known parent: "
         "their time counts twice, in their own tier and in their unknown parent's."
+    )
+
+
+def _at_sockets(unseen: list[str]) -> str | None:
+    if not unseen:
+        return None
+    return (
+        f"Messages at UNIX sockets were not seen ({', '.join(unseen)}): the time that a server"
+        " waits for them counts as its own."
     )
 
 

@@ -38,12 +38,16 @@ def _servers(folder: Path, manifest: Manifest) -> Iterator[Checked]:
         calls[call.callee].append(call.caller)
     visits = _counts(folder, "visits", "server", "true")
     for name, server in manifest.servers.items():
-        if not server.port:
+        if server.where is None:
             yield Checked(True, f"{name} ({server.server}) runs.")
             continue
-        where = f"{name} ({server.server}) is up at {server.address}:{server.port}"
+        where = f"{name} ({server.server}) is up at {server.where}"
         if visits is None:
             yield Checked(True, f"{where}.")
+            continue
+        if manifest.visits_unseen(name):
+            also = f" and {server.socket}" if server.port else ""
+            yield Checked(None, f"{where}{also}; requests at this UNIX socket are not seen.")
             continue
         count = visits.get(name, 0)
         callers = f" of {' and '.join(calls[name])}" if name in calls else ""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tierlab.tables.manifest import SOME_CALLS, Manifest
-from tierlab.topology import PROTOCOLS, TLS, Call, Seen, spoken
+from tierlab.topology import PROTOCOLS, TLS, Call, Seen, heard, spoken
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class _Compared:
     def _of_undeclared(self, caller: str, callee: str) -> Checked:
         seen, table = self._seen[caller, callee], self._servers[caller].tier
         self._say_calls(caller)
-        names = f"{caller} -> {callee} {' and '.join(spoken(seen)) or '(silent)'}"
+        names = f"{caller} -> {callee} {heard(seen)}"
         if table in self._left_open:
             return Checked(True, f"{names}: found ({_count(seen)}).")
         return Checked(False, f"{names}: seen, not declared ({_count(seen)}); add it to calls.")
@@ -108,7 +108,16 @@ class _Compared:
         """Calls that reach a server elsewhere than where its messages are read."""
         for each in seen:
             server = self._servers[str(each.callee)]
-            if (each.address, each.port) != (server.address, server.port):
+            if each.socket is not None:
+                if each.socket != server.socket:
+                    table = server.tier.rpartition(".")[2]
+                    self.keys.setdefault(server.tier, {})["socket"] = each.socket
+                    yield Checked(
+                        False,
+                        f"{each.caller} calls {each.callee} at {each.socket}, where its messages"
+                        f' are not read: say socket = "{each.socket}" in {table}.',
+                    )
+            elif (each.address, each.port) != (server.address, server.port):
                 yield Checked(
                     False,
                     f"{each.caller} calls {each.callee} at {each.address}:{each.port}, but messages"
@@ -122,10 +131,8 @@ def _outside(seen: Sequence[Seen]) -> list[Seen]:
     whose it was is taken for that one's.
     """
     found = [each for each in seen if each.callee is None]
-    known = {(each.address, each.port) for each in found if each.caller is not None}
-    return [
-        each for each in found if each.caller is not None or (each.address, each.port) not in known
-    ]
+    known = {each.where for each in found if each.caller is not None}
+    return [each for each in found if each.caller is not None or each.where not in known]
 
 
 def _nobody_answered(seen: Sequence[Seen]) -> bool:
@@ -140,8 +147,11 @@ def _count(seen: Sequence[Seen]) -> str:
 
 def _of_outside(seen: Seen) -> Checked:
     protocol = f" ({seen.protocol})" if seen.protocol else ""
-    called = f"{seen.caller or 'One of the servers'} calls {seen.address}:{seen.port}{protocol}"
+    called = f"{seen.caller or 'One of the servers'} calls {seen.where}{protocol}"
     where = f"{called}, which is no server of the file"
+    if seen.socket is not None:
+        remedy = f'give it a table of its own with socket = "{seen.socket}"'
+        return Checked(None, f"{where}: {remedy}, else its time is told as {seen.caller}'s.")
     if _nobody_answered([seen]):
         remedy = "tell it where one of the file's is, as in {db.address} and {db.port}"
         return Checked(False, f"{where} and answers nobody in a trial: {remedy}.")

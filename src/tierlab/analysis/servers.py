@@ -49,13 +49,15 @@ def servers(
 
     ``peaks`` are their peak queue lengths. The tracer watches all servers or none: where it saw
     visits, one without any (a database node that nobody asked) had none, which is a measured zero.
+    That is unknown of a server that was called at a UNIX socket, if nobody saw messages there.
     """
     seen = {each.server: each for each in visits}
     cpu = _cpu(resources)
     names = sorted(manifest.servers.keys() | seen.keys())
     if visits:
-        seen = {name: seen.get(name, unvisited(name)) for name in names}
-        peaks = {**dict.fromkeys(names, 0.0), **peaks}
+        traced = [name for name in names if name in seen or not manifest.visits_unseen(name)]
+        seen = {name: seen.get(name, unvisited(name)) for name in traced}
+        peaks = {**dict.fromkeys(traced, 0.0), **peaks}
     if shares is not None:
         names.sort(key=shares.position)
     return [
@@ -88,7 +90,7 @@ def _server(
         name=name,
         tier=part.tier if part is not None else tier_name(name),
         software=" ".join(filter(None, (part.server, part.version))) if part is not None else None,
-        address=f"{part.address}:{part.port}" if part is not None and part.port else None,
+        address=part.where if part is not None else None,
         soft=dict(part.soft) if part is not None else {},
         visits=visits.count if visits is not None else None,
         rate=visits.rate if visits is not None else None,

@@ -139,6 +139,7 @@ def summarise(observed: Observed) -> Summary:
             visits=visits,
             linked=linked,
             use=use,
+            unseen=run.manifest.unseen_at_sockets,
         ),
     )
 
@@ -193,6 +194,14 @@ def _nothing(run: Run) -> Summary:
         observation=observation_cost(run.manifest.observation, 0, None),
         not_measured=not_measured(run),
         caveats=caveats(
-            about, None, None, shares=None, entries=set(), visits=[], linked=None, use=None
+            about,
+            None,
+            None,
+            shares=None,
+            entries=set(),
+            visits=[],
+            linked=None,
+            use=None,
+            unseen=[],
         ),
     )

@@ -143,8 +143,8 @@ def _standing(path: Path, where: str, users_do: dict[str, str | None], users: in
     checked = {**tables, "system": anchored(tables["system"], path.parent)}
     Experiment.from_tables(checked, str(path))
     for each in seen.servers:
-        typer.echo(f"found  {each.name} at {each.address}:{each.port}{_calling(each)}")
-        if (unseen := behind(each.address, each.port).unseen) is not None:
+        typer.echo(f"found  {each.name} at {each.where}{_calling(each)}")
+        if each.port and (unseen := behind(each.address, each.port).unseen):
             typer.echo(f"note   {each.name}: {unseen}; Tierlab does not measure them.")
     return own_template(tables, list(map(_elsewhere, seen.elsewhere)))
 

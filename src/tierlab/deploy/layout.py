@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from tierlab import experiment
 from tierlab.environments.addresses import Addresses
-from tierlab.servers.base import Endpoint
+from tierlab.environments.unix.address import check_length
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Call, Topology
 
@@ -41,22 +43,31 @@ class Place:
 
 
 def layout(
-    shape: experiment.System, addresses: Addresses, name: str = "", before: int = 0
+    shape: experiment.System,
+    addresses: Addresses,
+    name: str = "",
+    before: int = 0,
+    work: Path = Path("/"),
 ) -> dict[str, Place]:
     """Give every instance its place, by name, in a request's order.
 
-    `name` is the system's where there are several; `before`, how many tiers other systems have.
+    `name` is the system's where there are several; `before`, how many tiers other systems have;
+    `work`, where each instance has its folder. `UserError` where a socket's path is too long.
     """
-    spoken = shape.protocols
+    spoken, at_sockets = shape.protocols, shape.at_sockets
     places = {}
     for at, (own, tier) in enumerate(shape.tiers.items(), before + 1):
         for number in range(1, tier.count + 1):
             protocol, port = spoken[own]
             own_address = tier.software.listens_on(tier.settings.options)
             address = own_address or addresses.server(at, number)
-            endpoint = Endpoint(address, port, protocol)
             full = full_name(name, own)
             server = f"{full}.{number}"
+            socket = None
+            if own in at_sockets:
+                socket = tier.software.socket_in(tier.settings.options, work / server)
+                check_length(server, socket)
+            endpoint = Endpoint(address, port, protocol, socket)
             places[server] = Place(server, full, tier.server, endpoint)
     return places
 

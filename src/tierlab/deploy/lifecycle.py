@@ -117,7 +117,8 @@ class Instance:
 
     def _check_port(self) -> None:
         endpoint = self.server.site.endpoint
-        if not endpoint.listens:
+        self._check_socket()
+        if not endpoint.port:
             return
         try:
             holder = self.server.site.environment.listener(endpoint.address, endpoint.port)
@@ -127,6 +128,27 @@ class Instance:
             raise UserError(
                 f"{self.subject}: {endpoint} is taken by {holder}; stop that program and try again."
             )
+
+    def _check_socket(self) -> None:
+        """Refuse a path at which somebody accepts connections, or whose folder is not there."""
+        site = self.server.site
+        path = site.endpoint.socket
+        if path is None or self.server.brings_root or Path(path).is_relative_to(site.folder):
+            return
+        if not path.startswith("@") and not Path(path).parent.is_dir():
+            raise UserError(
+                f"{self.subject}: {path} is to be its socket, and there is no folder"
+                f" {Path(path).parent}; make it, or say a path in the server's own folder, such as"
+                f" {Path(path).name}."
+            )
+        try:
+            site.connect_to_socket().close()
+        except OSError:
+            return
+        raise UserError(
+            f"{self.subject}: another program accepts connections at {path}; stop that program and"
+            " try again."
+        )
 
     def _wait_ready(self, process: Process) -> None:
         patience = self.server.site.patience(self.server.start_within)

@@ -19,9 +19,10 @@ from tierlab.environments.image_root import ImageRoot
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
-from tierlab.servers.base import Endpoint, Server, Site
+from tierlab.servers.base import Server, Site
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.kinds import KINDS
 from tierlab.topology import Topology
 
@@ -92,7 +93,7 @@ class System:
         self._altered = altered
         self._moving = moving
         self._profiled, self._stacks = profiled, stacks
-        self._places = layout(shape, environment.addresses, name, before)
+        self._places = layout(shape, environment.addresses, name, before, environment.work)
         self._probe = environment.probe()
         self._asked = self._named(placements(shape, self._probe.machine))
         self._vcpus = self._named(vcpus(shape, self._probe.machine))
@@ -237,15 +238,15 @@ class System:
 
     def _spec(self, name: str) -> DomainSpec:
         place = self._places[name]
+        stands, at_port = KINDS[place.server].stands, place.endpoint.port != 0
         return DomainSpec(
             name,
             self._asked[name],
             vcpus=self._vcpus[name],
             address=place.endpoint.address,
             disk=KINDS[place.server].disk,
-            standing=(place.endpoint.address, place.endpoint.port)
-            if KINDS[place.server].stands
-            else None,
+            standing=(place.endpoint.address, place.endpoint.port) if stands and at_port else None,
+            standing_socket=place.endpoint.socket if stands else None,
             moves=name in self._moving,
             root=(root := self._root(place)),
             hosts=() if root is None else self._hosts,
@@ -263,7 +264,9 @@ class System:
         )
         port = place.endpoint.port
         same = sum(each.endpoint.port == port for each in self._places.values())
-        return replace(root, volumes=tuple(volumes), own_loopback=same > 1 or bool(self.name))
+        return replace(
+            root, volumes=tuple(volumes), own_loopback=(port != 0 and same > 1) or bool(self.name)
+        )
 
     @property
     def _hosts(self) -> tuple[tuple[str, str], ...]:

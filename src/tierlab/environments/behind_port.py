@@ -58,10 +58,10 @@ def _unseen(holders: Sequence[Listener]) -> str | None:
 def _servers(holder: Listener) -> set[int]:
     program = _program(holder)
     if program == MONITOR:
-        return {pid for pid in _family(holder.pid) if _name(pid) not in IDLE}
+        return {pid for pid in family(holder.pid) if _name(pid) not in IDLE}
     if program == PROXY:
         return _contained(holder)
-    return set() if program in OTHERS else _family(holder.pid)
+    return set() if program in OTHERS else family(holder.pid)
 
 
 def _contained(proxy: Listener) -> set[int]:
@@ -71,7 +71,7 @@ def _contained(proxy: Listener) -> set[int]:
     if address is None or not port.isdecimal() or (net := network_with(address)) is None:
         return set()
     there = listeners_at(address, int(port), net)
-    return {pid for each in there for pid in _family(each.pid)}
+    return {pid for each in there for pid in family(each.pid)}
 
 
 def _program(holder: Listener) -> str:
@@ -79,7 +79,8 @@ def _program(holder: Listener) -> str:
     return holder.program.partition(".")[0]
 
 
-def _family(pid: int) -> set[int]:
+def family(pid: int) -> set[int]:
+    """A process and all that it has started, as far as they run."""
     try:
         process = psutil.Process(pid)
         return {pid, *(child.pid for child in process.children(recursive=True))}

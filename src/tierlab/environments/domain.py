@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ class DomainSpec:
     """Folders in its folder that are to lie on a disk of its own, where it has one."""
     standing: tuple[str, int] | None = None
     """Address and port at which what is in it listens already, started by somebody else."""
+    standing_socket: str | None = None
+    """The UNIX socket at which it does, instead or besides."""
     moves: bool = False
     """Whether it is to move to another host while it runs."""
     root: ImageRoot | None = None
@@ -179,6 +182,13 @@ class Domain(ABC):
     @abstractmethod
     def pids(self) -> list[int]:
         """List the processes that live in the domain now, by its own kernel's numbers."""
+
+    def connect_unix(self, path: str, *, timeout: float) -> socket.socket:  # noqa: ARG002 - refused
+        """Open a connection to a UNIX socket that is bound in the domain.
+
+        `path`: as it is bound there; "@" and a name in the abstract space.
+        """
+        raise UserError(f"{self.spec.name}: {path} is a socket of another kernel's.")
 
     def unseen(self) -> str | None:
         """Why its server's processes are not among them; None where they are."""

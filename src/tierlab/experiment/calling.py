@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import PydanticCustomError
 
 from tierlab.experiment.problem import problem, raise_all
-from tierlab.servers.base import UNCALLED
+from tierlab.servers.endpoint import UNCALLED
 from tierlab.servers.own_options import OwnOptions
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
         raise problem('needs a server, as in web = { command = "node server.js", port = 8080 }')
     entry, users_speak = next(iter(shape.tiers)), shape.application.users_speak
     ports = _ports(shape, entry)
-    if not ports:
+    if not all(ports.values()) or not ports:
         raise problem("is missing: users call the first server", entry, "port")
     if users_speak not in ports:
         raise problem(_not_the_users(shape, entry, ports), entry)

@@ -77,7 +77,12 @@ def suited(model: type[Disturbance], system: System) -> list[str]:
     """The servers of this system that a class can be done to."""
     there = reachable(system)
     asked = entries(system) if model.from_outside else there
-    return [name for name in asked if model.suits(there[name])]
+    ports = {tier: port for tier, (_, port) in system.protocols.items()}
+    return [
+        name
+        for name in asked
+        if model.suits(there[name]) and (ports[name.partition(".")[0]] or not model.of_packets)
+    ]
 
 
 def stolen_from(tables: Sequence[Timed], system: System) -> set[str]:

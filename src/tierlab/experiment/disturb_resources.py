@@ -84,6 +84,7 @@ class Disk(Disturbance):
 class Network(Disturbance):
     """A rate limit on the way into one server."""
 
+    of_packets = True
     class_: Literal["network"] = Field(alias="class")
     on: Subject = DATABASE
     """The server."""
@@ -95,6 +96,7 @@ class Network(Disturbance):
 class Loss(Disturbance):
     """Packets to one server that are lost, by chance."""
 
+    of_packets = True
     class_: Literal["loss"] = Field(alias="class")
     on: Subject = DATABASE
     """The server."""

@@ -55,6 +55,8 @@ class Disturbance(Timed):
 
     from_outside: ClassVar[bool] = False
     """Whether it comes over the network to the server that users ask, as they do."""
+    of_packets: ClassVar[bool] = False
+    """Whether it is done to the packets that come to the server's TCP port."""
     by_hypervisor: ClassVar[bool] = False
     """Whether another domain of the hypervisor's does it, and nobody reaches into the server's."""
     on: str

@@ -47,12 +47,13 @@ def standing_tables(
 ) -> dict[str, Any]:
     """The tables of a file for servers that run already, the one that users call first.
 
-    Each has its `name` and the keys `address`, `port`, `protocol` and `calls`.
+    Each has its `name` and the keys `address`, `port`, `socket`, `protocol` and `calls`.
     """
     system: dict[str, Any] = {"workload": "own", "environment": "host"}
     for number, server in enumerate(servers):
         keys = {key: value for key, value in server.items() if value and key != "name"}
-        if number == 0 or USUAL_PORTS.get(server["port"], "http") == keys.get("protocol"):
+        usual = USUAL_PORTS.get(server["port"], "http")
+        if number == 0 or (server["port"] and usual == keys.get("protocol")):
             keys.pop("protocol", None)
         system[server["name"]] = keys
     system["sessions"] = {key: value for key, value in sessions.items() if value is not None}

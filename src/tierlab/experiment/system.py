@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from tierlab.experiment.at_sockets import at_sockets, socket_problems
 from tierlab.experiment.calling import call_problems, protocols
 from tierlab.experiment.neighbours import Neighbours
 from tierlab.experiment.place import PLACE
@@ -115,13 +116,18 @@ class System(Section):
     @model_validator(mode="after")
     def _callable(self) -> Self:
         _ = self.protocols
-        raise_all(call_problems(self))
+        raise_all([*call_problems(self), *socket_problems(self)])
         return self
 
     @property
     def protocols(self) -> dict[str, tuple[str, int]]:
         """What each tier speaks, and the port that it listens on."""
         return protocols(self)
+
+    @property
+    def at_sockets(self) -> frozenset[str]:
+        """The tiers whose servers others may call at UNIX sockets."""
+        return at_sockets(self)
 
     @property
     def absent(self) -> dict[str, str]:

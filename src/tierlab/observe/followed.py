@@ -12,7 +12,8 @@ import psutil
 from tierlab.environments.listeners import ANY, MANAGER, listeners, listeners_at
 from tierlab.experiment.own_template import FRONT
 from tierlab.observe.calls import Party, place, seen
-from tierlab.topology import Seen, spoken
+from tierlab.observe.followed_sockets import SocketCall, called, new_at_sockets
+from tierlab.topology import Seen, spoken, usual_at
 
 MOST_LETTERS = 12
 
@@ -31,10 +32,19 @@ class Standing:
 
     name: str
     address: str
+    """Empty of one that was called at a UNIX socket and listens at no port of this host."""
     port: int
+    """0 of such a one."""
     protocol: str | None
     """None where nothing was said that can be read."""
     calls: tuple[str, ...]
+    socket: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Its address and port, its UNIX socket, or both."""
+        at_port = f"{self.address}:{self.port}" if self.port else None
+        return " and ".join(filter(None, (at_port, self.socket)))
 
 
 @dataclass
@@ -62,16 +72,23 @@ def front(where: str) -> Front | None:
     return None
 
 
-def followed(calls: Sequence[Mapping[str, Any]], begin: Front) -> Followed:
-    """Follow the calls that were seen from the front server on."""
+def followed(
+    calls: Sequence[Mapping[str, Any]], begin: Front, at_sockets: Sequence[SocketCall] = ()
+) -> Followed:
+    """Follow the calls that were seen, by TCP and at UNIX sockets, from the front server on."""
     parties = [_party(FRONT, begin.address, begin.port)]
     for party in parties:
         parties += _new(calls, party, parties)
+        parties += new_at_sockets(at_sockets, party, parties, _name)
     between = seen(calls, parties)
     found = Followed(elsewhere=[each for each in between if each.callee is None])
     for party in parties:
         callees = [s.callee for s in between if s.caller == party.name and s.callee is not None]
+        own = [each for each in at_sockets if each.caller in party.pids]
+        callees += [each.name for call in own if (each := called(call, parties)) and each != party]
+        mine = [each for each in at_sockets if called(each, parties) == party]
         protocols = spoken([each for each in between if each.callee == party.name])
+        protocols += [name for each in mine if (name := usual_at(each.path, each.program))]
         found.servers.append(
             Standing(
                 party.name,
@@ -79,6 +96,7 @@ def followed(calls: Sequence[Mapping[str, Any]], begin: Front) -> Followed:
                 party.port,
                 next(iter(protocols), None),
                 tuple(dict.fromkeys(callees)),
+                next((each.path for each in mine), None),
             )
         )
     return found

@@ -14,8 +14,8 @@ from tierlab.deploy.system import Subject
 from tierlab.environments.addresses import Addresses
 from tierlab.experiment import Load, Observe, SystemPlan, TrialPlan
 from tierlab.observe.profile_needs import counted_of
-from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.kinds import KINDS
 from tierlab.servers.own_options import host_of
 from tierlab.topology import Topology, wire
@@ -194,7 +194,7 @@ def _sampling(
                 "port": subject.endpoint.port,
             }
             for subject in servers
-            if subject.endpoint.listens
+            if subject.endpoint.port
         ],
     }
 
@@ -211,7 +211,7 @@ def _cache(subject: Subject) -> dict[str, Any]:
 
 
 def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
-    """Capture what the servers say, where all of it passes."""
+    """Capture what the servers say at TCP ports, where all of it passes."""
     return {
         "interface": interface,
         "servers": [
@@ -223,7 +223,7 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
                 "pass_through": place.pass_through,
             }
             for place in places
-            if place.endpoint.listens
+            if place.endpoint.port
         ],
     }
 
@@ -242,7 +242,8 @@ def trace(subjects: Sequence[Subject]) -> dict[str, Any]:
             }
             for subject in subjects
             if subject.endpoint.listens
-        ],
+        ]
+        + at_sockets([subject.place for subject in subjects]),
     }
 
 
@@ -254,6 +255,19 @@ def _members(subjects: Sequence[Subject]) -> list[dict[str, Any]]:
             "pids": [] if subject.cgroups or subject.guest else list(subject.pids),
         }
         for subject in subjects
+    ]
+
+
+def at_sockets(places: Sequence[Place]) -> list[dict[str, Any]]:
+    """The servers that listen at UNIX sockets, as the tracer of system calls is told of them."""
+    return [
+        {
+            "name": place.name,
+            "protocol": wire(place.endpoint.protocol),
+            "socket": place.endpoint.socket,
+        }
+        for place in places
+        if place.endpoint.socket is not None
     ]
 
 

@@ -22,6 +22,7 @@ from tierlab.environments.image_root import ImageRoot
 from tierlab.errors import UserError
 from tierlab.machine.programs import VERSION_ARGUMENT, Program
 from tierlab.servers.content import Content
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.soft import SoftResource, completed
 from tierlab.values.quantities import MIB
 from tierlab.values.section import Section
@@ -35,26 +36,6 @@ of the host each time."""
 
 ANSWER_SECONDS = 10.0
 """How long one greeting may take."""
-
-UNCALLED = "none"
-"""The protocol of a server that nobody calls, whose port is 0."""
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a server listens, and which protocol is spoken there, such as ``http``."""
-
-    address: str
-    port: int
-    protocol: str
-
-    @property
-    def listens(self) -> bool:
-        """Whether anybody can call there: a worker only calls others."""
-        return self.protocol != UNCALLED
-
-    def __str__(self) -> str:
-        return f"{self.address}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -88,10 +69,23 @@ class Site:
         return self.domain.folder
 
     def connect(self) -> socket.socket:
-        """Open a TCP connection to the server."""
+        """Open a connection to the server's TCP port, or to its UNIX socket if it has no port."""
         where = self.endpoint
+        if where.socket is not None and not where.port:
+            return self.connect_to_socket()
         patience = self.patience(ANSWER_SECONDS)
         return self.environment.connect(where.address, where.port, timeout=patience)
+
+    def connect_to_socket(self) -> socket.socket:
+        """Open a connection to the server's UNIX socket."""
+        assert self.endpoint.socket is not None
+        patience = self.patience(ANSWER_SECONDS)
+        return self.domain.connect_unix(self.endpoint.socket, timeout=patience)
+
+    def check_socket(self) -> None:
+        """Connect to the socket of a server that has a port too; OSError if nobody listens."""
+        if self.endpoint.socket is not None and self.endpoint.port:
+            self.connect_to_socket().close()
 
     def patience(self, seconds: float) -> float:
         """How long to wait for what takes up to `seconds` on this host's own CPUs."""
@@ -219,6 +213,14 @@ class Server(ABC):
     def listens_on(cls, options: Options) -> str | None:  # noqa: ARG003
         """The address that it listens on; None where it does as it is told."""
         return None
+
+    @classmethod
+    def socket_in(cls, options: Options, folder: Path) -> str | None:  # noqa: ARG003
+        """The UNIX socket at which others may call a server that has this folder; None if there is
+        none.
+        """
+        is_called = cls.is_database or cls.is_cache
+        return str(folder / cls.socket) if is_called and cls.socket is not None else None
 
     @classmethod
     def root(cls, options: Options) -> ImageRoot | None:  # noqa: ARG003 - most have the domain's

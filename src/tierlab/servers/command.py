@@ -34,9 +34,10 @@ class CommandOptions(OwnOptions):
     """How a server of the user's own is started."""
 
     command: Annotated[str, Line("a command")] = Field(examples=["node server.js"])
-    """The command that runs it in the foreground. `{port}`, `{address}` and `{folder}` stand for
-    its own; `{db}`, `{db.address}`, `{db.port}`, and of a database that Tierlab fills `{db.user}`,
-    `{db.password}` and `{db.database}` for those of the server `db`."""
+    """The command that runs it in the foreground. `{port}`, `{address}`, `{socket}` and `{folder}`
+    stand for its own; `{db}`, `{db.address}`, `{db.port}`, `{db.socket}`, the socket's folder
+    `{db.socket_folder}`, and of a database that Tierlab fills `{db.user}`, `{db.password}` and
+    `{db.database}` for those of the server `db`."""
 
     folder: Annotated[str | None, Existing("folder")] = Field(default=None, examples=["shop"])
     """Its working folder, from the file's own. Each server works on a copy, which goes with it:
@@ -54,13 +55,18 @@ class CommandOptions(OwnOptions):
     environment "host": it is asked and looked at, and neither started nor stopped."""
 
     says: Annotated[str | None, Line("a text")] = Field(default=None, examples=["waiting for jobs"])
-    """A text that it prints once it can work. Without it, and without a port, it is ready as soon
-    as it runs."""
+    """A text that it prints once it can work. Without it, and without a port or a socket, it is
+    ready as soon as it runs."""
 
     logs: Annotated[tuple[str, ...] | None, Lines("paths in its folder")] = Field(
         default=None, examples=[["log/production.log"]]
     )
     """Its log files, in its folder; they are kept with the run. What it prints is kept anyway."""
+
+    def texts(self) -> dict[str, str]:
+        """The command and the variables."""
+        variables = {f"environment.{name}": each for name, each in self.environment.items()}
+        return {"command": self.command, **variables}
 
 
 class Command(Server):
@@ -80,13 +86,21 @@ class Command(Server):
     def spoken(cls, options: Options) -> Mapping[str, int]:
         """What the file says."""
         assert isinstance(options, CommandOptions)
-        return {} if options.port is None else {options.speaks(): options.port}
+        return {options.speaks(): options.port or 0} if options.listens else {}
 
     @classmethod
     def listens_on(cls, options: Options) -> str | None:
         """Where the file says so."""
         assert isinstance(options, CommandOptions)
         return options.address
+
+    @classmethod
+    def socket_in(cls, options: Options, folder: Path) -> str | None:
+        """As the file says; a relative path begins in its working folder."""
+        assert isinstance(options, CommandOptions)
+        if options.socket is None or options.socket.startswith("@"):
+            return options.socket
+        return str(folder / (HOME if options.folder is None else FILES) / options.socket)
 
     @classmethod
     def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
@@ -113,6 +127,7 @@ class Command(Server):
             "address": endpoint.address,
             "port": str(endpoint.port),
             "folder": str(self._files),
+            **({} if endpoint.socket is None else {"socket": endpoint.socket}),
             **{name: str(limit) for name, limit in self.soft.items()},
         }
         return filled(text, own, self.site.tiers, self.content.login)
@@ -128,6 +143,10 @@ class Command(Server):
         domain.make_folder(HOME)
         if self.options.folder is not None:
             domain.put(Path(self.options.folder), FILES)
+        if (socket := self.site.endpoint.socket) is not None:
+            folder = Path(socket).parent
+            if folder.is_relative_to(self._files) and folder != self._files:
+                domain.make_folder(str(folder.relative_to(self.site.folder)))
 
     def command(self) -> list[str]:
         """In its folder, by a shell only where it has words of a shell's."""
@@ -149,7 +168,7 @@ class Command(Server):
         return {
             "HOME": str(self.site.folder / HOME),
             "HOST": endpoint.address,
-            **({"PORT": str(endpoint.port)} if endpoint.listens else {}),
+            **({"PORT": str(endpoint.port)} if endpoint.port else {}),
         } | given
 
     def last_words(self) -> dict[str, str]:
@@ -173,6 +192,7 @@ class Command(Server):
             get(self.site.connect, self.options.called(self.site.endpoint), self.options.ready)
         else:
             self.site.connect().close()
+        self.site.check_socket()
 
 
 def split_command(command: str) -> tuple[list[str], list[str]]:

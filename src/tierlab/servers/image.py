@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar
 
 from tierlab.environments.image_root import ImageRoot
@@ -36,7 +37,13 @@ class Image(Server):
     def spoken(cls, options: Options) -> Mapping[str, int]:
         """What the file or the image says."""
         assert isinstance(options, ImageOptions)
-        return {options.speaks(): options.port}
+        return {options.speaks(): options.port or 0}
+
+    @classmethod
+    def socket_in(cls, options: Options, folder: Path) -> str | None:  # noqa: ARG003
+        """Where the file says, in the image's root."""
+        assert isinstance(options, ImageOptions)
+        return options.socket
 
     @classmethod
     def caller_protocol(cls, options: Options, spoken: Mapping[str, int]) -> str | None:  # noqa: ARG003
@@ -70,6 +77,7 @@ class Image(Server):
     def _filled(self, text: str) -> str:
         endpoint = self.site.endpoint
         own = {"address": endpoint.address, "port": str(endpoint.port)}
+        own |= {} if endpoint.socket is None else {"socket": endpoint.socket}
         return filled(text, own, self.site.tiers, self.content.login)
 
     def render(self) -> dict[str, str]:
@@ -96,8 +104,10 @@ class Image(Server):
         if self.options.ready is not None:
             get = http2_get if self.site.endpoint.protocol == "http2" else http_answers
             get(self.site.connect, self.options.called(self.site.endpoint), self.options.ready)
+            self.site.check_socket()
             return
         self.site.connect().close()
+        self.site.check_socket()
         if (health := health_of(self.options, self.options.found)) is not None:
             self._check_health(health)
 

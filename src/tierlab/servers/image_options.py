@@ -30,8 +30,8 @@ MEMORY = "tmpfs"
 class ImageOptions(OwnOptions):
     """How a server that comes as an image is run; what is not said here, the image says."""
 
-    port: Annotated[int, PORT] = Field(examples=[8080])
-    """The TCP port that it listens on."""
+    port: Annotated[int | None, PORT] = Field(default=None, examples=[8080])
+    """The TCP port that it listens on; not needed beside `socket`."""
 
     image: Annotated[str, Line("an image")] = Field(examples=["docker.io/library/nginx:1.27"])
     """The image that it runs from, in environment "podman": a name by which podman has it on this
@@ -98,7 +98,7 @@ class ImageOptions(OwnOptions):
         except UserError:
             return {"port": 1, **table}  # `_sensible_image` says it, and nothing of a port
         known: dict[str, Any] = {"image_id": found.id}
-        if len(found.ports) == 1:
+        if len(found.ports) == 1 and "socket" not in table:
             known["port"] = found.ports[0]
         return {**known, **table}
 
@@ -113,6 +113,12 @@ class ImageOptions(OwnOptions):
         except UserError as error:
             yield problem(str(error), "image")
             return
+        if not self.listens:
+            yield problem("is missing", "port")
+        if self.socket is not None and self.socket[0] not in "/@":
+            yield problem(
+                f'is in the image: say its whole path there, such as "/run/{self.socket}"', "socket"
+            )
         if self.image_id is not None and not found.id.startswith(self.image_id):
             yield problem(
                 f"is not that of {self.image} on this machine, {found.id[:12]}; remove it, or bring"

@@ -98,6 +98,9 @@ class MariaDB(Server):
         endpoint, soft = self.site.endpoint, self.soft
         options = {
             **common_options(self.site.folder / DATA),
+            # By its whole path, once others are told of it: so the kernel lists it, and not by
+            # the name that all servers of this kind have in their own folders.
+            **({"socket": endpoint.socket} if endpoint.socket is not None else {}),
             "bind-address": endpoint.address,
             "port": endpoint.port,
             "max_connections": soft["max_connections"],

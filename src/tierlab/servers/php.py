@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tierlab.servers.application import PhpApplication
-from tierlab.servers.base import Endpoint, Site
+from tierlab.servers.base import Site
 from tierlab.servers.content import Content
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.httpd_server import MODULES
 
 INTERFACES: Mapping[str, str] = {

@@ -7,16 +7,25 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from tierlab.errors import UserError
-from tierlab.servers.base import Endpoint
 from tierlab.servers.database import Credentials
+from tierlab.servers.endpoint import Endpoint
 
-OF_SERVERS = ("address", "port", "user", "password", "database")
-_PLACE = re.compile(r"\{([a-z][a-z0-9]*)(?:\.([a-z]+))?\}")
+OF_SERVERS = ("address", "port", "socket", "socket_folder", "user", "password", "database")
+AT_SOCKET = ("socket", "socket_folder")
+"""Those of a server that listens at a UNIX socket."""
+AT_PORT = ("address", "port")
+"""Those of a server that listens at a TCP port."""
+_PLACE = re.compile(r"\{([a-z][a-z0-9]*)(?:\.([a-z_]+))?\}")
 
 
 def named(text: str, tiers: Collection[str]) -> list[str]:
     """The tiers that a text speaks of, in its order."""
     return list(dict.fromkeys(each[1] for each in _PLACE.finditer(text) if each[1] in tiers))
+
+
+def asked_of(text: str, tier: str) -> list[str]:
+    """What a text wants to be told of a tier, such as ``port``."""
+    return [each[2] for each in _PLACE.finditer(text) if each[1] == tier and each[2] is not None]
 
 
 def unknown(text: str, tiers: Collection[str]) -> str | None:
@@ -34,7 +43,8 @@ def filled(
     login: Callable[[str], Credentials],
 ) -> str:
     """The text with what is known by now: `own` by name, and of each tier's first server
-    ``{TIER}`` (address and port), ``{TIER.address}`` and so on. Other braces stay as they are.
+    ``{TIER}`` (address and port, or the socket where there is no port), ``{TIER.address}`` and so
+    on. Other braces stay as they are.
 
     `login`: whom the database of a tier of this name lets in.
     """
@@ -50,13 +60,21 @@ def filled(
             None: str(endpoint),
             "address": endpoint.address,
             "port": str(endpoint.port),
+            "socket": endpoint.socket,
+            "socket_folder": None if endpoint.socket is None else folder_of(endpoint.socket),
             "user": known.user,
             "password": known.password,
             "database": known.database,
         }
-        return of.get(what, place[0])
+        found = of.get(what)
+        return place[0] if found is None else found
 
     return _PLACE.sub(value, text)
+
+
+def folder_of(socket: str) -> str:
+    """The folder of a UNIX socket, which is what PostgreSQL's clients are told."""
+    return socket.rpartition("/")[0] or "/"
 
 
 def from_environment(name: str, value: str, key: str) -> str:

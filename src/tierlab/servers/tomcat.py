@@ -14,8 +14,9 @@ from typing import Annotated, ClassVar
 
 from tierlab.environments.domain import Domain
 from tierlab.machine.programs import Program
-from tierlab.servers.base import Endpoint, Options, Server, Settings
+from tierlab.servers.base import Options, Server, Settings
 from tierlab.servers.class_archive import ARCHIVE, FOLDER, class_archive, rehearsed
+from tierlab.servers.endpoint import Endpoint
 from tierlab.servers.greetings import ajp_ping, http_get
 from tierlab.servers.orders import resized
 from tierlab.servers.soft import SoftResource, backlog, declared

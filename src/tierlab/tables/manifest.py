@@ -17,6 +17,10 @@ from tierlab.topology import PROTOCOLS, Call, Seen, Topology
 NAME = "manifest.json"
 SOME_CALLS = "some calls"
 """Under this in ``not_measured`` is what of calls was not looked at, while others were."""
+VISITS_OF, CALLS_OF = "visits of", "calls of"
+"""Under these and a server's name in ``not_measured`` is why its visits, or its calls of others,
+were not seen: at the UNIX socket that follows, or at the only one that it has.
+"""
 ROOM = f"{NAME}.room"
 ROOM_BYTES = 256 << 10
 """Several times what a manifest takes."""
@@ -37,7 +41,9 @@ class Phase(_Part):
 class ServerPart(_Part):
     """One server: where it stood, what it spoke, how it was set.
 
-    ``system`` is of which of several systems it is; ``port`` is 0 of one that nobody calls.
+    ``system`` is of which of several systems it is. ``port`` is 0 of one that listens at no TCP
+    port; ``socket`` is the UNIX socket at which it is called, instead of the port or besides.
+    Nobody calls a server with neither.
     ``worker_threads`` says whether each request has one of its ``threads`` to itself, None where
     nobody knows, and ``is_database`` whether Tierlab set it up as one; both are None in folders
     from before they were kept.
@@ -49,11 +55,17 @@ class ServerPart(_Part):
     version: str | None = None
     address: str
     port: int
+    socket: str | None = None
     protocol: str
     soft: dict[str, int] = Field(default_factory=dict)
     pass_through: bool = False
     worker_threads: bool | None = None
     is_database: bool | None = None
+
+    @property
+    def where(self) -> str | None:
+        """Where it listens: its address and port, else its socket; None if nowhere."""
+        return f"{self.address}:{self.port}" if self.port else self.socket
 
     @property
     def speaks_sql(self) -> bool:
@@ -185,7 +197,7 @@ class Manifest(_Part):
         if self.calls is None:
             return Topology.chain(tier_of, {n: part.protocol for n, part in self.servers.items()})
         known = (call for call in self.calls if {call.caller, call.callee} <= tier_of.keys())
-        workers = frozenset(name for name, part in self.servers.items() if not part.port)
+        workers = frozenset(name for name, part in self.servers.items() if part.where is None)
         return Topology(tier_of, tuple(known), workers)
 
     @property
@@ -198,6 +210,17 @@ class Manifest(_Part):
     def elsewhere(self) -> bool:
         """Whether the servers stand on another machine than the samplers."""
         return self.environment == "vsphere"
+
+    @property
+    def unseen_at_sockets(self) -> list[str]:
+        """What ``not_measured`` has of messages at UNIX sockets."""
+        prefixes = tuple(f"{each} " for each in (VISITS_OF, CALLS_OF))
+        return [name for name in self.not_measured if name.startswith(prefixes)]
+
+    def visits_unseen(self, server: str) -> bool:
+        """Whether a server was called at a UNIX socket, at which its visits were not seen."""
+        key = f"{VISITS_OF} {server}"
+        return any(name == key or name.startswith(f"{key} at ") for name in self.not_measured)
 
     def phase(self, name: str) -> Phase | None:
         """Return the phase of that name, or None when the trial never reached it."""

@@ -25,6 +25,20 @@ class Seen:
     """Of those, to which nobody answered."""
     spoken: int
     """Of those, on which something was said."""
+    socket: str | None = None
+    """The UNIX socket to which they were, with neither address nor port; None of TCP connections.
+    What is said on them is not looked at: the protocol is what is usual there."""
+
+    @property
+    def where(self) -> str:
+        """To what they were."""
+        return f"{self.address}:{self.port}" if self.socket is None else self.socket
+
+
+def heard(seen: Sequence[Seen]) -> str:
+    """What was spoken on them, in words; at UNIX sockets what is usual there."""
+    usual = [each.protocol or UNREAD for each in seen if each.socket is not None]
+    return " and ".join(spoken(seen) or dict.fromkeys(usual)) or "(silent)"
 
 
 def spoken(seen: Sequence[Seen]) -> list[str]:

@@ -160,6 +160,7 @@ def add_systems(manifest: Manifest, plan: TrialPlan, systems: Systems) -> None:
             version=manifest.versions.get(place.server),
             address=subject.endpoint.address,
             port=subject.endpoint.port,
+            socket=subject.endpoint.socket,
             protocol=subject.endpoint.protocol,
             pass_through=place.pass_through,
             worker_threads=asked.software.worker_threads,

@@ -15,7 +15,7 @@ from typing import Any
 from tierlab.experiment import Experiment, System, SystemPlan, TrialPlan
 from tierlab.experiment.checking import checking
 from tierlab.tables.manifest import SOME_CALLS
-from tierlab.topology import TLS, UNREAD, Seen, spoken
+from tierlab.topology import TLS, UNREAD, Seen, heard, spoken
 from tierlab.trial.describe import found_in
 from tierlab.trial.needs import check_needs
 from tierlab.trial.progress import Progress
@@ -66,8 +66,8 @@ def _is_open(asked: SystemPlan) -> bool:
 
 
 WHO = (
-    *("command", "address", "port", "server", "folder", "environment", "calls", "protocol"),
-    *("image", "entrypoint", "names"),
+    *("command", "address", "port", "socket", "server", "folder", "environment", "calls"),
+    *("protocol", "image", "entrypoint", "names"),
 )
 """Keys of a server by which it may call others."""
 
@@ -138,7 +138,7 @@ def _seen(plan: TrialPlan, source: str, progress: Progress, say: Say) -> list[Se
     called = {(each.caller, each.callee) for each in known}
     for caller, callee in dict.fromkeys((s.caller, s.callee) for s in known if s.callee):
         seen = [each for each in known if (each.caller, each.callee) == (caller, callee)]
-        say(f"found: {caller} -> {callee} {' and '.join(spoken(seen)) or '(silent)'}")
+        say(f"found: {caller} -> {callee} {heard(seen)}")
     for call in manifest.calls or ():
         if (call.caller, call.callee) not in called:
             say(
@@ -192,7 +192,9 @@ def _keys(tier: str, system: System, calls: Sequence[Seen]) -> dict[str, Any]:
         silent = [each for each in system.callees(tier) if each not in called]
         keys["calls"] = list(dict.fromkeys((*(c for c in callees if c != tier), *silent)))
     if tier in system.application.finds_protocols:
-        spoken_there = spoken([call for call in calls if _tier(str(call.callee)) == tier])
+        there = [call for call in calls if _tier(str(call.callee)) == tier]
+        usual = [call.protocol for call in there if call.socket and call.protocol]
+        spoken_there = spoken(there) or usual
         if spoken_there:
             keys["protocol"] = UNREAD if spoken_there[0] == TLS else spoken_there[0]
     return keys

@@ -28,6 +28,7 @@ from tierlab.observe.outside import OutsideObserver
 from tierlab.observe.profiler import Profiler
 from tierlab.tables.folder import NAMED, RunFolder
 from tierlab.tables.manifest import Manifest
+from tierlab.trial.at_sockets import SocketWatch
 from tierlab.trial.changer import Changer
 from tierlab.trial.describe import add_systems, data_seed, describe
 from tierlab.trial.disturb_plan import altered_by, disturb
@@ -111,8 +112,10 @@ class _Trial:
         outside = self._outside()
         observers = self._observers(environment)
         self._capture(environment, systems, observers)
-        self._see_calls(environment, systems)
+        at_sockets = SocketWatch(self.plan, systems)
+        self._see_calls(environment, systems, at_sockets)
         self._start(systems)
+        self._watch_sockets(at_sockets)
         neighbours = self._neighbours(environment)
         stealing = self._stealing(environment, systems)
         self._trace(systems, observers)
@@ -189,13 +192,19 @@ class _Trial:
             plan = plans.capture(systems.places, environment.addresses.interface)
             observers.start("capture", plan, ("visits",))
 
-    def _see_calls(self, environment: Environment, systems: Systems) -> None:
+    def _see_calls(
+        self, environment: Environment, systems: Systems, at_sockets: SocketWatch
+    ) -> None:
         if self.plan.observe.calls:
             environment.refuse_calls_out()
             observer = CallObserver(self.folder.streams, self.folder.logs, _spawner(environment))
             self.teardown.callback(
                 lambda: record_calls(
-                    self.manifest, observer, systems, alone=environment.has_own_network
+                    self.manifest,
+                    observer,
+                    systems,
+                    alone=environment.has_own_network,
+                    at_sockets=at_sockets.seen,
                 )
             )
             observer.start()
@@ -204,6 +213,11 @@ class _Trial:
         began = time.monotonic()
         systems.start(lambda doing: self.progress.advance(time.monotonic() - began, doing))
         add_systems(self.manifest, self.plan, systems)
+
+    def _watch_sockets(self, at_sockets: SocketWatch) -> None:
+        self.teardown.callback(lambda: at_sockets.record(self.manifest))
+        self.teardown.callback(at_sockets.stop)
+        at_sockets.start()
 
     def _neighbours(self, environment: Environment) -> Neighbours:
         # Once the servers stand: these would only be longer in coming up.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tierlab.deploy.systems import Systems
@@ -10,6 +10,7 @@ from tierlab.observe.calls import CallObserver, parties, seen
 from tierlab.observe.inside import InsideObservers
 from tierlab.observe.observers import Observers
 from tierlab.tables.manifest import SOME_CALLS, Manifest
+from tierlab.topology import Seen
 from tierlab.trial.drivers import Drivers
 
 
@@ -56,15 +57,21 @@ def _lost(summary: Mapping[str, Any]) -> str | None:
 
 
 def record_calls(
-    manifest: Manifest, observer: CallObserver, systems: Systems, *, alone: bool
+    manifest: Manifest,
+    observer: CallObserver,
+    systems: Systems,
+    *,
+    alone: bool,
+    at_sockets: Iterable[Seen] = (),
 ) -> None:
     """Keep who was seen to call whom, while the servers are still there to be told apart.
 
-    ``alone``: nobody else is on their network.
+    ``alone``: nobody else is on their network. ``at_sockets``: what was seen at UNIX sockets.
     """
     calls = observer.stop()
     if observer.not_seen is None:
         manifest.seen = seen(calls, parties(systems.subjects()), alone=alone)
+        manifest.seen += at_sockets
         if observer.left_out is not None:
             manifest.not_measured[SOME_CALLS] = observer.left_out
     else:

@@ -98,6 +98,13 @@ class ImageDomain(PodmanDomain):
         copy_tree(source, copy)
         return f"--volume={copy}:{volume.target}"
 
+    def _seen_from_here(self, path: str) -> str:
+        if path.startswith("@"):
+            return path
+        if self._init is None:
+            raise self._ended()
+        return f"/proc/{self._init.pid}/root{path}"
+
     def _entry(self) -> Sequence[str]:
         prefix = super()._entry()
         assert self._init is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import socket
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from tierlab.environments.placement import Placement
 from tierlab.environments.process import Launch, Process, end
 from tierlab.environments.refusal import refuse
 from tierlab.environments.removal import GRACE, remove_listed
+from tierlab.environments.unix.address import connect
 from tierlab.errors import UserError
 from tierlab.machine.kernel_files import parse_list, read_text
 
@@ -166,6 +168,23 @@ class HostDomain(Domain):
             return (self.folder / name).read_text(errors="replace")
         except OSError:
             return None
+
+    def connect_unix(self, path: str, *, timeout: float) -> socket.socket:
+        """Connect in the trial's network, to which abstract names belong."""
+        namespace = self._ground.namespace
+        kind = (socket.AF_UNIX, socket.SOCK_STREAM)
+        link = socket.socket(*kind) if namespace is None else namespace.socket(*kind)
+        try:
+            link.settimeout(timeout)
+            connect(link, self._seen_from_here(path))
+        except OSError:
+            link.close()
+            raise
+        return link
+
+    def _seen_from_here(self, path: str) -> str:
+        """A path in the domain as this process reaches it."""
+        return path
 
     def own(self, path: Path) -> None:
         """Give a file or a tree to the servers' user; of a link the link alone."""

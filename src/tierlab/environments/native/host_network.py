@@ -36,6 +36,6 @@ class HostNetwork(HostEnvironment):
 
     def create(self, spec: DomainSpec) -> Domain:
         """Make a domain; of a server that runs already, what is seen of it."""
-        if spec.standing is not None:
+        if spec.standing is not None or spec.standing_socket is not None:
             return StandingDomain(self._ground, spec)
         return NativeDomain(self._ground, spec)

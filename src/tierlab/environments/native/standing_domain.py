@@ -1,4 +1,6 @@
-"""A domain that somebody else made: the processes behind a port of this host, looked at only."""
+"""A domain that somebody else made: the processes behind a port or a UNIX socket of this host,
+looked at only.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ from tierlab.environments.listeners import Listener, listeners_at
 from tierlab.environments.native.host_domain import Ground, HostDomain
 from tierlab.environments.placement import Placement
 from tierlab.environments.process import Launch
+from tierlab.environments.unix.listeners import behind_socket, is_listened_at
 from tierlab.errors import UserError
 
 
 class StandingDomain(HostDomain):
-    """The processes that listen on a port, and their descendants. Nothing is done to them."""
+    """The processes that listen on a port or at a UNIX socket, and their descendants. Nothing is
+    done to them.
+    """
 
     def __init__(self, ground: Ground, spec: DomainSpec) -> None:
         super().__init__(ground, spec)
@@ -30,19 +35,28 @@ class StandingDomain(HostDomain):
         """Those that listen there, and whom they started; empty where none is on this host, or
         this user may not know.
         """
-        return sorted(behind(*self._where).pids)
+        path, at_port = self.spec.standing_socket, self.spec.standing
+        found = frozenset() if at_port is None else behind(*at_port).pids
+        return sorted(found if path is None else found | behind_socket(path))
 
     def unseen(self) -> str | None:
-        """That a container's port is held for it, by whom."""
-        return behind(*self._where).unseen
+        """That a container's port is held for it, by whom, or that its socket is another user's."""
+        if (at_port := self.spec.standing) is not None and (why := behind(*at_port).unseen):
+            return None if self.pids() else why
+        path = self.spec.standing_socket
+        if at_port is not None or path is None or self.pids():
+            return None
+        return f"no process that this user may look at listens at {path}"
 
     def is_listening(self) -> bool:
         """Whether somebody listens there, as far as this user may know.
 
         All sockets of the host are gone through only where none of those last seen is there.
         """
+        if (at_port := self.spec.standing) is None:
+            return is_listened_at(str(self.spec.standing_socket))
         if not any(each.is_there() for each in self._seen):
-            self._seen = listeners_at(*self._where)
+            self._seen = listeners_at(*at_port)
         return bool(self._seen)
 
     def cgroups(self) -> Mapping[str, Path]:
@@ -54,11 +68,6 @@ class StandingDomain(HostDomain):
         pids, hierarchy = self.pids(), self._ground.hierarchy
         found = Placement() if hierarchy is None else hierarchy.read_back(own_group(pids))
         return replace(found, pus=_allowed(pids))
-
-    @property
-    def _where(self) -> tuple[str, int]:
-        assert self.spec.standing is not None
-        return self.spec.standing
 
     def _make_group(self) -> Group | None:
         return None

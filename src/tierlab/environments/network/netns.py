@@ -62,9 +62,11 @@ class Namespace:
             raise errors[0]
         return results[0]
 
-    def socket(self) -> socket.socket:
-        """Make a TCP socket inside."""
-        return self.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+    def socket(
+        self, family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM, protocol: int = 0
+    ) -> socket.socket:
+        """Make a socket inside, for TCP unless said otherwise."""
+        return self.inside(lambda: socket.socket(family, kind, protocol))
 
     def take_all_addresses(self) -> None:
         """Take all IPv4 addresses for its own: who calls one finds nobody there, and is seen."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, create_model, model_validator
@@ -14,18 +14,18 @@ from tierlab.servers.base import Server
 from tierlab.servers.command import Command, CommandOptions
 from tierlab.servers.command_fault import command_fault
 from tierlab.servers.image import Image
-from tierlab.servers.image_options import ImageOptions
 from tierlab.servers.mariadb import MariaDB
 from tierlab.servers.memcached import Memcached
 from tierlab.servers.nodejs import NodeJs
-from tierlab.servers.own_options import FOUND
-from tierlab.servers.placeholders import named, unknown
+from tierlab.servers.own_options import FOUND, OwnOptions
+from tierlab.servers.placeholders import named
 from tierlab.servers.postgresql import PostgreSQL
 from tierlab.servers.redis import Redis
 from tierlab.values.kinds import Text
 from tierlab.values.problem import problem, raise_all
 from tierlab.values.section import Section
 from tierlab.values.texts import Chosen, ExistingFiles, Line, Lines
+from tierlab.workloads.own.reached import Reached, own_socket_problems, place_problems
 from tierlab.workloads.workload import TierDeclaration
 
 NAME = r"[a-z][a-z0-9]{0,11}"
@@ -33,9 +33,14 @@ NAME_WORDS = "up to 12 lower-case letters and digits, the first a letter"
 MOST_SERVERS = 8
 INSTANCES = "Instances; each is told its own address."
 
-FORMS: Mapping[str, type[Server]] = {"command": Command, "address": Address, "image": Image}
+FORMS: Mapping[str, type[Server]] = {
+    "command": Command,
+    "address": Address,
+    "socket": Address,
+    "image": Image,
+}
 """By the key that they are known by: who starts a server, or that nobody does."""
-TELLING = ("image", "command", "address")
+TELLING = ("image", "command", "address", "socket")
 """Those keys; of several in a table, the first tells."""
 DATABASES: tuple[type[Server], ...] = (PostgreSQL, MariaDB)
 """Software that Tierlab configures, and fills for whoever brings the statements."""
@@ -43,7 +48,7 @@ CACHES: tuple[type[Server], ...] = (Redis, Memcached)
 """The same, with nothing in it at first."""
 RUNTIMES: tuple[type[Server], ...] = (NodeJs,)
 """What runs a program of the user's own, and that Tierlab knows more of than its command."""
-SOFTWARE = (*FORMS.values(), *RUNTIMES, *DATABASES, *CACHES)
+SOFTWARE = (*dict.fromkeys(FORMS.values()), *RUNTIMES, *DATABASES, *CACHES)
 
 HOST_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
 IDENTIFIER = Text("a name of letters, digits and _", r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -54,8 +59,8 @@ class Called(Section):
 
     name: ClassVar[str] = "web"
     """Its table's."""
-    tables: ClassVar[tuple[str, ...]] = ()
-    """All servers'."""
+    tables: ClassVar[Mapping[str, Reached]] = {}
+    """How each of the servers can be reached, by the name of its table."""
 
     calls: Annotated[tuple[str, ...] | str | None, Chosen((), FOUND)] = Field(
         default=None, examples=[["db"]]
@@ -82,13 +87,23 @@ class Called(Section):
             raise_all(
                 problem("is nothing that Tierlab can do to what it did not start; remove it", key)
                 for key in ("count", "memory", "mapping", "disk")
-                if key in self.model_fields_set
+                if self._is_changed(key)
             )
-        if isinstance(self, CommandOptions):
-            raise_all(_command_problems(self, self.tables))
-        if isinstance(self, ImageOptions):
-            raise_all(_text_problems(self.texts(), self.tables))
+        if isinstance(self, OwnOptions):
+            raise_all(self._own_problems(self))
         return self
+
+    def _is_changed(self, key: str) -> bool:
+        """Whether a key has another value than its default, which a trial's plan spells out."""
+        field = type(self).model_fields.get(key)
+        default = None if field is None else field.get_default(call_default_factory=True)
+        return field is not None and getattr(self, key) != default
+
+    def _own_problems(self, options: OwnOptions) -> Iterator[PydanticCustomError]:
+        if isinstance(options, CommandOptions):
+            yield from _command_problems(options)
+        yield from place_problems(self.name, options.texts(), self.tables)
+        yield from own_socket_problems(options, getattr(self, "count", 1))
 
 
 class Filled(Section):
@@ -118,28 +133,13 @@ class Described(Called, Filled):
     """All that a file says of one server or another of its own."""
 
 
-def _command_problems(
-    options: CommandOptions, names: Sequence[str]
-) -> Iterator[PydanticCustomError]:
+def _command_problems(options: CommandOptions) -> Iterator[PydanticCustomError]:
     if (why := command_fault(options)) is not None:
         yield problem(why, "command")
-    if options.port is None:
-        for key in ("ready", "host", "protocol", "address"):
-            if getattr(options, key) is not None:
-                yield problem("goes with a port; say which, or remove it", key)
-    texts = {"command": options.command}
-    texts |= {f"environment.{name}": each for name, each in options.environment.items()}
-    yield from _text_problems(texts, names)
-
-
-def _text_problems(texts: Mapping[str, str], names: Sequence[str]) -> Iterator[PydanticCustomError]:
-    for key, text in texts.items():
-        if (place := unknown(text, names)) is not None:
-            yield problem(
-                f"speaks of {place}: of a server there are address, port, and of a database user,"
-                " password and database",
-                *key.split(".", 1),
-            )
+    alone = ("address",) if options.listens else ("ready", "host", "protocol", "address")
+    for key in alone if options.port is None else ():
+        if getattr(options, key) is not None:
+            yield problem("goes with a port; say which, or remove it", key)
 
 
 ANY_TIER = TierDeclaration(
@@ -154,7 +154,7 @@ ANY_TIER = TierDeclaration(
 
 def declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, TierDeclaration]:
     """The tiers that the tables of a file describe, in the file's order, which is a request's."""
-    names = tuple(tables)
+    names = {name: _reached(table) for name, table in tables.items()}
     return {
         name: TierDeclaration(
             f'The server "{name}" of your own.',
@@ -169,6 +169,15 @@ def declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, TierDeclarati
     }
 
 
+def _reached(table: Mapping[str, Any]) -> Reached:
+    """How a table says that its server is called; of an image without a word its own port."""
+    configured = {each.kind: each for each in (*DATABASES, *CACHES)}
+    software = configured.get(table.get("server", ""))
+    is_configured, has_own = software is not None, software is not None and software.socket
+    at_port = is_configured or "port" in table or ("image" in table and "socket" not in table)
+    return Reached(at_port=at_port, at_socket="socket" in table or bool(has_own))
+
+
 def _names(table: Mapping[str, Any]) -> tuple[str, ...]:
     said = table.get("names")
     given = said if isinstance(said, list | tuple) else [said]
@@ -181,7 +190,7 @@ def _software(table: Mapping[str, Any]) -> tuple[type[Server], ...]:
     return (meant, *(each for each in SOFTWARE if each is not meant))
 
 
-def _own(names: tuple[str, ...], name: str, table: Mapping[str, Any]) -> type[Section]:
+def _own(names: Mapping[str, Reached], name: str, table: Mapping[str, Any]) -> type[Section]:
     others = tuple(each for each in names if each != name)
     is_database = table.get("server") in {each.kind for each in DATABASES}
     bases: Any = (Called, Filled) if is_database else (Called,)
@@ -260,7 +269,7 @@ def _kind(table: Mapping[str, Any]) -> object:
 def _is_worker(table: Mapping[str, Any]) -> bool:
     """Whether a command starts it, and it listens nowhere."""
     started = "command" in table or table.get("server") in {each.kind for each in RUNTIMES}
-    return started and "port" not in table and "image" not in table
+    return started and not {"port", "socket", "image"} & table.keys()
 
 
 def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[str, ...]:
