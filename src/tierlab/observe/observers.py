@@ -39,6 +39,10 @@ class Observers:
             return
         self.ready_lines[verb] = running.ready_line
 
+    def has_started(self, verb: str) -> bool:
+        """Say whether a verb works here, or did."""
+        return verb in self.ready_lines
+
     def check(self) -> None:
         """Raise :class:`UserError` when one has died."""
         for verb in self._verbs:

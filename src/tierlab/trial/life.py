@@ -115,7 +115,7 @@ class _Trial:
         at_sockets = SocketWatch(self.plan, systems)
         self._see_calls(environment, systems, at_sockets)
         self._start(systems)
-        self._watch_sockets(at_sockets)
+        self._watch_sockets(at_sockets, systems, observers)
         neighbours = self._neighbours(environment)
         stealing = self._stealing(environment, systems)
         self._trace(systems, observers)
@@ -214,8 +214,14 @@ class _Trial:
         systems.start(lambda doing: self.progress.advance(time.monotonic() - began, doing))
         add_systems(self.manifest, self.plan, systems)
 
-    def _watch_sockets(self, at_sockets: SocketWatch) -> None:
-        self.teardown.callback(lambda: at_sockets.record(self.manifest))
+    def _watch_sockets(
+        self, at_sockets: SocketWatch, systems: Systems, observers: Observers
+    ) -> None:
+        def record() -> None:
+            traced = [place.name for place in systems.places if place.endpoint.socket is not None]
+            at_sockets.record(self.manifest, traced if observers.has_started("trace") else ())
+
+        self.teardown.callback(record)
         self.teardown.callback(at_sockets.stop)
         at_sockets.start()
 

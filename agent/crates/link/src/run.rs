@@ -37,7 +37,8 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let mut words = Words::new(&topology);
     let inputs: Vec<&Path> =
         [&plan.input].into_iter().chain(&plan.also).map(PathBuf::as_path).collect();
-    let survey = survey(&inputs, &mut words)?;
+    let (rows, shifts) = numbering(&inputs)?;
+    let survey = survey(&inputs, &shifts, rows, &mut words)?;
     let mut summary = Summary::new(&topology);
     if !plan.hide_ids {
         let checks = survey.check(&topology, plan.window_ns);
@@ -51,7 +52,7 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
         let (join, threads) = TurnJoin::open(path, &mut words)?;
         (turns, summary.threads) = (Some(join), threads);
     }
-    let mut raw = Merged::open(&inputs)?;
+    let mut raw = Merged::open(&inputs, &shifts)?;
     let mut linker = Linker::new(topology, ways, plan.window_ns).with_loops(loops);
     let writer = Writer::start(WhenFull::Wait, Role::Ordinary)?;
     let mut visits = writer.table::<Visits>(out)?;
@@ -84,18 +85,33 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads the beginning and a stretch from the middle of the tables.
-fn survey(inputs: &[&Path], words: &mut Words) -> Result<Survey> {
-    let mut rows = 0;
-    for input in inputs {
+/// How many visits the tables have, and what makes the numbers in each go on after those before it.
+fn numbering(inputs: &[&Path]) -> Result<(usize, Vec<(i64, i64)>)> {
+    let (mut rows, mut connections, mut shifts) = (0, 0, Vec::new());
+    for (at, input) in inputs.iter().enumerate() {
+        let base = if at == 0 { 0 } else { BESIDE };
+        let shift = (rows as i64 - base, connections - base);
+        shifts.push(if at == 0 { (0, 0) } else { shift });
         let mut raw = RawReader::open(input)?;
         while let Some(batch) = raw.batch()? {
             rows += batch.num_rows();
+            let last = raw.last_connection(&batch).unwrap_or(-1);
+            connections = connections.max(last - base + 1);
         }
     }
+    Ok((rows, shifts))
+}
+
+/// Reads the beginning and a stretch from the middle of the tables, of so many rows.
+fn survey(
+    inputs: &[&Path],
+    shifts: &[(i64, i64)],
+    rows: usize,
+    words: &mut Words,
+) -> Result<Survey> {
     let from = (rows.saturating_sub(MIDDLE) / 2).max(BEGINNING);
     let mut survey = Survey::default();
-    let mut raw = Merged::open(inputs)?;
+    let mut raw = Merged::open(inputs, shifts)?;
     for row in 0..(from + MIDDLE).min(rows) {
         let Some(visit) = raw.next(words)? else { break };
         if row < BEGINNING {
@@ -110,19 +126,32 @@ fn survey(inputs: &[&Path], words: &mut Words) -> Result<Survey> {
 /// The visits of several tables in the order in which they were over.
 struct Merged {
     sources: Vec<(RawReader, VecDeque<Visit>)>,
+    /// What is added to the numbers of visits and connections of each, so that they go on where those
+    /// of the one before end.
+    shifts: Vec<(i64, i64)>,
 }
 
+/// A source beside the first numbers its visits and connections from here on.
+const BESIDE: i64 = 1 << 40;
+
 impl Merged {
-    fn open(inputs: &[&Path]) -> Result<Self> {
+    fn open(inputs: &[&Path], shifts: &[(i64, i64)]) -> Result<Self> {
         let open = |input: &&Path| Ok((RawReader::open(input)?, VecDeque::new()));
-        Ok(Self { sources: inputs.iter().map(open).collect::<Result<_>>()? })
+        let sources = inputs.iter().map(open).collect::<Result<_>>()?;
+        Ok(Self { sources, shifts: shifts.to_vec() })
     }
 
     fn next(&mut self, words: &mut Words) -> Result<Option<Visit>> {
-        for (reader, visits) in &mut self.sources {
+        for ((reader, visits), &(visit_shift, connection_shift)) in
+            self.sources.iter_mut().zip(&self.shifts)
+        {
             while visits.is_empty() {
                 let Some(batch) = reader.batch()? else { break };
-                reader.visits(&batch, words, |visit| visits.push_back(visit));
+                reader.visits(&batch, words, |mut visit| {
+                    visit.visit += visit_shift;
+                    visit.connection += connection_shift;
+                    visits.push_back(visit);
+                });
             }
         }
         let waiting = self.sources.iter_mut().filter(|(_, visits)| !visits.is_empty());

@@ -101,6 +101,12 @@ impl RawReader {
         next(&mut self.stream, &self.path)
     }
 
+    /// The highest number of a connection in a batch.
+    pub fn last_connection(&self, batch: &RecordBatch) -> Option<i64> {
+        let columns = Columns { batch, schema: RawVisits::schema() };
+        columns.int("connection").values().iter().copied().max()
+    }
+
     /// Calls `each` with every visit of a batch, in its order.
     pub fn visits(&mut self, batch: &RecordBatch, words: &mut Words, mut each: impl FnMut(Visit)) {
         let columns = Columns { batch, schema: RawVisits::schema() };

@@ -126,7 +126,7 @@ impl Turns {
     pub fn take(&mut self, event: &Event<'_>, at_ns: i64, connection: u64, out: &mut Vec<Turn>) {
         match (event.role, event.direction) {
             (Role::Server, Direction::Received) => self.request(event, at_ns, connection, out),
-            (Role::Server, Direction::Sent) => self.reply(event, at_ns),
+            (Role::Server, Direction::Sent) => self.reply(event, at_ns, connection),
             (Role::Client, Direction::Sent) => self.call(event, at_ns, connection, out),
             (Role::Client, Direction::Received) => {}
         }
@@ -221,8 +221,10 @@ impl Turns {
 
     /// A thread that replies to a request after it has read another had both under way. (One that
     /// reads another and never replies to the first has given that up.)
-    fn reply(&mut self, event: &Event<'_>, at_ns: i64) {
-        let Some(serving) = self.served.get_mut(&event.socket) else {
+    fn reply(&mut self, event: &Event<'_>, at_ns: i64, connection: u64) {
+        // A socket's address may be that of another before it: a greeting is no reply to that one.
+        let known = self.served.get_mut(&event.socket);
+        let Some(serving) = known.filter(|it| it.turn.connection == connection) else {
             self.outside += 1;
             return;
         };

@@ -18,6 +18,8 @@ fn address(kind: u16, number: u64) -> IpAddr {
 const SERVERS: u16 = 1;
 const CLIENTS: u16 = 2;
 const PORT: u16 = 1;
+/// Reads and writes of a server whose client was not seen yet: a greeting, or a first request.
+const MOST_WAITING: usize = 16;
 
 /// The servers that listen at UNIX sockets, at the addresses that stand for these, and the others.
 pub fn servers(listeners: &[Listener]) -> (Vec<Server>, Vec<String>) {
@@ -53,6 +55,10 @@ struct Connection {
     hash: u64,
     /// The inode at either end, once it was seen to speak.
     inodes: [Option<u64>; 2],
+    /// What the server read and wrote before its client was seen: which way, how many bytes, the first
+    /// of them, and when.
+    waiting: Vec<(Direction, u32, Vec<u8>, i64)>,
+    first_ns: i64,
     /// Whether the dissector knows of it, and the next byte's number either way.
     begun: bool,
     next: [u32; 2],
@@ -120,6 +126,8 @@ impl UnixSockets {
                 client,
                 hash,
                 inodes: [None; 2],
+                waiting: Vec::new(),
+                first_ns: at_ns,
                 begun,
                 next: [1; 2],
                 written: VecDeque::new(),
@@ -133,31 +141,33 @@ impl UnixSockets {
         let connection = self.connections.get_mut(&ends)?;
         connection.inodes[side] = Some(inode);
         connection.last_ns = at_ns;
+        let servers = &self.servers;
+        if is_server && connection.inodes[0].is_none() {
+            // Who calls is not known yet: a server may greet first. What nobody traced asks, as
+            // Tierlab's own polls of a database, is no visit.
+            if connection.waiting.len() < MOST_WAITING {
+                let payload = payload.to_vec();
+                connection.waiting.push((event.direction, event.bytes, payload, at_ns));
+            }
+            return Some(connection.hash);
+        }
         if !connection.begun {
             connection.begun = true;
-            let first =
-                Segment { syn: true, sequence: 0, ..connection.segment(false, &self.servers) };
-            dissector.segment_at(at_ns, first, sink);
+            let first = Segment { syn: true, sequence: 0, ..connection.segment(false, servers) };
+            dissector.segment_at(connection.first_ns, first, sink);
+        }
+        for (direction, bytes, payload, at_ns) in std::mem::take(&mut connection.waiting) {
+            connection.passed((direction, bytes, &payload), at_ns, servers, dissector, sink);
         }
         match (event.role, event.direction, event.bytes) {
             // A read of nothing: the other end has closed.
-            (Role::Server, Direction::Received, 0) => {
-                connection.end(Direction::Received, at_ns, &self.servers, dissector, sink);
-            }
             (Role::Client, Direction::Received, 0) => {
-                connection.end(Direction::Sent, at_ns, &self.servers, dissector, sink);
+                connection.end(Direction::Sent, at_ns, servers, dissector, sink);
             }
             (Role::Client, Direction::Sent, bytes) => connection.wrote(u64::from(bytes), at_ns),
             (Role::Client, Direction::Received, _) => {}
             (Role::Server, direction, bytes) => {
-                let came_ns = connection.came(direction, u64::from(bytes), at_ns);
-                let back = direction == Direction::Sent;
-                let segment = connection.segment(back, &self.servers);
-                let side = usize::from(back);
-                let segment =
-                    Segment { payload, length: bytes, sequence: connection.next[side], ..segment };
-                connection.next[side] = connection.next[side].wrapping_add(bytes);
-                dissector.segment_at(came_ns, segment, sink);
+                connection.passed((direction, bytes, payload), at_ns, servers, dissector, sink);
             }
         }
         Some(connection.hash)
@@ -191,6 +201,26 @@ impl UnixSockets {
 }
 
 impl Connection {
+    /// The server read or wrote these bytes, of which the first are known.
+    fn passed(
+        &mut self,
+        (direction, bytes, payload): (Direction, u32, &[u8]),
+        at_ns: i64,
+        servers: &[Server],
+        dissector: &mut Dissector,
+        sink: &mut dyn Sink,
+    ) {
+        if bytes == 0 {
+            return self.end(direction, at_ns, servers, dissector, sink);
+        }
+        let came_ns = self.came(direction, u64::from(bytes), at_ns);
+        let back = direction == Direction::Sent;
+        let segment = Segment { payload, length: bytes, ..self.segment(back, servers) };
+        let next = &mut self.next[usize::from(back)];
+        *next = next.wrapping_add(bytes);
+        dissector.segment_at(came_ns, segment, sink);
+    }
+
     /// An empty segment from the client, or `back` from the server.
     fn segment<'a>(&self, back: bool, servers: &[Server]) -> Segment<'a> {
         let (client, server) = (self.client, servers[self.server].endpoint());
