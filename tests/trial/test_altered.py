@@ -33,7 +33,7 @@ def disturbed(*classes: str) -> TrialPlan:
 
 def standing(plan: TrialPlan, found: Placement, folder: Path) -> System:
     """Its system with one server, whose placement reads back so."""
-    environment: Any = SimpleNamespace(addresses=LOOPBACK, probe=lambda: PROBE)
+    environment: Any = SimpleNamespace(addresses=LOOPBACK, probe=lambda: PROBE, work=folder)
     content: Any = None
     system = System(plan.system, content, environment, folder, altered=altered_by(plan.disturb))
     domain: Any = SimpleNamespace(
