@@ -16,13 +16,15 @@ PARTS = (
     *("queued_ns", "cpu_ns", "runnable_ns", "throttled_ns", "stopped_ns", "disk_ns"),
     *("lock_ns", "calls_ns", "connecting_ns", "other_ns", "sending_ns"),
 )
+FRONT = f"{PYTHON} two_calls.py front {{address}} {{port}} {{app}}"
+BACK = f"{PYTHON} two_calls.py back {{address}} {{port}}"
 EXPERIMENT = f"""
 [experiment]
 name = "t"
 [system]
 workload = "own"
-web = {{ command = "{PYTHON} two_calls.py front {{address}} {{port}} {{app}}", folder = "{FOLDER}", port = 8000 }}
-app = {{ command = "{PYTHON} two_calls.py back {{address}} {{port}}", folder = "{FOLDER}", port = 8100 }}
+web = {{ command = "{FRONT}", folder = "{FOLDER}", port = 8000 }}
+app = {{ command = "{BACK}", folder = "{FOLDER}", port = 8100 }}
 sessions = {{ start = "/" }}
 [load]
 users = 10
@@ -62,7 +64,8 @@ def test_two_calls_of_a_threaded_server_both_have_their_page(run: Path) -> None:
     [(calls, linked)] = rows(
         run, "SELECT count(*), count(*) FILTER (link = 'thread') FROM visits WHERE server = 'app.1'"
     )
-    assert isinstance(calls, int) and isinstance(linked, int)
+    assert isinstance(calls, int)
+    assert isinstance(linked, int)
     assert calls > 200
     assert linked >= 0.999 * calls
     # Each page has the two calls that it makes, and the first is what its own path says.
@@ -88,7 +91,8 @@ def test_the_parts_of_a_visit_are_its_time(run: Path) -> None:
                                <= 0.02 * (departure_ns - arrival_ns)), count(*)
             FROM visits WHERE departure_ns IS NOT NULL""",
     )
-    assert isinstance(visits, int) and isinstance(near, int)
+    assert isinstance(visits, int)
+    assert isinstance(near, int)
     assert measured == visits
     assert near >= 0.99 * visits
 
@@ -97,12 +101,14 @@ def test_the_parts_of_a_visit_are_its_time(run: Path) -> None:
     ("label", "part"), [("compute", "cpu_ns"), ("lock", "lock_ns"), ("sleep", "other_ns")]
 )
 def test_what_a_request_did_for_20_ms_is_in_its_part(run: Path, label: str, part: str) -> None:
+    """A thread that has no CPU on its way to sleep sleeps for less."""
     [(share, visits)] = rows(
         run,
-        f"""SELECT count(*) FILTER ({part} >= 0.95 * 20e6), count(*)
+        f"""SELECT count(*) FILTER ({part} >= 10e6 AND {part} + runnable_ns >= 19e6), count(*)
             FROM visits WHERE server = 'app.1' AND label = 'GET /{label}'""",
     )
-    assert isinstance(visits, int) and isinstance(share, int)
+    assert isinstance(visits, int)
+    assert isinstance(share, int)
     assert visits > 20
     assert share >= 0.95 * visits
 
@@ -116,7 +122,8 @@ def test_a_page_waits_for_its_calls(run: Path) -> None:
               WHERE label IN ('GET /lock', 'GET /sleep')
             ) AS child ON child.parent = page.visit""",
     )
-    assert isinstance(visits, int) and isinstance(waited, int)
+    assert isinstance(visits, int)
+    assert isinstance(waited, int)
     assert visits > 20
     assert waited >= 0.95 * visits
 

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 
 def compute(seconds: float) -> None:
@@ -24,7 +25,7 @@ def compute(seconds: float) -> None:
 
 def lock(seconds: float) -> None:
     """Have a file's lock waited for: another descriptor holds it for so long."""
-    with tempfile.NamedTemporaryFile() as held, open(held.name) as wanted:
+    with tempfile.NamedTemporaryFile() as held, Path(held.name).open() as wanted:
         fcntl.flock(held, fcntl.LOCK_EX)
         threading.Timer(seconds, lambda: fcntl.flock(held, fcntl.LOCK_UN)).start()
         fcntl.flock(wanted, fcntl.LOCK_EX)

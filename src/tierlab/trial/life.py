@@ -49,6 +49,10 @@ from tierlab.trial.truth import TruthFolder
 from tierlab.trial.watch import watch
 from tierlab.workloads.workload import DataKey
 
+OTHER_KERNEL = (
+    "its threads belong to a guest's kernel, and the tracer of system calls sees this host's"
+)
+
 
 def run_trial(plan: TrialPlan, folder: RunFolder, progress: Progress) -> Manifest:
     """Run one trial from nothing to nothing; return what it was.
@@ -248,8 +252,14 @@ class _Trial:
         # Once the servers stand: their processes are known.
         observe = self.plan.observe
         plan = plans.trace(systems.subjects())
-        if observe.messages and observe.system_calls and plan["subjects"]:
+        if not (observe.messages and observe.system_calls):
+            return
+        if plan["subjects"]:
             observers.start("trace", plan, ("waits",))
+        for subject in systems.subjects():
+            if subject.guest:
+                # Its own kernel would have to tell.
+                self.manifest.not_measured[f"waits of {subject.name}"] = OTHER_KERNEL
 
     def _look_inside(self, environment: Environment, systems: Systems) -> InsideObservers:
         observers, observe = InsideObservers(self.folder), self.plan.observe

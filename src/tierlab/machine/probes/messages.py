@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tierlab.machine.check import Check, Verdict
 
@@ -21,6 +22,9 @@ PACKET_VERSION = 10
 TPACKET_V3 = 2
 SECONDS = 1.0
 AGENT_SECONDS = 10.0
+LOST_THREADS = (
+    "exact links, what requests waited for, and all at UNIX sockets: links are inferred instead"
+)
 LOST = "visits: queue length and time at every tier, who waited for whom"
 
 
@@ -35,6 +39,18 @@ def checks(agent: str | None) -> Iterator[Check]:
         yield from (Check(GROUP, check.name, Verdict.WORKS, seen) for check in found)
     else:
         yield from found
+    if agent is not None:
+        yield system_calls(agent)
+
+
+def system_calls(agent: str) -> Check:
+    """Have the agent load its tracer of system calls for a moment."""
+    plan = {"subjects": [{"name": "doctor"}], "servers": [], "duration_ns": 1}
+    error = _verb_failure(agent, "trace", plan)
+    if error is None:
+        return Check(GROUP, "system calls", Verdict.WORKS, "loaded the tracer")
+    remedy = "run as root, on a kernel with /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)"
+    return Check(GROUP, "system calls", Verdict.MISSING, error, LOST_THREADS, remedy)
 
 
 def capture(agent: str | None = None) -> Check:
@@ -86,15 +102,25 @@ def _captures(agent: str) -> bool:
     """Whether the agent opens its ring on lo: it captures for a moment."""
     server = {"name": "none", "address": "127.0.0.1", "port": 9, "protocol": "tcp"}
     plan = {"interface": "lo", "servers": [server], "duration_ns": 1}
+    return _verb_failure(agent, "capture", plan) is None
+
+
+def _verb_failure(agent: str, verb: str, plan: dict[str, Any]) -> str | None:
+    """Run a verb of the agent; return what it says if it fails."""
     with tempfile.TemporaryDirectory(prefix="tierlab-doctor-") as folder:
         file = Path(folder, "plan.json")
         file.write_text(json.dumps(plan), encoding="utf-8")
-        command = [agent, "capture", "--plan", str(file), "--out", folder]
+        command = [agent, verb, "--plan", str(file), "--out", folder]
         try:
-            done = subprocess.run(command, capture_output=True, timeout=AGENT_SECONDS, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-    return done.returncode == 0
+            done = subprocess.run(
+                command, capture_output=True, timeout=AGENT_SECONDS, check=False, text=True
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if done.returncode == 0:
+        return None
+    last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+    return last[0].removeprefix("tierlab-agent: ")
 
 
 def _missing(name: str, seen: str, agent: str | None) -> Check:
