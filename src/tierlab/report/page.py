@@ -14,6 +14,7 @@ from tierlab.report.frame import environment, part, policy, scripts_of
 from tierlab.report.panels import Panels
 from tierlab.report.payload import charts, embed
 from tierlab.report.picture import picture
+from tierlab.report.waits import NAMES, bars, none_measured
 from tierlab.report.words import answer
 from tierlab.tables.manifest import Manifest
 
@@ -41,6 +42,10 @@ def render(
             manifest=manifest,
             said=answer(summary),
             picture=drawn,
+            waits=bars(summary),
+            slowest_waits=bars(summary, "slowest"),
+            no_waits=none_measured(summary),
+            part_names=list(NAMES.items()),
             panels=panels,
             against=against,
             flames={each["event"]: each["deep"] for each in flames},

@@ -17,6 +17,9 @@ from tierlab.topology import PROTOCOLS, Call, Seen, Topology
 NAME = "manifest.json"
 SOME_CALLS = "some calls"
 """Under this in ``not_measured`` is what of calls was not looked at, while others were."""
+WAITS = "waits"
+"""Under this in ``not_measured`` is why no thread was traced; under ``waits of app.1``, why none
+of that server's was."""
 ROOM = f"{NAME}.room"
 ROOM_BYTES = 256 << 10
 """Several times what a manifest takes."""
