@@ -161,7 +161,8 @@ def test_a_parts_label_is_readable_on_its_colour(browser, traced):
         seen = browser.execute_script(
             """return [...document.querySelectorAll('#answer .parts span')].map(part => {
                 const style = getComputedStyle(part);
-                return [style.backgroundColor, style.color].map(c => c.match(/[0-9.]+/g).map(Number));
+                return [style.backgroundColor, style.color].map(
+                    c => c.match(/[0-9.]+/g).map(Number));
             });"""
         )
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
