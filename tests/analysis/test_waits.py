@@ -78,6 +78,15 @@ def test_the_slowest_are_the_longest_hundredth(tiny):
     assert shares(found.all)["lock"] == pytest.approx(580 / 2580)
 
 
+def test_the_slowest_are_of_all_visits_and_may_have_no_parts(tiny):
+    usual = [visit(n, "app.1", 10, cpu=10) for n in range(1, 199)]
+
+    found = waits(tiny({"visits": [*usual, visit(199, "app.1", 300), visit(200, "app.1", 300)]}))
+
+    assert found["app.1"].slowest is None
+    assert (found["app.1"].all.visits, found["app.1"].why) == (198, None)
+
+
 def test_a_part_that_no_visit_has_is_not_known_and_never_zero(tiny):
     found = waits(tiny({"visits": [visit(1, "app.1", 10, cpu=4, calls=6, throttled=None)]}))
 
@@ -155,7 +164,7 @@ def test_on_a_run_with_parts_they_add_up_and_calls_are_the_childrens_time(
         for which in (found[name].all, found[name].slowest):
             assert sum(each.share for each in which.parts) == pytest.approx(1.0)
             assert sum(each.mean_s for each in which.parts) == pytest.approx(which.mean_s)
-        own = found[name].all.mean_s * (1 - found[name].all.share("calls"))
+        own = found[name].all.mean_s * (1 - shares(found[name].all).get("calls", 0))
         assert own == pytest.approx(own_s[name], rel=0.05)
         assert found[name].slowest.mean_s > found[name].all.mean_s
     assert found["lb.1"].why == "no thread had a request to itself"

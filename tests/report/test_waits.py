@@ -6,19 +6,24 @@ import json
 import shutil
 from pathlib import Path
 
+import made_run
 import pytest
 from typer.testing import CliRunner
 
 from tests import visit_parts
 from tests.report.reader import Page
+from tierlab.analysis.observed import observe
+from tierlab.analysis.queues.slowest_visits import REQUESTS
 from tierlab.analysis.queues.waits import PARTS, Part
 from tierlab.cli.main import app
 from tierlab.report import build, terminal
 from tierlab.report.diagnosis import why
 from tierlab.report.figures import share
 from tierlab.report.page import render
+from tierlab.report.slowest import slowest
 from tierlab.report.waits import bars, none_measured, sentence
 from tierlab.report.words import answer
+from tierlab.tables.run import Run
 
 HOSTILE = """<script>alert(1)</script>'"&{{7*7}}"""
 
@@ -155,3 +160,43 @@ def test_what_a_folder_says_stays_text(report, made):
     html = render(summary, report.diagnosis, made.manifest, None)
     assert "<script>alert" not in html
     assert HOSTILE in Page(html).text
+
+
+def test_the_slowest_requests_are_drawn_with_their_visits_parts(report, traced, made):
+    html = report.page.read_text(encoding="utf-8")
+    section = html[html.index('<section id="slowest"') :]
+    section = section[: section.index("</section>")]
+    observed = observe(Run(traced))
+    drawn = slowest(observed, report.summary)
+    observed.db.close()
+
+    assert len(drawn) == REQUESTS
+    rows = [row for each in drawn for row in each.rows]
+    assert section.count('class="axis"') == len(rows)
+    for each in drawn:
+        assert each.heading in Page(html).text
+        assert [row.server for row in each.rows[:2]] == ["web.1", "app.1"]
+    for row in rows:
+        assert row.left >= 0
+        assert row.left + row.width <= 100.001
+        if row.server == "lb.1":
+            assert row.words.endswith("parts not measured")
+        else:
+            assert sum(part.width for part in row.segments) == pytest.approx(100, abs=1)
+    assert 'id="slowest"' not in made.html
+
+
+def test_a_visit_that_outlives_its_request_says_so(tmp_path):
+    ms, start = 1_000_000, made_run.START_NS + 6 * made_run.SECOND
+    made_run.manifest(made_run.Shape(requests=300, users=60)).write(tmp_path)
+    known = {"visit": 1, "server": "web.1", "label": HOSTILE, "arrival_ns": start}
+    parts = {f"{name}_ns": 10 * ms for name in PARTS}
+    root = {**known, **parts, "departure_ns": start + 110 * ms}
+    times = {"arrival_ns": start + 100 * ms, "departure_ns": start + 150 * ms}
+    call = {"visit": 2, "server": "db.1", "label": "", "parent": 1, "link": "thread", **times}
+    made_run.write_tables(tmp_path, {"visits": [root, call]})
+
+    html = build(tmp_path).page.read_text(encoding="utf-8")
+
+    assert "50 ms (goes on after the reply)" in Page(html).text
+    assert "<script>alert" not in html

@@ -63,21 +63,23 @@ def turns(observed: Observed) -> list[Alternation]:
 
 
 def waits(found: Iterable[ServerWaits]) -> pd.DataFrame:
-    """Return what visits waited for, in two rows a server: ``of`` is ``all`` or ``slowest``.
+    """Return what visits waited for, a row for ``all`` and for the ``slowest`` of each server.
 
-    Columns: ``server``, ``of``, ``visits`` (how many have parts), ``mean_s``, the mean of each part
-    (``queued_s``, ``cpu_s`` ... ``sending_s``), ``measured_share`` (of all visits), ``other_call``
-    and ``why``. A server without parts has one row with ``why``, and no figures.
+    Columns: ``server``, ``of`` (``all`` or ``slowest``), ``visits`` (how many have parts),
+    ``mean_s``, the mean of each part (``queued_s``, ``cpu_s`` ... ``sending_s``),
+    ``measured_share`` (of all visits), ``other_call`` and ``why``. A server without parts has one
+    row, with ``why`` and no figures.
     """
     columns = ["server", "of", "visits", "mean_s", *(f"{name}_s" for name in VISIT_PARTS)]
     columns += ["measured_share", "other_call", "why"]
     rows: list[dict[str, Any]] = []
     for each in found:
         known = each.model_dump(include={"server", "measured_share", "other_call", "why"})
-        if each.all is None or each.slowest is None:
+        if each.all is None:
             rows.append({**known, "of": "all", "visits": 0})
-            continue
         for of, waiting in (("all", each.all), ("slowest", each.slowest)):
+            if waiting is None:
+                continue
             parts = {f"{part.name}_s": part.mean_s for part in waiting.parts}
             figures = {"of": of, "visits": waiting.visits, "mean_s": waiting.mean_s}
             rows.append({**known, **figures, **parts})

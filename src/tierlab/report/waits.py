@@ -59,7 +59,10 @@ def bars(summary: Summary, which: Which = "all") -> Bars | None:
     """Return the servers' bars; None where no server's visits have parts."""
     if all(each.all is None for each in summary.waits):
         return None
-    drawn = [_bar(each, which) for each in summary.waits if which == "all" or each.all is not None]
+    shown = summary.waits
+    if which == "slowest":
+        shown = [each for each in shown if each.slowest is not None]
+    drawn = [_bar(each, which) for each in shown]
     seen = {segment.name for bar in drawn for segment in bar.segments}
     return Bars(drawn, [(name, NAMES[name]) for name in PARTS if name in seen])
 
@@ -129,7 +132,7 @@ def _bar(server: ServerWaits, which: Which) -> Bar:
     if waiting is None:
         note = f"Not measured: {server.why}."
         return Bar(server.server, [], "", note, f"{server.server}: {note}")
-    segments = [_segment(each) for each in waiting.parts if _share(each) >= LEAST_SEEN]
+    segments = [segment(each) for each in waiting.parts if _share(each) >= LEAST_SEEN]
     figure = f"{seconds(waiting.mean_s)} mean"
     note = _of_measured(server) if which == "all" else ""
     words = f"{server.server}, {_whose(waiting, which)}, {figure}: {_listed(segments)}"
@@ -144,7 +147,8 @@ def _listed(segments: Iterable[Segment]) -> str:
     return ", ".join(each.title for each in segments)
 
 
-def _segment(part: Part) -> Segment:
+def segment(part: Part) -> Segment:
+    """Return a part's place in a bar as wide as the page."""
     name = NAMES[part.name]
     text = f"{name} {share(_share(part))}"
     fits = (each for each in (text, name) if len(each) * CHARACTER <= _share(part))

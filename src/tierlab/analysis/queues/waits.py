@@ -21,9 +21,6 @@ PARTS: Final = (
 )
 """The parts of a visit, in the order in which run folders have them: ``queued_ns``, ``cpu_ns``."""
 
-SLOWEST: Final = 0.01
-"""The share of a server's measured visits that counts as its slowest."""
-
 _HAS_PARTS = f"departure_ns {IN_SPAN} AND cpu_ns IS NOT NULL"
 
 
@@ -45,18 +42,20 @@ class Waiting(Result):
     mean_s: float
     parts: list[Part]
 
-    def share(self, name: str) -> float:
-        """Return a part's share of the time; 0 where it is not known."""
-        return next((each.share or 0.0 for each in self.parts if each.name == name), 0.0)
+    def total_s(self, name: str) -> float | None:
+        """Return how long a part lasted in all visits together; None where it is not known."""
+        (mean_s,) = (each.mean_s for each in self.parts if each.name == name)
+        return None if mean_s is None else mean_s * self.visits
 
 
 class ServerWaits(Result):
     """What the visits that left one server in the span waited for.
 
     ``visits`` is how many left, ``measured`` how many of them have parts. ``all`` are the measured
-    ones, ``slowest`` the slowest 1 % of these; both are None where none has parts, and ``why`` says
-    the reason. ``cpu_s`` is the CPU time of the measured visits together, ``other_call`` the system
-    call in which they slept longest for anything else, ``callees`` the servers that it calls.
+    ones, ``slowest`` those of them that are among the slowest 1 % of the visits; each is None where
+    there are none, and where ``all`` is None ``why`` says the reason. ``cpu_s`` is the CPU time of
+    the measured visits together, ``other_call`` the system call in which they slept longest for
+    anything else, ``callees`` the servers that it calls.
     """
 
     server: str
@@ -75,7 +74,7 @@ def server_waits(
     db: Connection, span: Span, visits: Sequence[ServerVisits], manifest: Manifest
 ) -> list[ServerWaits]:
     """Return what visits waited for at each server, in the order of ``visits``."""
-    found = _sums(db, span)
+    found = _sums(db, span, visits)
     calls = _other_calls(db, span) if found else {}
     return [
         _server(each, found.get(each.server), calls.get(each.server), manifest, traced=bool(found))
@@ -83,29 +82,31 @@ def server_waits(
     ]
 
 
-def _sums(db: Connection, span: Span) -> dict[str, dict[str, Any]]:
-    """Return by server the sums over its measured visits, and over the slowest of them."""
-    names = ("took", *PARTS)
-    sums = ", ".join(f"sum({name}_ns)::DOUBLE AS all_{name}" for name in names)
-    slow = ", ".join(
-        f"sum({name}_ns) FILTER (WHERE slow)::DOUBLE AS slowest_{name}" for name in names
-    )
-    parts = ", ".join(f"{name}_ns" for name in PARTS)
+def _sums(
+    db: Connection, span: Span, visits: Sequence[ServerVisits]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return by server the sums over its measured visits: ``slowest`` of the slowest hundredth,
+    ``others`` of the rest. One pass over the visits, and no sorting: the percentiles are known.
+    """
+    limits = {each.server: each.time.p99_s for each in visits if each.time is not None}
     found = rows(
         db,
-        f"""WITH measured AS (
-            SELECT server, departure_ns - arrival_ns AS took_ns, {parts} FROM visits
-            WHERE {_HAS_PARTS}
-        ), limits AS (
-            SELECT server, quantile_cont(took_ns, {1 - SLOWEST}) AS least_ns FROM measured
-            GROUP BY server
-        ) SELECT server, count(*) AS all_visits, count(*) FILTER (WHERE slow) AS slowest_visits,
-            {sums}, {slow}
-        FROM (SELECT *, took_ns >= least_ns AS slow FROM measured JOIN limits USING (server))
-        GROUP BY server""",
-        bounds(span),
+        f"""SELECT server, if(departure_ns - arrival_ns >= least_ns, 'slowest', 'others') AS which,
+            count(*) AS visits, sum(departure_ns - arrival_ns) AS took,
+            {", ".join(f"sum({name}_ns) AS {name}" for name in PARTS)}
+        FROM visits JOIN (
+            SELECT unnest($servers::VARCHAR[]) AS server, unnest($limits::BIGINT[]) AS least_ns
+        ) USING (server) WHERE {_HAS_PARTS} GROUP BY ALL""",
+        {
+            **bounds(span),
+            "servers": list(limits),
+            "limits": [round(each * 1e9) for each in limits.values()],
+        },
     )
-    return {each["server"]: each for each in found}
+    sums: dict[str, dict[str, dict[str, Any]]] = {}
+    for each in found:
+        sums.setdefault(each["server"], {})[each["which"]] = each
+    return sums
 
 
 def _other_calls(db: Connection, span: Span) -> dict[str, str]:
@@ -123,38 +124,40 @@ def _other_calls(db: Connection, span: Span) -> dict[str, str]:
 
 def _server(
     visits: ServerVisits,
-    sums: Mapping[str, Any] | None,
+    sums: Mapping[str, Mapping[str, Any]] | None,
     other_call: str | None,
     manifest: Manifest,
     *,
     traced: bool,
 ) -> ServerWaits:
-    measured = 0 if sums is None else int(sums["all_visits"])
-    cpu_ns = None if sums is None else sums["all_cpu"]
+    measured = _waiting(*sums.values()) if sums else None
+    cpu_s = None if measured is None else measured.total_s("cpu")
+    count = 0 if measured is None else measured.visits
     return ServerWaits(
         server=visits.server,
         visits=visits.count,
-        measured=measured,
-        measured_share=measured / visits.count if visits.count else None,
-        all=None if sums is None else _waiting(sums, "all"),
-        slowest=None if sums is None else _waiting(sums, "slowest"),
-        cpu_s=None if cpu_ns is None else cpu_ns / 1e9,
+        measured=count,
+        measured_share=count / visits.count if visits.count else None,
+        all=measured,
+        slowest=_waiting(sums["slowest"]) if sums and "slowest" in sums else None,
+        cpu_s=cpu_s,
         other_call=other_call,
         callees=manifest.topology.callees(visits.server),
-        why=None if sums is not None else _why(visits, manifest, traced=traced),
+        why=_why(visits, manifest, traced=traced) if measured is None else None,
     )
 
 
-def _waiting(sums: Mapping[str, Any], which: str) -> Waiting:
-    visits, took_ns = int(sums[f"{which}_visits"]), sums[f"{which}_took"]
+def _waiting(*sums: Mapping[str, Any]) -> Waiting:
+    """Return what the visits of one or more groups waited for."""
+    visits, took_ns = sum(each["visits"] for each in sums), sum(each["took"] for each in sums)
     parts = []
     for name in PARTS:
-        spent_ns = sums[f"{which}_{name}"]
-        if spent_ns is None:
+        known = [each[name] for each in sums if each[name] is not None]
+        if not known:
             parts.append(Part(name=name, mean_s=None, share=None))
             continue
-        share = spent_ns / took_ns if took_ns else None
-        parts.append(Part(name=name, mean_s=spent_ns / visits / 1e9, share=share))
+        share = sum(known) / took_ns if took_ns else None
+        parts.append(Part(name=name, mean_s=sum(known) / visits / 1e9, share=share))
     return Waiting(visits=visits, mean_s=took_ns / visits / 1e9, parts=parts)
 
 
