@@ -161,8 +161,6 @@ def _piece(
         "request_end_ns": arrival + 1_000,
         "reply_start_ns": arrival + stay,
         "departure_ns": arrival + stay,
-        "closed_ns": pa.nulls(count, pa.int64()),
-        "may_wait_ns": pa.nulls(count, pa.int64()),
         "label": pa.repeat(LABELS[protocol], count),
         "status": pa.repeat(200, count),
         "bytes_in": pa.repeat(300, count),
@@ -171,4 +169,9 @@ def _piece(
         "link": pa.repeat("id", count) if linked else pa.nulls(count, pa.string()),
         "confidence": pa.repeat(1.0, count) if linked else pa.nulls(count, pa.float64()),
     }
-    return pa.table([pa.array(v) for v in columns.values()], list(columns)).cast(SCHEMAS["visits"])
+    schema = SCHEMAS["visits"]
+    cells = [
+        pa.array(columns[each.name]) if each.name in columns else pa.nulls(count, each.type)
+        for each in schema
+    ]
+    return pa.table(cells, schema.names).cast(schema)

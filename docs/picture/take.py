@@ -23,7 +23,10 @@ ROOT = HERE.parents[1]
 PICTURE = HERE / "report.webp"
 DIGESTS = HERE / "looks.sha256"
 """As `sha256sum` writes and checks them."""
-LOOKS = ("report.html.j2", "why.html.j2", "tiers.svg.j2", "style.css")
+LOOKS = (
+    *("report.html.j2", "why.html.j2", "tiers.svg.j2", "waits.html.j2", "waits_bars.html.j2"),
+    "style.css",
+)
 """The templates of the first screen."""
 WIDTH, HEIGHT, SCALE = 1240, 840, 1.25
 QUALITY = 75

@@ -5,6 +5,7 @@ import pytest
 
 from tierlab.analysis.queues.busy_workers import busy_workers
 from tierlab.analysis.queues.little import not_counted, queue_checks, users_check, worker_checks
+from tierlab.analysis.queues.own_gaps import own_gaps
 from tierlab.analysis.queues.visits import linking, server_visits
 from tierlab.analysis.requests.responses import Responses, responses
 from tierlab.analysis.requests.thinking import thought_share
@@ -41,6 +42,49 @@ TREE = [
     visit(4, "db.2", 60, 90, parent=2),
 ]
 TIERS = {"web.1": "web", "app.1": "app", "db.1": "db", "db.2": "db"}
+
+
+def by_thread(number, server, arrival_ms, departure_ms, parent):
+    return {**visit(number, server, arrival_ms, departure_ms, parent), "link": "thread"}
+
+
+def test_calls_that_last_longer_than_their_caller_count_until_its_reply(tiny):
+    """A thread may send the reply first, and wait for the database then: own time was negative."""
+    calls = [
+        by_thread(3, "db.1", 30, 50, 2),
+        by_thread(4, "db.1", 90, 150, 2),  # of its 60 ms, 10 are within app.1's visit
+        by_thread(5, "db.2", 120, 180, 2),  # made after the reply
+    ]
+    observed = tiny({"requests": [REQUEST], "visits": [*TREE[:2], *calls]})
+    found = time_shares(observed.db, observed.measured, TIERS)
+    own = found.own_per_visit_s
+    assert own["app.1"] == pytest.approx(0.080 - 0.020 - 0.010)
+    assert own["web.1"] == pytest.approx(0.020)
+    assert own["db.1"] == pytest.approx(0.040)
+    assert own["db.2"] == pytest.approx(0.060)
+    assert all(each.own_s >= 0 for each in found.tiers)
+
+
+def test_no_wait_of_a_server_is_longer_than_its_visit_where_calls_last_longer(tiny):
+    calls = [by_thread(3, "db.1", 40, 150, 2), by_thread(4, "db.2", 120, 180, 2)]
+    observed = tiny({"visits": [*TREE[:2], *calls]})
+    gaps = own_gaps(observed.db, observed.measured, 5 * MS)
+    found = [
+        (str(server), int(start) // MS, int(end) // MS, str(callee))
+        for server, start, end, callee in zip(
+            gaps.server, gaps.start_ns, gaps.end_ns, gaps.callee, strict=True
+        )
+    ]
+    assert ("app.1", 20, 40, "db.1") in found
+    assert [each for each in found if each[0] == "app.1"] == [("app.1", 20, 40, "db.1")]
+    assert (gaps.length_ns > 0).all()
+
+
+def test_links_are_counted_by_how_they_were_made(tiny):
+    visits = [*TREE[:2], by_thread(3, "db.1", 30, 50, 2), by_thread(4, "db.1", 60, 70, 2)]
+    observed = tiny({"visits": visits})
+    found = linking(observed.db, observed.measured, ["web.1"])
+    assert found.by_link == {"id": 1, "thread": 2}
 
 
 def test_own_times_sum_to_the_web_visit(tiny):

@@ -64,7 +64,7 @@ TOGETHER = {
     "users": [
         DOCS / "tutorial.md",
         *(DOCS / "how-to" / f"{each}.md" for each in ("diagnose", "notebook", "placement")),
-        *(DOCS / "how-to" / f"{each}.md" for each in ("profile", "soft-resources")),
+        *(DOCS / "how-to" / f"{each}.md" for each in ("profile", "soft-resources", "waits")),
     ],
     "disturbed": [DOCS / "how-to" / "disturb.md"],
     "rates": [DOCS / "how-to" / f"{each}.md" for each in ("load-shapes", "open-loop")],

@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "analyse"))
 import made_run
 
 import tierlab
+from tests import visit_parts
+from tierlab.analysis.queues.waits import PARTS
 from tierlab.environments.identity import identify
 from tierlab.errors import UserError
 from tierlab.notebook.run import OpenedRun
@@ -79,6 +81,8 @@ def test_every_column_that_holds_a_moment_has_one_and_no_duration_has() -> None:
     assert durations == {
         *("dt_ns", "duration_ns", "read_time_ns", "write_time_ns", "run_ns", "wait_ns"),
         *("may_wait_ns", "cpu_ns", "throttled_ns", "poll_ns", "row_lock_time_ns", "delay_ns"),
+        *("queued_ns", "runnable_ns", "stopped_ns", "disk_ns", "lock_ns", "calls_ns"),
+        *("connecting_ns", "other_ns", "sending_ns"),
     }
 
 
@@ -258,7 +262,33 @@ def test_analyses_that_no_report_shows_are_there(run: OpenedRun) -> None:
     assert all(each.first != each.second for each in run.alternations)
 
 
+def test_what_visits_waited_for_is_a_frame_of_all_and_of_the_slowest(
+    run: OpenedRun, tmp_path: Path
+) -> None:
+    folder = tmp_path / "001"
+    shutil.copytree(run.path, folder)
+    visit_parts.add(folder, ["web.1", "app.1", "db.1"])
+    frame = tierlab.open(folder).waits
+    parts = [f"{name}_s" for name in PARTS]
+
+    assert list(frame.server) == ["web.1", "web.1", "app.1", "app.1", "lb.1", "db.1", "db.1"]
+    traced = frame[frame.server != "lb.1"]
+    assert list(traced.of) == ["all", "slowest"] * 3
+    assert (traced[parts].sum(axis=1) - traced.mean_s).abs().max() < 1e-9
+    assert (traced.mean_s[traced.of == "slowest"] > 0).all()
+    assert traced.why.isna().all()
+    (untraced,) = frame[frame.server == "lb.1"].to_dict("records")
+    assert untraced["why"] == "no thread had a request to itself"
+    assert frame[frame.server == "lb.1"][["mean_s", *parts]].isna().all(axis=None)
+
+
+def test_a_run_that_was_not_traced_says_so_in_its_frame(run: OpenedRun) -> None:
+    assert set(run.waits.why) == {"threads were not traced"}
+    assert run.waits.cpu_s.isna().all()
+
+
 def test_a_trial_that_failed_has_none_of_them(experiment: Path) -> None:
     run = tierlab.open(experiment / "002")
     assert run.long_requests.empty
     assert (run.congestion_points, run.alternations) == ([], [])
+    assert run.waits.empty

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests import visit_parts
 from tests.pace import pace
 from tests.profile import made_profile
 from tierlab.report import build
@@ -117,6 +119,55 @@ def test_nothing_is_cut_off_or_overlaps_in_the_picture(page):
         """
     )
     assert overlaps == []
+
+
+@pytest.fixture(scope="module")
+def traced(made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run whose visits have parts at all servers but one."""
+    folder = tmp_path_factory.mktemp("traced") / "001"
+    shutil.copytree(made.folder, folder)
+    visit_parts.add(folder, ["web.1", "app.1", "db.1", "db.2"])
+    return build(folder).page
+
+
+@pytest.mark.parametrize("width", [1440, 800])
+def test_what_visits_waited_for_is_seen_whole(browser, traced, width):
+    size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        opened(browser, traced)
+        bars = browser.find_elements(By.CSS_SELECTOR, "#answer .parts")
+        assert len(bars) == 4
+        assert all(bar.rect["width"] > width / 2 for bar in bars)
+        if width == 1440:
+            assert all(bar.rect["y"] + bar.rect["height"] <= HEIGHT for bar in bars)
+        cut = browser.execute_script(
+            """return [...document.querySelectorAll('.parts span')]
+                .filter(part => part.textContent && part.scrollWidth > part.clientWidth + 1)
+                .map(part => part.textContent);"""
+        )
+        assert cut == []
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    finally:
+        usual = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", usual)
+
+
+def test_a_parts_label_is_readable_on_its_colour(browser, traced):
+    opened(browser, traced)
+    for scheme in ("light", "dark"):
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        seen = browser.execute_script(
+            """return [...document.querySelectorAll('#answer .parts span')].map(part => {
+                const style = getComputedStyle(part);
+                return [style.backgroundColor, style.color].map(
+                    c => c.match(/[0-9.]+/g).map(Number));
+            });"""
+        )
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        assert len(seen) > 20
+        assert min(contrast(*each) for each in seen) >= 4.5  # WCAG 2.2, success criterion 1.4.3
 
 
 def test_panels_zoom_together(page):

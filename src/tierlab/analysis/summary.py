@@ -18,6 +18,7 @@ from tierlab.analysis.queues.little import (
     worker_checks,
 )
 from tierlab.analysis.queues.visits import Linking, linking, server_visits
+from tierlab.analysis.queues.waits import ServerWaits, server_waits
 from tierlab.analysis.requests.driver import Driver, driver, recorded_cpu_share
 from tierlab.analysis.requests.histogram import Bucket, histogram
 from tierlab.analysis.requests.load_course import mean_users
@@ -57,6 +58,7 @@ class Summary(Result):
     rules: RunVerdict | None = None
     time: TimeShares | None
     servers: list[Server]
+    waits: list[ServerWaits] = Field(default_factory=list)
     linking: Linking | None
     resources: list[Resource]
     busiest: list[Resource]
@@ -111,6 +113,7 @@ def summarise(observed: Observed) -> Summary:
         rules=run_verdict(db, span, run.manifest.rules, there.get("")),
         time=shares,
         servers=all_servers,
+        waits=server_waits(db, span, visits, run.manifest),
         linking=linked,
         resources=found,
         busiest=busiest(found, elsewhere=run.manifest.elsewhere),

@@ -8,12 +8,14 @@ ACM Computing Surveys 10, 1978). Where CPUs are busy for a share ``U``, it is ``
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from tierlab.analysis.facts import Facts, facts
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.query import Floats, Ints, bounds, columns, row, rows
+from tierlab.analysis.queues.visit_cpu import VisitCpu, visit_cpu
 from tierlab.analysis.requests.responses import FAILED
 from tierlab.analysis.requests.thinking import thought_share
 from tierlab.analysis.resources.metrics import SATURATED
@@ -21,7 +23,7 @@ from tierlab.analysis.served_from import STAY_NS
 from tierlab.analysis.span import Span
 from tierlab.diagnosis.cores import Cores
 from tierlab.diagnosis.evidence import CORES
-from tierlab.diagnosis.finding import Capacity, Demand, Kind, Window
+from tierlab.diagnosis.finding import Capacity, CostFrom, Demand, Kind, Window
 from tierlab.diagnosis.no_load import no_load_times
 from tierlab.diagnosis.signals import Signals
 from tierlab.diagnosis.systems import load_of, requests_of
@@ -32,7 +34,7 @@ COLD_NS = 60_000_000_000
 """A server is warm so long after the first load: a JVM has compiled what is run often."""
 
 DEARER = 0.25
-"""The share of a server's visits' time that a label gained: it took the CPU time."""
+"""The share of a server's visits' CPU time, or of their time, that a label gained."""
 
 LATER_S = 5.0
 """Of less time than this after a stretch nobody can say what visits cost then."""
@@ -73,6 +75,7 @@ class Demands:
             label_gained=gained if kind == "expensive" else None,
             cost_s=cost,
             later_cost_s=later,
+            cost_from=self._cost_from(server),
             capacity=self._capacity(window, server, cores, warm=kind == "cold start"),
             cost_ratio=self._cost_ratio(window),
         )
@@ -92,15 +95,29 @@ class Demands:
         used_s, visits = self._spent(window, server)
         return used_s / visits if used_s is not None and visits else None
 
+    def _cost_from(self, server: str) -> CostFrom:
+        measured = self._of_threads.get(server)
+        return "threads" if measured is not None and measured.is_known else "control group"
+
+    @cached_property
+    def _of_threads(self) -> dict[str, VisitCpu]:
+        return visit_cpu(self.observed.db, self.whole)
+
     def _spent(self, window: Window, server: str) -> tuple[float | None, int]:
-        """Return the CPU seconds that a server used and how many visits left it."""
+        """Return the CPU seconds that a server used and how many visits left it: of its visits as
+        their threads' clocks measured it, where they did for nearly all, else of its control group.
+        """
+        if self._cost_from(server) == "threads":
+            span = Span(window.start_ns, window.end_ns)
+            left = visit_cpu(self.observed.db, span).get(server)
+            return (None, 0) if left is None else (left.cpu_s, left.measured)
         used = self.signals.get("domain", CORES, server)
         cores = None if used is None else used.mean(window)
         seen = self.observed.in_progress.get(server)
         if cores is None or seen is None:
             return None, 0
-        left = np.diff(np.searchsorted(seen.departure_ns, [window.start_ns, window.end_ns]))
-        return cores * window.duration_s, int(left[0])
+        count = np.diff(np.searchsorted(seen.departure_ns, [window.start_ns, window.end_ns]))
+        return cores * window.duration_s, int(count[0])
 
     def _cost_ratio(self, window: Window) -> float | None:
         """Return by how much more CPU time a visit took than otherwise, where that is the least of
@@ -119,17 +136,19 @@ class Demands:
         return min(found, default=None)
 
     def _dearer(self, window: Window, server: str) -> tuple[str | None, float]:
-        """Return the label whose share of the visits' time at the server rose most, and by how
-        much: on a shared CPU a visit stays for as long as its work is large.
+        """Return the label whose share of the visits' CPU time at the server rose most, and by how
+        much. Where that was not measured, by their time: on a shared CPU a visit stays for as long
+        as its work is large.
         """
+        spent = "cpu_ns" if self._cost_from(server) == "threads" else STAY_NS
         found = rows(
             self.observed.db,
             f"""WITH stays AS (
-                SELECT label, {STAY_NS} AS stay,
+                SELECT label, {spent} AS spent,
                     departure_ns > $start AND arrival_ns < $end AS inside
                 FROM visits WHERE server = $server AND departure_ns IS NOT NULL
-            ) SELECT label, coalesce(sum(stay) FILTER (WHERE inside), 0)::DOUBLE AS then_ns,
-                coalesce(sum(stay) FILTER (WHERE NOT inside), 0)::DOUBLE AS else_ns
+            ) SELECT label, coalesce(sum(spent) FILTER (WHERE inside), 0)::DOUBLE AS then_ns,
+                coalesce(sum(spent) FILTER (WHERE NOT inside), 0)::DOUBLE AS else_ns
             FROM stays GROUP BY label ORDER BY label""",
             {"start": window.start_ns, "end": window.end_ns, "server": server},
         )

@@ -10,6 +10,7 @@ from pydantic import Field
 from tierlab.analysis.result import Result
 
 Kind = Literal["users", "cold start", "expensive"]
+CostFrom = Literal["threads", "control group"]
 Verdict = Literal["findings", "nothing abnormal", "not observed"]
 
 
@@ -101,8 +102,10 @@ class Demand(Result):
     """What made demand exceed the CPUs' capacity for seconds: more ``users`` than it can serve, a
     ``cold start`` (a visit took ``cost_s`` of CPU time, and ``later_cost_s`` later), or an
     ``expensive`` kind of request, ``label``, whose share of the time rose by ``label_gained``.
-    ``cost_ratio`` is the CPU time of a visit over what it is in the rest of the trial, at the
-    server, of those that matter, where it rose least.
+    ``cost_from`` says what measured the CPU time: the ``threads`` that served the visits, or the
+    server's ``control group``, divided by its visits. ``cost_ratio`` is the CPU time of a visit
+    over what it is in the rest of the trial, at the server, of those that matter, where it rose
+    least.
     """
 
     kind: Kind
@@ -112,6 +115,7 @@ class Demand(Result):
     later_cost_s: float | None
     capacity: Capacity | None
     cost_ratio: float | None = None
+    cost_from: CostFrom | None = None
 
 
 class BusyFunction(Result):

@@ -66,10 +66,12 @@ def said(found: Merged, who: Delayed | None, demand: Demand | None) -> str:
 def _why(demand: Demand) -> str:
     if demand.kind == "cold start" and demand.cost_s and demand.later_cost_s:
         ratio = demand.cost_s / demand.later_cost_s
-        return f"It was cold: a visit took {ratio:.1f} times the CPU time that it took later."
+        how = ", by its threads' clocks" if demand.cost_from == "threads" else ""
+        return f"It was cold: a visit took {ratio:.1f} times the CPU time that it took later{how}."
     if demand.kind == "expensive" and demand.label_gained:
+        of = "CPU time" if demand.cost_from == "threads" else "time"
         return (
-            f"One kind of request is expensive: the share of the visits' time that {demand.label} "
+            f"One kind of request is expensive: the share of the visits' {of} that {demand.label} "
             f"took was {demand.label_gained * 100:.0f} percentage points higher than otherwise."
         )
     if demand.cost_ratio is None:

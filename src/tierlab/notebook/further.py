@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from tierlab.analysis.observed import Observed
 from tierlab.analysis.queues.congestion_point import CongestionPoint, congestion_points
+from tierlab.analysis.queues.waits import PARTS as VISIT_PARTS
+from tierlab.analysis.queues.waits import ServerWaits
 from tierlab.analysis.queues.work_units import work_done
 from tierlab.analysis.requests.explain_request import explain
 from tierlab.analysis.resources.alternating import Alternation, alternations
@@ -55,3 +60,27 @@ def turns(observed: Observed) -> list[Alternation]:
     if observed.measured is None:
         return []
     return alternations(utilisations(observed.db, observed.run.manifest, observed.measured))
+
+
+def waits(found: Iterable[ServerWaits]) -> pd.DataFrame:
+    """Return what visits waited for, a row for ``all`` and for the ``slowest`` of each server.
+
+    Columns: ``server``, ``of`` (``all`` or ``slowest``), ``visits`` (how many have parts),
+    ``mean_s``, the mean of each part (``queued_s``, ``cpu_s`` ... ``sending_s``),
+    ``measured_share`` (of all visits), ``other_call`` and ``why``. A server without parts has one
+    row, with ``why`` and no figures.
+    """
+    columns = ["server", "of", "visits", "mean_s", *(f"{name}_s" for name in VISIT_PARTS)]
+    columns += ["measured_share", "other_call", "why"]
+    rows: list[dict[str, Any]] = []
+    for each in found:
+        known = each.model_dump(include={"server", "measured_share", "other_call", "why"})
+        if each.all is None:
+            rows.append({**known, "of": "all", "visits": 0})
+        for of, waiting in (("all", each.all), ("slowest", each.slowest)):
+            if waiting is None:
+                continue
+            parts = {f"{part.name}_s": part.mean_s for part in waiting.parts}
+            figures = {"of": of, "visits": waiting.visits, "mean_s": waiting.mean_s}
+            rows.append({**known, **figures, **parts})
+    return pd.DataFrame(rows, columns=columns)

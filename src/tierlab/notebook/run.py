@@ -76,6 +76,11 @@ class OpenedRun(Run):
         return further.long_requests(self._observed)
 
     @cached_property
+    def waits(self) -> pd.DataFrame:
+        """What visits waited for at each server: :func:`further.waits`."""
+        return further.waits(self.summary.waits)
+
+    @cached_property
     def congestion_points(self) -> list[CongestionPoint]:
         """From how many visits in progress on each server finishes no more work."""
         return further.congestion(self._observed)

@@ -11,6 +11,7 @@ from tierlab.report.page import render
 from tierlab.report.panels import panels
 from tierlab.report.profile import flames
 from tierlab.report.replace import replace
+from tierlab.report.slowest import slowest
 from tierlab.report.stored import store, store_diagnosis
 from tierlab.tables.run import Run
 
@@ -39,7 +40,12 @@ def build(folder: Path, against: Path | None = None) -> Report:
     graphs = flames(observed, summary.profile)
     other = None if against is None else compared(observed, observe(Run(against)))
     manifest = observed.run.manifest
-    text = render(summary, diagnosis, manifest, charts, flames=graphs, against=other)
+    text = render(
+        *(summary, diagnosis, manifest, charts),
+        flames=graphs,
+        against=other,
+        slowest=slowest(observed, summary),
+    )
     page = folder / NAME
     replace(page, text)
     store_diagnosis(diagnosis, folder)

@@ -14,6 +14,8 @@ from tierlab.report.frame import environment, part, policy, scripts_of
 from tierlab.report.panels import Panels
 from tierlab.report.payload import charts, embed
 from tierlab.report.picture import picture
+from tierlab.report.slowest import Slowest
+from tierlab.report.waits import NAMES, bars, none_measured
 from tierlab.report.words import answer
 from tierlab.tables.manifest import Manifest
 
@@ -26,6 +28,7 @@ def render(
     *,
     flames: Sequence[Mapping[str, Any]] = (),
     against: Against | None = None,
+    slowest: Sequence[Slowest] = (),
 ) -> str:
     """Return the page, with these flame graphs, its profile ``against`` another run's. Every string
     from outside is escaped; the only scripts that may run are the page's own, named by their hashes
@@ -41,8 +44,13 @@ def render(
             manifest=manifest,
             said=answer(summary),
             picture=drawn,
+            waits=bars(summary),
+            slowest_waits=bars(summary, "slowest"),
+            no_waits=none_measured(summary),
+            part_names=list(NAMES.items()),
             panels=panels,
             against=against,
+            slowest=slowest,
             flames={each["event"]: each["deep"] for each in flames},
             data=Markup(embed({**charts(panels), "flames": flames}))
             if panels is not None

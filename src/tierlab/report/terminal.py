@@ -10,7 +10,9 @@ from tierlab.report.figures import printable
 from tierlab.report.words import Answer, answer
 
 LINES = 10
-"""More only where there are several systems, a line for each, or many changes."""
+"""More only where there are several systems or what visits waited for, a line for each, or many
+changes.
+"""
 
 
 def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
@@ -27,13 +29,16 @@ def lines(said: Answer, found: Diagnosis, where: str) -> list[Text]:
         shown.append(figures)
     shown += [
         _line(f"  {line}")
-        for line in (said.slow, *said.rules, *said.systems, said.time, said.busy, said.queues)
+        for line in (
+            *(said.slow, *said.rules, *said.systems),
+            *(said.time, said.waits, said.busy, said.queues),
+        )
         if line
     ]
     end = [_line(f"  {line}", style="dim") for line in (said.quality, where) if line]
     end = [*(_line(f"  Changed at {each}") for each in said.changes), *end]
     # There is always a line that says at least how many there are.
-    room = max(1, LINES + len(said.systems) - len(shown) - len(end))
+    room = max(1, LINES + len(said.systems) + bool(said.waits) - len(shown) - len(end))
     warnings = said.warnings
     if len(warnings) > room:
         rest = len(warnings) - room + 1

@@ -7,6 +7,7 @@ from tierlab.analysis.by_system import SystemFigures
 from tierlab.analysis.facts import Facts
 from tierlab.analysis.requests.very_long import VeryLong
 from tierlab.analysis.summary import Summary
+from tierlab.report import waits
 from tierlab.report.differences import change_words
 from tierlab.report.figures import amount, count, number, seconds, share
 
@@ -21,6 +22,7 @@ class Answer:
     rules: list[str]
     systems: list[str]
     time: str
+    waits: str
     busy: str
     queues: str
     changes: list[str]
@@ -37,6 +39,7 @@ def answer(summary: Summary) -> Answer:
         rules=rules(summary),
         systems=systems(summary),
         time=time_went(summary),
+        waits=waits.sentence(summary),
         busy=busy(summary),
         queues=queues(summary),
         changes=[change_words(each) for each in summary.changes],

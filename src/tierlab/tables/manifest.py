@@ -21,6 +21,9 @@ VISITS_OF, CALLS_OF = "visits of", "calls of"
 """Under these and a server's name in ``not_measured`` is why its visits, or its calls of others,
 were not seen: at the UNIX socket that follows, or at the only one that it has.
 """
+WAITS = "waits"
+"""Under this in ``not_measured`` is why no thread was traced; under ``waits of app.1``, why none
+of that server's was."""
 ROOM = f"{NAME}.room"
 ROOM_BYTES = 256 << 10
 """Several times what a manifest takes."""

@@ -12,7 +12,7 @@ import pyarrow
 from tierlab.errors import UserError
 from tierlab.tables import manifest as manifests
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import INSIDE, LATER, OUTSIDE, PROFILE, SCHEMAS, TABLES
+from tierlab.tables.schemas import INSIDE, OUTSIDE, PROFILE, SCHEMAS, SQL_TYPES, TABLES
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
@@ -72,7 +72,9 @@ class Run:
         return connection
 
     def _show(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Make a table's view, with the columns that its folder may be too old to have."""
+        """Create a table's view. It has every column of the schema that may be null: a folder of an
+        older version lacks some of them in its file.
+        """
         path = str(self._file(name)).replace("'", "''")
         try:
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
@@ -81,26 +83,29 @@ class Run:
                 f"{self._file(name)} cannot be read as Parquet "
                 f"({str(error).splitlines()[0]}): remove it to report the rest of the run."
             ) from error
-        there = connection.view(name).columns
-        if any(each not in there for each in LATER.intersection(TABLES[name].names)):
-            known = [each for each in TABLES[name].names if each in LATER or each in there]
-            columns = ", ".join(f'"{e}"' if e in there else self._later(e) for e in known)
+        there = set(connection.view(name).columns)
+        schema = TABLES[name]
+        if any(field.nullable and field.name not in there for field in schema):
+            columns = ", ".join(
+                f'"{field.name}"' if field.name in there else self._null(field)
+                for field in schema
+                if field.nullable or field.name in there
+            )
             connection.execute(
                 f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{path}')"
             )
 
-    def _later(self, name: str) -> str:
-        """What the folder is too old to have, as a column in SQL: what users spoke is what those
-        servers spoke that they called; the rest nobody knows.
+    def _null(self, field: pyarrow.Field[Any]) -> str:
+        """Return the SQL of a column that the file lacks: null of the schema's type. `protocol` is
+        known all the same where all servers that users call speak the same one.
         """
-        spoken = None
-        if name == "protocol":
+        value = "NULL"
+        if field.name == "protocol":
             servers, entries = self.manifest.servers, self.manifest.topology.entries
-            found = {servers[entry].protocol for entry in entries}
-            spoken = found.pop() if len(found) == 1 else None
-        if spoken is None:
-            return f'NULL::{"BIGINT" if name.endswith("_ns") else "VARCHAR"} AS "{name}"'
-        return f"""'{spoken.replace("'", "''")}'::VARCHAR AS "{name}\""""
+            spoken = {servers[entry].protocol for entry in entries}
+            if len(spoken) == 1:
+                value = "'{}'".format(spoken.pop().replace("'", "''"))
+        return f'{value}::{SQL_TYPES[field.type]} AS "{field.name}"'
 
     @cached_property
     def _ibis(self) -> Any:

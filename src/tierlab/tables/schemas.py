@@ -144,7 +144,12 @@ def _with_host(schema: pa.Schema) -> pa.Schema:
 TABLES: Final = {name: _with_host(schema) for name, schema in STREAMS.items()}
 """All that a run folder may have."""
 
-LATER: Final = frozenset({"host", "system", "protocol", "closed_ns", "may_wait_ns"})
-"""Whose a row is, what was spoken, when its connection was over, how long a client would wait: null
-where a folder is from before it was kept and nothing else tells. Any other column that a folder has
-not was not measured in it, and its table has none of that name."""
+SQL_TYPES: Final[dict[pa.DataType, str]] = {
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.list_(pa.string()): "VARCHAR[]",
+}
+"""DuckDB's name of each column type."""

@@ -54,6 +54,7 @@ def time_shares(db: Connection, span: Span, tier_of: dict[str, str]) -> TimeShar
 
     ``tier_of`` names each server's tier; a server it does not name is a tier of its own. A visit's
     own time is its stay minus its children's: over a whole tree they sum to the first visit's stay.
+    What a child does after its caller's reply is its own time, too, and comes on top of that.
     """
     found = stays(db, span)
     edges = calls(db, span, [each.server for each in found])
