@@ -2,7 +2,8 @@
 //! inference has to know, and how right it would be.
 
 use crate::event_loop::EventLoop;
-use crate::infer::{Inference, overlap};
+use crate::infer::{Inference, Sequences, one_lease_each, overlap};
+use crate::joint::Joint;
 use crate::linker::{Linker, LoopPairs, Way};
 use crate::summary::SelfCheck;
 use crate::topology::Topology;
@@ -30,7 +31,8 @@ enum Mark {
 impl Survey {
     /// How the visits of each pair find their parents. Ids do not count when they are hidden.
     pub fn ways(&self, topology: &Topology, hide_ids: bool) -> Vec<Way> {
-        let in_loops: Vec<usize> = topology.event_loops().concat();
+        let mut in_loops: Vec<usize> = topology.event_loops().concat();
+        in_loops.extend(self.joint_pairs(topology, hide_ids).concat());
         let way = |pair| match self.mark(pair, topology) {
             Mark::Connection => Way::ByIds,
             Mark::Id if !hide_ids => Way::ByIds,
@@ -40,7 +42,8 @@ impl Survey {
         (0..topology.pairs().len()).map(way).collect()
     }
 
-    /// The event loops that have calls whose parents must be inferred.
+    /// The callers that have calls whose parents must be inferred together: event loops, and others
+    /// that make several calls for a request.
     pub fn loops(&self, topology: &Topology, hide_ids: bool) -> Vec<LoopPairs> {
         let mut loops = Vec::new();
         for mut pairs in topology.event_loops() {
@@ -50,18 +53,45 @@ impl Survey {
             if by_id.len() == pairs.len() {
                 continue;
             }
-            let calls = |visit: &&Visit| {
-                topology.pairs_below(visit.server).iter().any(|pair| pairs.contains(pair))
-            };
-            let parents: Vec<&Visit> = self.visits().filter(calls).collect();
-            let is_called = |visit: &&Visit| {
-                topology.pair_above(visit.server).is_some_and(|pair| pairs.contains(&pair))
-            };
-            let children: Vec<&Visit> = self.visits().filter(is_called).collect();
+            let (parents, children) = self.sides(&pairs, topology);
             let event_loop = EventLoop::learn(&parents, &children, &by_id, topology);
-            loops.push(LoopPairs { pairs, event_loop });
+            loops.push(LoopPairs { pairs, event_loop: Joint::EventLoop(event_loop) });
+        }
+        for pairs in self.joint_pairs(topology, hide_ids) {
+            let (parents, children) = self.sides(&pairs, topology);
+            let sequences = Sequences::learn(&parents, &children, topology);
+            loops.push(LoopPairs { pairs, event_loop: Joint::Sequences(Box::new(sequences)) });
         }
         loops
+    }
+
+    /// The visits at those that call in some pairs, and at those that are called.
+    fn sides(&self, pairs: &[usize], topology: &Topology) -> (Vec<&Visit>, Vec<&Visit>) {
+        let calls = |visit: &&Visit| {
+            topology.pairs_below(visit.server).iter().any(|pair| pairs.contains(pair))
+        };
+        let is_called = |visit: &&Visit| {
+            topology.pair_above(visit.server).is_some_and(|pair| pairs.contains(&pair))
+        };
+        (self.visits().filter(calls).collect(), self.visits().filter(is_called).collect())
+    }
+
+    /// The pairs whose parents must be inferred, in groups that have callers in common, but for event
+    /// loops' and those in which a request has one lease of one connection at most.
+    fn joint_pairs(&self, topology: &Topology, hide_ids: bool) -> Vec<Vec<usize>> {
+        let in_loops: Vec<usize> = topology.event_loops().concat();
+        let is_inferred = |&pair: &usize| match self.mark(pair, topology) {
+            Mark::Connection => false,
+            Mark::Id => hide_ids && !in_loops.contains(&pair),
+            Mark::None => !in_loops.contains(&pair),
+        };
+        let pairs: Vec<usize> = (0..topology.pairs().len()).filter(is_inferred).collect();
+        let mut groups = topology.with_common_callers(&pairs);
+        groups.retain(|group| {
+            let (parents, children) = self.sides(group, topology);
+            group.len() > 1 || !one_lease_each(parents.len(), &children)
+        });
+        groups
     }
 
     /// Compares inference with the ids, by pair; none where there are no ids to compare with.

@@ -32,6 +32,11 @@ pub fn at_once(parents: usize, children: &[&Visit]) -> bool {
     is_shared(parents, &single) || begin_together(&lent)
 }
 
+/// True if each request has one lease of one lent connection at most, as far as the children tell.
+pub fn one_lease_each(parents: usize, children: &[&Visit]) -> bool {
+    !children.is_empty() && children.iter().all(|it| it.lent) && !at_once(parents, children)
+}
+
 /// Whether there are more children than parents, or connections have several under way.
 fn is_shared(parents: usize, children: &[&Visit]) -> bool {
     let is_more = children.len() as f64 > FOR_EACH * parents as f64;

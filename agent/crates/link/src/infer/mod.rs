@@ -14,8 +14,10 @@ mod replies;
 mod reuse;
 mod sample;
 mod sequence_probabilities;
+mod sequences;
 mod steps;
 mod window;
 
-pub use at_once::overlap;
+pub use at_once::{one_lease_each, overlap};
+pub use sequences::Sequences;
 pub use window::Inference;

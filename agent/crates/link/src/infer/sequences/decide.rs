@@ -1,0 +1,38 @@
+//! Which links are given: as many as keep the expected share of wrong ones low.
+//!
+//! Links are taken in the order of their probability until the mean of what is left to one exceeds the
+//! rate: the false discovery rate by posterior probabilities (Newton and others, "Detecting
+//! differential gene expression with a semiparametric hierarchical mixture method", Biostatistics
+//! 5(2), 2004).
+
+use super::problem::Problem;
+use crate::visit::{Link, Means};
+
+/// The expected share of wrong links.
+const WRONG: f64 = 0.008;
+/// No link is surer than this: the model itself may be wrong.
+const SUREST: f64 = 0.999;
+
+/// The links of a stretch, by call, from each call's likeliest request and its probability.
+pub fn decide(found: &[Option<(u32, f64)>], problem: &Problem) -> Vec<Option<Link>> {
+    let mut order: Vec<usize> = (0..found.len())
+        .filter(|&at| found[at].is_some() && !problem.calls[at].is_decided)
+        .collect();
+    let doubt = |at: usize| found[at].map_or(1.0, |it| 1.0 - it.1.min(SUREST));
+    order.sort_by(|&a, &b| doubt(a).total_cmp(&doubt(b)));
+    let mut links = vec![None; found.len()];
+    let (mut wrong, mut given) = (0.0, 0.0);
+    for at in order {
+        wrong += doubt(at);
+        given += 1.0;
+        if wrong > WRONG * given {
+            break;
+        }
+        links[at] = found[at].map(|(caller, belief)| Link {
+            parent: problem.callers[caller as usize].visit,
+            means: Means::Inferred,
+            confidence: belief.min(SUREST),
+        });
+    }
+    links
+}
