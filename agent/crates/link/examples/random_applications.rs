@@ -1,6 +1,7 @@
 //! Links the calls of applications drawn at random and prints how many links are right.
 //!
-//! `random_applications FIRST COUNT STEP CALLS [--each]`: the seeds, and the calls of each application.
+//! `random_applications FIRST COUNT STEP CALLS [--each] [--by-truth]`: the seeds, and the calls of each
+//! application. With `--by-truth` inference knows how the applications behave, from the true parents.
 
 #[path = "../tests/random/mod.rs"]
 mod random;
@@ -16,13 +17,14 @@ fn main() {
         eprintln!("give FIRST COUNT STEP CALLS");
         std::process::exit(2);
     };
+    let by_truth = words.iter().any(|it| it == "--by-truth");
     let each = words.iter().any(|it| it == "--each");
     let mut loads = [Judgement::default(), Judgement::default(), Judgement::default()];
     for seed in (0..count).map(|at| first + at * step) {
         let it = application(seed);
         let capture = captured(&it, seed, calls as usize);
         let began = std::time::Instant::now();
-        let judgement = judged(&it, &capture);
+        let judgement = judged(&it, &capture, by_truth);
         if each {
             println!(
                 "seed {seed}: {:.1} under way, {} calls, linked {:.3} wrong {:.4}; {} backends, \

@@ -4,7 +4,7 @@ use super::application::Application;
 use super::simulation::{Capture, simulate};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tierlab_link::{Link, Linker, Survey};
+use tierlab_link::{Joint, Link, Linker, Sequences, Survey, Topology, Visit};
 
 const WINDOW_NS: i64 = 60_000_000_000;
 /// The least and the most number of requests under way, drawn evenly by their logarithm.
@@ -73,11 +73,26 @@ pub fn captured(application: &Application, seed: u64, calls: usize) -> Capture {
     simulate(application, seed, calls)
 }
 
+/// The inference of some pairs that knows how the application behaves from the truth.
+fn knowing(pairs: &[usize], capture: &Capture, topology: &Topology) -> Joint {
+    let calls =
+        |it: &&Visit| topology.pairs_below(it.server).iter().any(|pair| pairs.contains(pair));
+    let is_called =
+        |it: &&Visit| topology.pair_above(it.server).is_some_and(|pair| pairs.contains(&pair));
+    let parents: Vec<&Visit> = capture.visits.iter().filter(calls).collect();
+    let children: Vec<&Visit> = capture.visits.iter().filter(is_called).collect();
+    let truth = |visit: i64| capture.parents.get(&visit).copied();
+    Joint::Sequences(Box::new(Sequences::knowing(&parents, &children, topology, truth)))
+}
+
 /// Links a capture without ids and compares with the truth.
-pub fn judged(application: &Application, capture: &Capture) -> Judgement {
+pub fn judged(application: &Application, capture: &Capture, by_truth: bool) -> Judgement {
     let topology = application.topology();
     let survey = Survey { beginning: capture.visits.clone(), middle: Vec::new() };
-    let (ways, loops) = (survey.ways(&topology, true), survey.loops(&topology, true));
+    let (ways, mut loops) = (survey.ways(&topology, true), survey.loops(&topology, true));
+    if by_truth {
+        loops.iter_mut().for_each(|it| it.event_loop = knowing(&it.pairs, capture, &topology));
+    }
     let mut linker = Linker::new(topology.clone(), ways, WINDOW_NS).with_loops(loops);
     capture.visits.iter().for_each(|visit| linker.push(visit.clone()));
     linker.finish();

@@ -5,13 +5,46 @@
 //! differential gene expression with a semiparametric hierarchical mixture method", Biostatistics
 //! 5(2), 2004).
 
-use super::problem::Problem;
+use super::problem::{Call, Problem};
 use crate::visit::{Link, Means};
 
 /// The expected share of wrong links.
 const WRONG: f64 = 0.008;
 /// No link is surer than this: the model itself may be wrong.
 const SUREST: f64 = 0.999;
+
+/// How often each candidate of each call was drawn, over several chains.
+pub struct Beliefs {
+    sums: Vec<Vec<f64>>,
+    drawn: f64,
+}
+
+impl Beliefs {
+    /// Nothing drawn yet.
+    pub fn new(problem: &Problem) -> Self {
+        let sums = problem.calls.iter().map(|call| vec![0.0; call.candidates.len()]).collect();
+        Self { sums, drawn: 0.0 }
+    }
+
+    /// Adds a chain's sums over so many sweeps.
+    pub fn add(&mut self, sums: &[Vec<f64>], drawn: f64) {
+        self.drawn += drawn;
+        for (own, other) in self.sums.iter_mut().flatten().zip(sums.iter().flatten()) {
+            *own += other;
+        }
+    }
+
+    /// By call: the likeliest request and its probability, if it is likelier than none.
+    pub fn likeliest(&self, problem: &Problem) -> Vec<Option<(u32, f64)>> {
+        let of = |(sums, call): (&Vec<f64>, &Call)| {
+            let nobody = 1.0 - sums.iter().sum::<f64>() / self.drawn;
+            let (at, sum) = sums.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+            let best = sum / self.drawn;
+            (best > nobody).then(|| (call.candidates[at], best))
+        };
+        self.sums.iter().zip(&problem.calls).map(of).collect()
+    }
+}
 
 /// The links of a stretch, by call, from each call's likeliest request and its probability.
 pub fn decide(found: &[Option<(u32, f64)>], problem: &Problem) -> Vec<Option<Link>> {

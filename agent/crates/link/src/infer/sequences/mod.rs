@@ -17,7 +17,7 @@ mod sampler;
 use crate::infer::sample::Parent;
 use crate::topology::Topology;
 use crate::visit::{Linked, Visit};
-use decide::decide;
+use decide::{Beliefs, decide};
 use lesson::{Lesson, Model};
 use problem::{Labels, Problem, Seeker, over_ns};
 use sampler::{NOBODY, Sampler};
@@ -33,9 +33,13 @@ const MOST_STRETCHES: usize = 8;
 /// Assignments and model are worked out from each other this many times, and so many sweeps each.
 const ROUNDS: usize = 16;
 const SWEEPS: usize = 3;
-/// Sweeps until the chain has settled, and those that count.
-const SETTLING: usize = 15;
-const COUNTED: usize = 40;
+/// Chains that begin anew, each with so many sweeps until it has settled, and so many that count. Where
+/// chains settle on different assignments, none of them is sure.
+const CHAINS: u64 = 6;
+const SETTLING: usize = 12;
+const COUNTED: usize = 8;
+/// The temperature at which a chain begins.
+const HOT: f64 = 4.0;
 /// What was learned before weighs so much beside a window of the same length.
 const MEMORY: f64 = 0.9;
 
@@ -52,17 +56,43 @@ pub struct Sequences {
 impl Sequences {
     /// Learns from a sample of parents and children, each in the order of departure.
     pub fn learn(parents: &[&Visit], children: &[&Visit], topology: &Topology) -> Self {
+        let mut it = Self::blank();
+        it.study(parents, children, topology);
+        it
+    }
+
+    /// Knows what the true parents of a sample teach: what no inference can do better without other
+    /// evidence. It is for measuring.
+    pub fn knowing(
+        parents: &[&Visit],
+        children: &[&Visit],
+        topology: &Topology,
+        truth: impl Fn(i64) -> Option<i64>,
+    ) -> Self {
+        let mut it = Self::blank();
+        let mut children: Vec<&Visit> = children.to_vec();
+        children.sort_by_key(|it| it.span.arrival_ns);
+        let decided = |&it: &&Visit| Seeker { visit: it.clone(), decided: Some(truth(it.visit)) };
+        let seekers: Vec<Seeker> = children.iter().map(decided).collect();
+        let mut callers: Vec<Parent> = parents.iter().map(|it| Parent::of(it)).collect();
+        callers.sort_by_key(|it| it.span.arrival_ns);
+        let seekers: Vec<&Seeker> = seekers.iter().collect();
+        let problem = Problem::new(callers, &seekers, topology, &mut it.labels);
+        Sampler::new(&problem, &it.model, 0).teach(&mut it.lesson, 1.0, 0.0);
+        it.model = Model::of(&it.lesson);
+        it
+    }
+
+    fn blank() -> Self {
         let lesson = Lesson::default();
-        let mut it = Self {
+        Self {
             labels: Labels::default(),
             model: Model::of(&lesson),
             lesson,
             callers: Vec::new(),
             seekers: VecDeque::new(),
             next_ns: 0,
-        };
-        it.study(parents, children, topology);
-        it
+        }
     }
 
     fn study(&mut self, parents: &[&Visit], children: &[&Visit], topology: &Topology) {
@@ -149,26 +179,17 @@ impl Sequences {
         }
         let problem =
             Problem::new(std::mem::take(&mut self.callers), &seekers, topology, &mut self.labels);
-        let mut sampler = Sampler::new(&problem, &self.model, now_ns as u64);
-        sampler.assign_greedily(&self.model);
-        for sweep in 0..SETTLING {
-            sampler.heat = 1.0 + (SETTLING - sweep) as f64 / SETTLING as f64;
-            sampler.sweep(&self.model);
-        }
-        sampler.heat = 1.0;
-        sampler.settle();
+        let mut beliefs = Beliefs::new(&problem);
         let mut lesson = Lesson::default();
-        for _sweep in 0..COUNTED {
-            sampler.sweep(&self.model);
-            sampler.teach(&mut lesson, 1.0 / COUNTED as f64, 0.0);
+        let mut owners = Vec::new();
+        for chain in 0..CHAINS {
+            let mut sampler = Sampler::new(&problem, &self.model, chain);
+            self.draw(&mut sampler, &mut lesson);
+            beliefs.add(&sampler.sums, COUNTED as f64);
+            let owner = |&it: &u32| (it != NOBODY).then(|| problem.callers[it as usize].visit);
+            owners = sampler.owners.iter().map(owner).collect();
         }
-        let found: Vec<_> = (0..seekers.len()).map(|call| sampler.likeliest(call)).collect();
-        let links = decide(&found, &problem);
-        let owner = |call: usize| {
-            let owner = sampler.owners[call];
-            (owner != NOBODY).then(|| problem.callers[owner as usize].visit)
-        };
-        let owners: Vec<Option<i64>> = (0..seekers.len()).map(owner).collect();
+        let links = decide(&beliefs.likeliest(&problem), &problem);
         let mut at = 0;
         for seeker in &mut self.seekers {
             let visit = &seeker.visit;
@@ -185,6 +206,22 @@ impl Sequences {
         self.lesson.scale(MEMORY);
         self.model = Model::of(&self.lesson);
         self.forget(decided_ns);
+    }
+
+    /// Lets a chain settle, and counts.
+    fn draw(&self, sampler: &mut Sampler<'_>, lesson: &mut Lesson) {
+        sampler.heat = HOT;
+        sampler.assign_greedily(&self.model);
+        for sweep in 0..SETTLING {
+            sampler.heat = HOT.powf((SETTLING - sweep) as f64 / SETTLING as f64);
+            sampler.sweep(&self.model);
+        }
+        sampler.heat = 1.0;
+        sampler.settle();
+        for _sweep in 0..COUNTED {
+            sampler.sweep(&self.model);
+        }
+        sampler.teach(lesson, 1.0 / CHAINS as f64, 0.0);
     }
 
     /// Forgets requests that no call still to be decided may belong to, and the calls decided of

@@ -28,9 +28,9 @@ pub struct Sampler<'a> {
     /// By call: the candidates, by position in the call's list, that are still considered, and how
     /// likely each has been at most.
     considered: Vec<Vec<(u16, f32)>>,
-    /// By call and considered candidate: the sum of its probabilities, and how many there are.
-    sums: Vec<Vec<f64>>,
-    drawn: f64,
+    /// By call and candidate: the sum of its probabilities over the sweeps that count.
+    pub sums: Vec<Vec<f64>>,
+    counts: bool,
     connections: FxHashMap<usize, f64>,
     random: Random,
     /// Temperature: probabilities are taken to the power of its inverse.
@@ -47,8 +47,8 @@ impl<'a> Sampler<'a> {
             lists: vec![Vec::new(); problem.callers.len()],
             scores: vec![0.0; problem.callers.len()],
             considered: problem.calls.iter().map(|call| every(call.candidates.len())).collect(),
-            sums: Vec::new(),
-            drawn: 0.0,
+            sums: problem.calls.iter().map(|call| vec![0.0; call.candidates.len()]).collect(),
+            counts: false,
             connections: problem.connections(),
             random: Random::new(seed),
             heat: 1.0,
@@ -83,7 +83,6 @@ impl<'a> Sampler<'a> {
             self.draw(call, model, false);
             self.exchange(call, model);
         }
-        self.drawn += 1.0;
     }
 
     /// The chain has settled: leaves out what is hopeless, and counts from now on.
@@ -93,17 +92,7 @@ impl<'a> Sampler<'a> {
             let candidates = &self.problem.calls[call].candidates;
             considered.retain(|it| it.1 >= HOPELESS || candidates[usize::from(it.0)] == owner);
         }
-        self.sums = self.considered.iter().map(|it| vec![0.0; it.len()]).collect();
-        self.drawn = 0.0;
-    }
-
-    /// The likeliest request of a call and its probability, if it is likelier than none.
-    pub fn likeliest(&self, call: usize) -> Option<(u32, f64)> {
-        let beliefs = || self.sums[call].iter().map(|sum| sum / self.drawn);
-        let nobody = 1.0 - beliefs().sum::<f64>();
-        let (at, best) = beliefs().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let candidate = usize::from(self.considered[call][at].0);
-        (best > nobody).then(|| (self.problem.calls[call].candidates[candidate], best))
+        self.counts = true;
     }
 
     /// Draws a call's request, given all others', or gives it the best.
@@ -137,8 +126,8 @@ impl<'a> Sampler<'a> {
             let share = (log - best).exp() / whole;
             let most = &mut self.considered[call][at].1;
             *most = most.max(share as f32);
-            if let Some(sums) = self.sums.get_mut(call) {
-                sums[at] += share;
+            if self.counts {
+                self.sums[call][usize::from(self.considered[call][at].0)] += share;
             }
         }
         let chosen = if takes_best {
