@@ -32,14 +32,6 @@ pub fn at_once(parents: usize, children: &[&Visit]) -> bool {
     is_shared(parents, &single) || begin_together(&lent)
 }
 
-/// True if each request has one lease of one lent connection at most, as far as the children tell.
-pub fn one_lease_each(parents: usize, children: &[&Visit]) -> bool {
-    std::env::var("TL_ALL").is_err()
-        && !children.is_empty()
-        && children.iter().all(|it| it.lent)
-        && !at_once(parents, children)
-}
-
 /// Whether there are more children than parents, or connections have several under way.
 fn is_shared(parents: usize, children: &[&Visit]) -> bool {
     let is_more = children.len() as f64 > FOR_EACH * parents as f64;
@@ -48,7 +40,7 @@ fn is_shared(parents: usize, children: &[&Visit]) -> bool {
 
 /// True if connections that are not lent have several children under way: whoever calls on them waits
 /// for none of them, and works on several requests at a time.
-pub fn overlap(children: &[&Visit]) -> bool {
+fn overlap(children: &[&Visit]) -> bool {
     let mut single: Vec<&Visit> = children.iter().copied().filter(|it| !it.lent).collect();
     single.sort_by_key(|child| child.span.arrival_ns);
     let mut until: FxHashMap<_, i64> = FxHashMap::default();

@@ -4,6 +4,7 @@ mod at_once;
 mod chain;
 pub(crate) mod delay;
 mod grammar;
+mod inference;
 mod lease;
 mod marginals;
 mod matching;
@@ -18,6 +19,5 @@ mod sequences;
 mod steps;
 mod window;
 
-pub use at_once::{one_lease_each, overlap};
+pub use inference::Inference;
 pub use sequences::Sequences;
-pub use window::Inference;

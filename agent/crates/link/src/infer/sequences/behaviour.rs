@@ -93,11 +93,6 @@ impl Counts {
         self.requests.values_mut().for_each(|it| *it *= factor);
         self.calls.values_mut().for_each(|it| *it *= factor);
     }
-
-    /// The weight of all requests.
-    pub fn weight(&self) -> f64 {
-        self.requests.values().sum()
-    }
 }
 
 struct Step {

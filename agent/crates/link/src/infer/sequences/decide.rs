@@ -10,6 +10,8 @@ use crate::visit::{Link, Means};
 
 /// The expected share of wrong links.
 const WRONG: f64 = 0.008;
+/// No link is given that is less sure.
+const LEAST: f64 = 0.8;
 /// No link is surer than this: the model itself may be wrong.
 const SUREST: f64 = 0.999;
 
@@ -49,7 +51,7 @@ impl Beliefs {
 /// The links of a stretch, by call, from each call's likeliest request and its probability.
 pub fn decide(found: &[Option<(u32, f64)>], problem: &Problem) -> Vec<Option<Link>> {
     let mut order: Vec<usize> = (0..found.len())
-        .filter(|&at| found[at].is_some() && !problem.calls[at].is_decided)
+        .filter(|&at| found[at].is_some_and(|it| it.1 >= LEAST) && !problem.calls[at].is_decided)
         .collect();
     let doubt = |at: usize| found[at].map_or(1.0, |it| 1.0 - it.1.min(SUREST));
     order.sort_by(|&a, &b| doubt(a).total_cmp(&doubt(b)));

@@ -7,7 +7,7 @@ use crate::visit::{Span, Visit};
 use rustc_hash::FxHashMap;
 
 /// A call that more requests may have made gets none: it would cost much and tell nothing.
-const MOST_CANDIDATES: usize = 128;
+pub const MOST_CANDIDATES: usize = 128;
 
 /// Dense numbers for the labels of requests and of calls.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +111,12 @@ impl Problem {
             let mut candidates: Vec<u32> = match seeker.decided {
                 Some(by) => by.and_then(|it| numbers.get(&it).copied()).into_iter().collect(),
                 None => (index.around(span, &callers))
-                    .filter(|&it| topology.calls(callers[it as usize].server, visit.server))
+                    .filter(|&it| {
+                        let caller = &callers[it as usize];
+                        // Who waits for a connection or a thread calls just when another replies.
+                        span.arrival_ns < caller.span.departure_ns
+                            && topology.calls(caller.server, visit.server)
+                    })
                     .collect(),
             };
             if candidates.len() > MOST_CANDIDATES {

@@ -85,8 +85,10 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The chain has settled: leaves out what is hopeless, and counts from now on.
+    /// The chain has settled: leaves out what is hopeless, and counts from now on. Leaving out sooner
+    /// would make a chain that is stuck look sure.
     pub fn settle(&mut self) {
+        self.counts = true;
         for (call, considered) in self.considered.iter_mut().enumerate() {
             let owner = self.owners[call];
             let candidates = &self.problem.calls[call].candidates;
