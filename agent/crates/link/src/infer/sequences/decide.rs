@@ -11,7 +11,7 @@ use crate::visit::{Link, Means};
 /// The expected share of wrong links.
 const WRONG: f64 = 0.008;
 /// No link is given that is less sure.
-const LEAST: f64 = 0.8;
+pub const LEAST: f64 = 0.8;
 /// No link is surer than this: the model itself may be wrong.
 const SUREST: f64 = 0.999;
 
@@ -34,6 +34,13 @@ impl Beliefs {
         for (own, other) in self.sums.iter_mut().flatten().zip(sums.iter().flatten()) {
             *own += other;
         }
+    }
+
+    /// The share of calls that have a candidate with at least this probability.
+    pub fn promising(&self, least: f64) -> f64 {
+        let is_promising = |sums: &&Vec<f64>| sums.iter().any(|&sum| sum >= least * self.drawn);
+        let count = self.sums.iter().filter(is_promising).count();
+        count as f64 / self.sums.len().max(1) as f64
     }
 
     /// By call: the likeliest request and its probability, if it is likelier than none.

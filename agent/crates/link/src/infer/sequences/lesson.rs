@@ -45,8 +45,17 @@ impl Lesson {
         *self.lengths.entry(length(rest_ns)).or_default() += weight;
     }
 
+    /// Makes what was taught before so much lighter that it weighs the same as before with so many
+    /// calls more.
+    pub fn make_room(&mut self, calls: f64) {
+        /// What was taught before keeps at least this share.
+        const LEAST: f64 = 0.5;
+        let whole: f64 = self.calls.values().map(|it| it.of).sum();
+        self.scale((1.0 - calls / whole.max(1.0)).max(LEAST));
+    }
+
     /// Multiplies all that was taught.
-    pub fn scale(&mut self, factor: f64) {
+    fn scale(&mut self, factor: f64) {
         self.counts.scale(factor);
         self.seconds *= factor;
         let shares = self.calls.values_mut().chain(self.sharing.values_mut());

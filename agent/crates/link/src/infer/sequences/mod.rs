@@ -17,7 +17,7 @@ mod sampler;
 use crate::infer::sample::Parent;
 use crate::topology::Topology;
 use crate::visit::{Linked, Visit};
-use decide::{Beliefs, decide};
+use decide::{Beliefs, LEAST, decide};
 use lesson::{Lesson, Model};
 pub use problem::MOST_CANDIDATES;
 use problem::{Labels, Problem, Seeker, over_ns};
@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 /// A request replies at most this long after its last call.
 const LAG_NS: i64 = 4_000_000_000;
 /// How much is decided at once.
-const STEP_NS: i64 = 1_000_000_000;
+const STEP_NS: i64 = 2_000_000_000;
 /// A sample is learned from in stretches of this many calls, and so many of them at most.
 const STRETCH: usize = 1_500;
 const MOST_STRETCHES: usize = 8;
@@ -37,12 +37,15 @@ const SWEEPS: usize = 3;
 /// Chains that begin anew, each with so many sweeps until it has settled, and so many that count. Where
 /// chains settle on different assignments, none of them is sure.
 const CHAINS: u64 = 6;
+/// After this many, the others are spared where fewer calls than this share may still be linked.
+const FEW_CHAINS: u64 = 2;
+const WORTH: f64 = 0.02;
+/// A window has at most this many pairs of a call and a candidate: it is decided in seconds.
+const MOST_PAIRS: usize = 300_000;
 const SETTLING: usize = 12;
 const COUNTED: usize = 8;
 /// The temperature at which a chain begins.
 const HOT: f64 = 4.0;
-/// What was learned before weighs so much beside a window of the same length.
-const MEMORY: f64 = 0.9;
 
 /// Finds the parents of the calls of some tiers by how requests behave.
 pub struct Sequences {
@@ -178,12 +181,17 @@ impl Sequences {
         if !seekers.iter().any(|it| it.decided.is_none() && over_ns(&it.visit) <= decided_ns) {
             return self.forget(decided_ns);
         }
-        let problem =
+        let mut problem =
             Problem::new(std::mem::take(&mut self.callers), &seekers, topology, &mut self.labels);
+        problem.limit(MOST_PAIRS);
         let mut beliefs = Beliefs::new(&problem);
-        let mut lesson = Lesson::default();
+        let mut lesson = std::mem::take(&mut self.lesson);
+        lesson.make_room(problem.calls.len() as f64);
         let mut owners = Vec::new();
         for chain in 0..CHAINS {
+            if chain == FEW_CHAINS && beliefs.promising(LEAST) < WORTH {
+                break;
+            }
             let mut sampler = Sampler::new(&problem, &self.model, chain);
             self.draw(&mut sampler, &mut lesson);
             beliefs.add(&sampler.sums, COUNTED as f64);
@@ -204,8 +212,8 @@ impl Sequences {
             at += 1;
         }
         self.callers = problem.callers;
-        self.lesson.scale(MEMORY);
-        self.model = Model::of(&self.lesson);
+        self.model = Model::of(&lesson);
+        self.lesson = lesson;
         self.forget(decided_ns);
     }
 

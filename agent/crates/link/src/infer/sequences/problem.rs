@@ -140,6 +140,19 @@ impl Problem {
         Self { callers, pages, calls, during }
     }
 
+    /// Leaves the calls with the most candidates without any, until no more than `most` pairs of a
+    /// call and a candidate are left.
+    pub fn limit(&mut self, most: usize) {
+        let mut allowed = MOST_CANDIDATES;
+        while self.calls.iter().map(|it| it.candidates.len()).sum::<usize>() > most {
+            allowed /= 2;
+            for call in self.calls.iter_mut().filter(|it| it.candidates.len() > allowed) {
+                call.candidates.clear();
+                call.rarity.clear();
+            }
+        }
+    }
+
     /// Seconds from the first moment to the last.
     pub fn seconds(&self) -> f64 {
         let length_ns = self.during.departure_ns - self.during.arrival_ns;
