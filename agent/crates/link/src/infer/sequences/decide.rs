@@ -10,8 +10,8 @@ use crate::visit::{Link, Means};
 
 /// The expected share of wrong links.
 const WRONG: f64 = 0.01;
-/// No link is given that is less sure.
-pub const LEAST: f64 = 0.7;
+/// No link is given that is less sure. Of links with a confidence from 0.7 to 0.8 only 0.66 were right.
+const LEAST: f64 = 0.8;
 /// No link is surer than this: the model itself may be wrong.
 const SUREST: f64 = 0.999;
 

@@ -17,7 +17,7 @@ mod sampler;
 use crate::infer::sample::Parent;
 use crate::topology::Topology;
 use crate::visit::{Linked, Visit};
-use decide::{Beliefs, LEAST, decide};
+use decide::{Beliefs, decide};
 use lesson::{Lesson, Model};
 pub use problem::MOST_CANDIDATES;
 use problem::{Labels, Problem, Seeker, over_ns};
@@ -37,9 +37,11 @@ const SWEEPS: usize = 3;
 /// Chains that begin anew, each with so many sweeps until it has settled, and so many that count. Where
 /// chains settle on different assignments, none of them is sure.
 const CHAINS: u64 = 6;
-/// After this many, the others are spared where fewer calls than this share may still be linked.
+/// After this many, the others are spared where fewer calls than this share have a request that is
+/// likely: in an overload hardly a call would be linked.
 const FEW_CHAINS: u64 = 2;
 const WORTH: f64 = 0.02;
+const LIKELY: f64 = 0.7;
 /// A window has at most this many pairs of a call and a candidate: it is decided in seconds.
 const MOST_PAIRS: usize = 300_000;
 const SETTLING: usize = 12;
@@ -189,7 +191,7 @@ impl Sequences {
         lesson.make_room(problem.calls.len() as f64);
         let mut owners = Vec::new();
         for chain in 0..CHAINS {
-            if chain == FEW_CHAINS && beliefs.promising(LEAST) < WORTH {
+            if chain == FEW_CHAINS && beliefs.promising(LIKELY) < WORTH {
                 break;
             }
             let mut sampler = Sampler::new(&problem, &self.model, chain);
