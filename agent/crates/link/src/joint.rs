@@ -8,7 +8,7 @@ use crate::visit::{Linked, Visit};
 /// By how the callers work.
 pub enum Joint {
     /// One thread works on all requests in turns.
-    EventLoop(EventLoop),
+    EventLoop(Box<EventLoop>),
     /// Each request has a thread, or a task, of its own.
     Sequences(Box<Sequences>),
 }

@@ -55,7 +55,7 @@ impl Survey {
             }
             let (parents, children) = self.sides(&pairs, topology);
             let event_loop = EventLoop::learn(&parents, &children, &by_id, topology);
-            loops.push(LoopPairs { pairs, event_loop: Joint::EventLoop(event_loop) });
+            loops.push(LoopPairs { pairs, event_loop: Joint::EventLoop(Box::new(event_loop)) });
         }
         for pairs in self.joint_pairs(topology, hide_ids) {
             let (parents, children) = self.sides(&pairs, topology);

@@ -9,9 +9,9 @@ use crate::visit::{Linked, Visit};
 /// Finds the parents of one tier's visits by inference.
 pub enum Inference {
     /// Each request has one lease of one connection at most, and hundreds are under way.
-    Leases(LeaseMatching),
+    Leases(Box<LeaseMatching>),
     /// Requests make any calls on any connections.
-    Sequences(Sequences),
+    Sequences(Box<Sequences>),
 }
 
 impl Inference {
@@ -19,9 +19,9 @@ impl Inference {
     pub fn learn(parents: &[&Visit], children: &[&Visit], topology: &Topology) -> Self {
         if !at_once(parents.len(), children) && usually_around(parents, children) > MOST_CANDIDATES
         {
-            Self::Leases(LeaseMatching::learn(parents, children, topology))
+            Self::Leases(Box::new(LeaseMatching::learn(parents, children, topology)))
         } else {
-            Self::Sequences(Sequences::learn(parents, children, topology))
+            Self::Sequences(Box::new(Sequences::learn(parents, children, topology)))
         }
     }
 

@@ -169,7 +169,7 @@ impl Sequences {
 
     /// Decides what can be decided at `now_ns`; everything at `i64::MAX`.
     pub fn advance(&mut self, now_ns: i64, topology: &Topology, out: &mut Vec<Linked>) {
-        if now_ns < self.next_ns || self.seekers.is_empty() {
+        if now_ns < self.next_ns {
             return;
         }
         self.next_ns = now_ns.saturating_add(STEP_NS);
@@ -263,4 +263,40 @@ fn stretch(
     let seekers: Vec<Seeker> =
         children.iter().map(|&it| Seeker { visit: it.clone(), decided: None }).collect();
     Problem::new(callers, &seekers.iter().collect::<Vec<_>>(), topology, labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::visit;
+    use std::collections::BTreeMap;
+
+    const MS: i64 = 1_000_000;
+
+    fn topology() -> Topology {
+        Topology::new(&BTreeMap::from([("a".to_owned(), vec!["b".to_owned()])])).unwrap()
+    }
+
+    #[test]
+    fn requests_without_calls_are_forgotten() {
+        let mut it = Sequences::blank();
+        (0..100).for_each(|n| it.parent(&visit(n).at(0).during(n * MS, (n + 5) * MS).build()));
+        it.advance(10_000 * MS, &topology(), &mut Vec::new());
+        assert!(it.callers.is_empty(), "{} requests held", it.callers.len());
+    }
+
+    #[test]
+    fn each_call_comes_out_once_though_its_reply_was_not_seen() {
+        let mut it = Sequences::blank();
+        it.child(visit(3).at(1).during(4 * MS, 0).given_up(9 * MS).build());
+        it.child(visit(4).at(1).during(11 * MS, 12 * MS).build());
+        it.parent(&visit(2).at(0).during(0, 20 * MS).build());
+        let mut out = Vec::new();
+        it.advance(10_000 * MS, &topology(), &mut out);
+        it.advance(20_000 * MS, &topology(), &mut out);
+        let mut found: Vec<i64> = out.iter().map(|(visit, _)| visit.visit).collect();
+        found.sort_unstable();
+        assert_eq!(found, [3, 4]);
+        assert!(it.seekers.is_empty() && it.callers.is_empty());
+    }
 }
