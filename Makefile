@@ -72,6 +72,7 @@ bench: setup-test ## Measure beside the peers; prints ratios (over an hour; what
 	measure $(BIN)/python bench/trace/run.py; \
 	measure $(BIN)/python bench/profile/perf.py; \
 	measure $(BIN)/python bench/link/run.py; \
+	measure $(BIN)/python bench/link/random_applications.py; \
 	measure $(BIN)/python bench/analyse/run.py; \
 	measure $(BIN)/python bench/compare/run.py; \
 	measure $(BIN)/python bench/profile/run.py; \

@@ -9,6 +9,7 @@ mod event_loop;
 mod fixture;
 mod held;
 mod infer;
+mod joint;
 mod keyed;
 mod linker;
 mod names;
@@ -23,7 +24,8 @@ mod turns;
 mod visit;
 
 pub use event_loop::EventLoop;
-pub use infer::Inference;
+pub use infer::{Inference, Sequences};
+pub use joint::Joint;
 pub use linker::{Linker, LoopPairs, Way};
 pub use names::{Name, Names};
 pub use plan::Plan;

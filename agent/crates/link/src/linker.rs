@@ -2,8 +2,8 @@
 //! as its parent is decided. It does no I/O and keeps no more than a window of visits.
 
 use crate::by_thread::ByThread;
-use crate::event_loop::EventLoop;
 use crate::infer::Inference;
+use crate::joint::Joint;
 use crate::keyed::Keyed;
 use crate::neighbour::{Borrowed, Neighbours};
 use crate::topology::{Server, Topology};
@@ -22,16 +22,16 @@ pub enum Way {
     ByIds,
     /// By inference.
     Inferred(Box<Inference>),
-    /// With all other calls of the event loops that call it.
+    /// With all other calls of those that call it.
     InLoop,
 }
 
-/// The pairs whose callers are event loops that have pairs in common, and what finds their parents.
+/// Pairs that have callers in common, and what finds the parents of all their calls.
 pub struct LoopPairs {
     /// By number.
     pub pairs: Vec<usize>,
-    /// All calls of the loops.
-    pub event_loop: EventLoop,
+    /// All calls of the callers.
+    pub event_loop: Joint,
 }
 
 /// One tier and those that call it.

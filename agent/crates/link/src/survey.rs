@@ -2,7 +2,8 @@
 //! inference has to know, and how right it would be.
 
 use crate::event_loop::EventLoop;
-use crate::infer::{Inference, overlap};
+use crate::infer::{Inference, Sequences};
+use crate::joint::Joint;
 use crate::linker::{Linker, LoopPairs, Way};
 use crate::summary::SelfCheck;
 use crate::topology::Topology;
@@ -30,7 +31,8 @@ enum Mark {
 impl Survey {
     /// How the visits of each pair find their parents. Ids do not count when they are hidden.
     pub fn ways(&self, topology: &Topology, hide_ids: bool) -> Vec<Way> {
-        let in_loops: Vec<usize> = topology.event_loops().concat();
+        let mut in_loops: Vec<usize> = topology.event_loops().concat();
+        in_loops.extend(self.joint_pairs(topology, hide_ids).concat());
         let way = |pair| match self.mark(pair, topology) {
             Mark::Connection => Way::ByIds,
             Mark::Id if !hide_ids => Way::ByIds,
@@ -40,7 +42,8 @@ impl Survey {
         (0..topology.pairs().len()).map(way).collect()
     }
 
-    /// The event loops that have calls whose parents must be inferred.
+    /// The callers that have calls whose parents must be inferred together: event loops, and others
+    /// that call several tiers.
     pub fn loops(&self, topology: &Topology, hide_ids: bool) -> Vec<LoopPairs> {
         let mut loops = Vec::new();
         for mut pairs in topology.event_loops() {
@@ -50,18 +53,42 @@ impl Survey {
             if by_id.len() == pairs.len() {
                 continue;
             }
-            let calls = |visit: &&Visit| {
-                topology.pairs_below(visit.server).iter().any(|pair| pairs.contains(pair))
-            };
-            let parents: Vec<&Visit> = self.visits().filter(calls).collect();
-            let is_called = |visit: &&Visit| {
-                topology.pair_above(visit.server).is_some_and(|pair| pairs.contains(&pair))
-            };
-            let children: Vec<&Visit> = self.visits().filter(is_called).collect();
+            let (parents, children) = self.sides(&pairs, topology);
             let event_loop = EventLoop::learn(&parents, &children, &by_id, topology);
-            loops.push(LoopPairs { pairs, event_loop });
+            loops.push(LoopPairs { pairs, event_loop: Joint::EventLoop(Box::new(event_loop)) });
+        }
+        for pairs in self.joint_pairs(topology, hide_ids) {
+            let (parents, children) = self.sides(&pairs, topology);
+            let sequences = Sequences::learn(&parents, &children, topology);
+            loops.push(LoopPairs { pairs, event_loop: Joint::Sequences(Box::new(sequences)) });
         }
         loops
+    }
+
+    /// The visits at those that call in some pairs, and at those that are called.
+    fn sides(&self, pairs: &[usize], topology: &Topology) -> (Vec<&Visit>, Vec<&Visit>) {
+        let calls = |visit: &&Visit| {
+            topology.pairs_below(visit.server).iter().any(|pair| pairs.contains(pair))
+        };
+        let is_called = |visit: &&Visit| {
+            topology.pair_above(visit.server).is_some_and(|pair| pairs.contains(&pair))
+        };
+        (self.visits().filter(calls).collect(), self.visits().filter(is_called).collect())
+    }
+
+    /// The pairs whose parents must be inferred, but for event loops', in groups of several that have
+    /// callers in common.
+    fn joint_pairs(&self, topology: &Topology, hide_ids: bool) -> Vec<Vec<usize>> {
+        let in_loops: Vec<usize> = topology.event_loops().concat();
+        let is_inferred = |&pair: &usize| match self.mark(pair, topology) {
+            Mark::Connection => false,
+            Mark::Id => hide_ids && !in_loops.contains(&pair),
+            Mark::None => !in_loops.contains(&pair),
+        };
+        let pairs: Vec<usize> = (0..topology.pairs().len()).filter(is_inferred).collect();
+        let mut groups = topology.with_common_callers(&pairs);
+        groups.retain(|group| group.len() > 1);
+        groups
     }
 
     /// Compares inference with the ids, by pair; none where there are no ids to compare with.
@@ -132,17 +159,7 @@ impl Survey {
 
     fn inferred(&self, pair: usize, topology: &Topology) -> Way {
         let (parents, children) = (self.parents(pair, topology), self.children(pair, topology));
-        let inference = Inference::learn(&parents, &children, topology);
-        let several = self.work_on_several(&parents, topology);
-        Way::Inferred(Box::new(if several { inference.doubted() } else { inference }))
-    }
-
-    /// True if what the callers call by this pair, or by another, shows that they do not wait for it.
-    fn work_on_several(&self, callers: &[&Visit], topology: &Topology) -> bool {
-        let servers: FxHashSet<_> = callers.iter().map(|it| it.server).collect();
-        let pairs: FxHashSet<usize> =
-            servers.into_iter().flat_map(|it| topology.pairs_below(it)).copied().collect();
-        pairs.into_iter().any(|pair| overlap(&self.children(pair, topology)))
+        Way::Inferred(Box::new(Inference::learn(&parents, &children, topology)))
     }
 }
 
@@ -198,20 +215,5 @@ mod tests {
         let with_id = visit(9).at(DB).on(9).during(9, 10).lent().id(0xa).build();
         let visits = (1..8).map(statement).chain([with_id]);
         assert!(matches!(ways(visits.collect())[..], [Way::Inferred(_)]));
-    }
-
-    #[test]
-    fn several_under_way_on_one_connection_show_that_all_calls_are_of_several_requests() {
-        const CACHE: u16 = 1;
-        let calls = BTreeMap::from([("app".to_owned(), vec!["cache".to_owned(), "db".to_owned()])]);
-        let topology = Topology::new(&calls).unwrap();
-        let request = visit(1_000).at(APP).during(0, 50_000).build();
-        for (apart, several) in [(100, false), (40, true)] {
-            let command =
-                |n: i64| visit(n).at(CACHE).on(7).during(n * apart, n * apart + 90).build();
-            let visits: Vec<Visit> = (0..50).map(command).chain([request.clone()]).collect();
-            let survey = Survey { beginning: visits, middle: Vec::new() };
-            assert_eq!(survey.work_on_several(&[&request], &topology), several, "{apart} apart");
-        }
     }
 }

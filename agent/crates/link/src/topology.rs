@@ -95,15 +95,21 @@ impl Topology {
 
     /// The pairs all of whose callers are event loops, in groups that have callers in common.
     pub fn event_loops(&self) -> Vec<Vec<usize>> {
-        let callers = |pair: usize| {
-            let calls = move |server: &usize| self.below[*server].contains(&pair);
-            (0..self.names.len()).filter(calls)
-        };
+        let is_loops = |&pair: &usize| self.callers_in(pair).all(|server| self.event_loops[server]);
+        let pairs: Vec<usize> = (0..self.pairs.len()).filter(is_loops).collect();
+        self.with_common_callers(&pairs)
+    }
+
+    /// The servers that call in a pair.
+    fn callers_in(&self, pair: usize) -> impl Iterator<Item = usize> {
+        (0..self.names.len()).filter(move |&server| self.below[server].contains(&pair))
+    }
+
+    /// These pairs, in groups that have callers in common.
+    pub fn with_common_callers(&self, pairs: &[usize]) -> Vec<Vec<usize>> {
+        let callers = |pair: usize| self.callers_in(pair);
         let mut groups: Vec<Vec<usize>> = Vec::new();
-        for pair in 0..self.pairs.len() {
-            if !callers(pair).all(|server| self.event_loops[server]) {
-                continue;
-            }
+        for &pair in pairs {
             let related = |group: &Vec<usize>| {
                 group.iter().any(|&it| callers(it).any(|one| self.below[one].contains(&pair)))
             };

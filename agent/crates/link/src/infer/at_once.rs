@@ -40,7 +40,7 @@ fn is_shared(parents: usize, children: &[&Visit]) -> bool {
 
 /// True if connections that are not lent have several children under way: whoever calls on them waits
 /// for none of them, and works on several requests at a time.
-pub fn overlap(children: &[&Visit]) -> bool {
+fn overlap(children: &[&Visit]) -> bool {
     let mut single: Vec<&Visit> = children.iter().copied().filter(|it| !it.lent).collect();
     single.sort_by_key(|child| child.span.arrival_ns);
     let mut until: FxHashMap<_, i64> = FxHashMap::default();

@@ -70,15 +70,13 @@ pub struct Matching<'a> {
 }
 
 impl<'a> Matching<'a> {
-    /// Sets out every lease's possible parents, none of one that more than `most_around` may have.
-    /// `parents` are in the order of arrival.
+    /// Sets out every lease's possible parents. `parents` are in the order of arrival.
     pub fn new(
         leases: &[Lease],
         parents: &'a [Parent],
         grammar: &Grammar,
         topology: &Topology,
         now_ns: i64,
-        most_around: usize,
     ) -> Self {
         let first_ns = leases.iter().map(|lease| lease.span().arrival_ns).min().unwrap_or(0);
         let last_ns = leases.iter().map(|lease| lease.span().arrival_ns).max().unwrap_or(0);
@@ -90,7 +88,6 @@ impl<'a> Matching<'a> {
         let seekers = (leases.iter())
             .map(|lease| {
                 let around = around(lease, parents, &index, topology);
-                let around = if around.len() > most_around { Vec::new() } else { around };
                 seeker(lease, parents, &index, &mut sequences, &around)
             })
             .collect();
@@ -283,33 +280,5 @@ fn seeker(
         answered_ns,
         bytes: lease.children.iter().map(|child| child.bytes_out).sum(),
         reference: Reference::default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture::visit;
-    use crate::infer::lease::Leases;
-    use crate::infer::window::Inference;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn a_lease_that_too_many_may_have_has_no_candidates() {
-        let calls = BTreeMap::from([("a".to_owned(), vec!["b".to_owned()])]);
-        let topology = Topology::new(&calls).unwrap();
-        let model = Inference::learn(&[], &[], &topology).model;
-        let parents: Vec<Parent> =
-            (0..9).map(|n| Parent::of(&visit(n).at(0).during(n, 1_000_000).build())).collect();
-        let mut leases = Leases::default();
-        let mut ended: Vec<Lease> =
-            leases.push(visit(10).at(1).during(100, 200).build(), &model).into_iter().collect();
-        ended.extend(leases.silent(i64::MAX));
-        let candidates = |most_around| {
-            let matching =
-                Matching::new(&ended, &parents, &model.grammar, &topology, i64::MAX, most_around);
-            matching.seekers[0].candidates.len()
-        };
-        assert_eq!((candidates(9), candidates(8)), (9, 0));
     }
 }

@@ -97,6 +97,11 @@ impl Index {
         inside.iter().copied().filter(move |&at| parents[at as usize].span.contains(span, SLACK_NS))
     }
 
+    /// True if some parent carries one of these literals, and few enough do for it to say something.
+    pub fn has_carrier(&self, literals: &[u64]) -> bool {
+        literals.iter().any(|literal| self.carriers.contains_key(literal))
+    }
+
     /// For each parent of `candidates` (ascending), how much rarer than chance a literal is that it
     /// shares with `literals`: parents over carriers, or 0 where they share none.
     pub fn shared(&self, literals: &[u64], candidates: &[u32], rarity: &mut Vec<f64>) {

@@ -1,7 +1,6 @@
 //! Inference over a sliding window: the leases that ended long enough ago for their parents to
 //! have departed are matched, jointly with all that overlap them, and decided.
 
-use crate::infer::at_once::at_once;
 use crate::infer::chain::learn;
 use crate::infer::lease::{Lease, Leases};
 use crate::infer::matching::{Candidate, Matching, Seeker};
@@ -23,22 +22,8 @@ const ROUNDS: usize = 2;
 /// what it says.
 const TEMPER: f64 = 0.7;
 
-/// When a parent is given.
-#[derive(Clone, Copy)]
-struct Rule {
-    /// Not below this confidence.
-    least_confidence: f64,
-    /// Not where more than so many were there.
-    most_around: usize,
-}
-
-const ONE_LEASE: Rule = Rule { least_confidence: 0.0, most_around: usize::MAX };
-/// Where requests have several leases each the confidence says more than it should. Among very many
-/// no parent is nearly certain, and what piles up in an overload would be weighed for minutes.
-const SEVERAL_LEASES: Rule = Rule { least_confidence: 0.9995, most_around: 128 };
-
-/// Finds the parents of one tier's visits by inference.
-pub struct Inference {
+/// Finds the parents of one tier's visits, each of which has one lease of one connection at most.
+pub struct LeaseMatching {
     pub(crate) model: Model,
     page_models: PageModels,
     leases: Leases,
@@ -46,15 +31,13 @@ pub struct Inference {
     ended: Vec<Lease>,
     parents: Vec<Parent>,
     next_ns: i64,
-    rule: Rule,
 }
 
-impl Inference {
+impl LeaseMatching {
     /// Learns from a sample of parents and children, each in the order of departure.
     pub fn learn(parents: &[&Visit], children: &[&Visit], topology: &Topology) -> Self {
         let mut candidates: Vec<Parent> = parents.iter().map(|visit| Parent::of(visit)).collect();
         candidates.sort_by_key(|parent| parent.span.arrival_ns);
-        let doubtful = at_once(parents.len(), children);
         let mut inference = Self {
             model: learn(&candidates, &connections(children), topology),
             page_models: PageModels::new(),
@@ -62,15 +45,9 @@ impl Inference {
             ended: Vec::new(),
             parents: Vec::new(),
             next_ns: 0,
-            rule: if doubtful { SEVERAL_LEASES } else { ONE_LEASE },
         };
         inference.rehearse(parents, children, topology);
         inference
-    }
-
-    /// Gives only links that are nearly certain: the callers work on several requests at a time.
-    pub fn doubted(self) -> Self {
-        Self { rule: SEVERAL_LEASES, ..self }
     }
 
     /// Links the sample itself, twice, so that the delays are known when the first visit comes.
@@ -113,9 +90,8 @@ impl Inference {
         self.parents.sort_by_key(|parent| parent.span.arrival_ns);
         let decided_ns = if now_ns == i64::MAX { now_ns } else { now_ns - LAG_NS };
         let due = self.ended.partition_point(|lease| lease.span().departure_ns <= decided_ns);
-        let (grammar, most) = (&self.model.grammar, self.rule.most_around);
-        let mut matching =
-            Matching::new(&self.ended, &self.parents, grammar, topology, now_ns, most);
+        let grammar = &self.model.grammar;
+        let mut matching = Matching::new(&self.ended, &self.parents, grammar, topology, now_ns);
         let mut earlier = self.page_models.clone();
         earlier.fade();
         for _round in 0..ROUNDS {
@@ -136,8 +112,7 @@ impl Inference {
             for it in &seeker.candidates {
                 self.parents[it.parent as usize].taken += it.belief;
             }
-            let chosen = choose(&seeker.candidates).filter(|it| it.1 >= self.rule.least_confidence);
-            let link = chosen.map(|(parent, confidence)| Link {
+            let link = choose(&seeker.candidates).map(|(parent, confidence)| Link {
                 parent: self.parents[parent].visit,
                 means: Means::Inferred,
                 confidence,
@@ -180,10 +155,10 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    fn inference() -> (Inference, Topology) {
+    fn inference() -> (LeaseMatching, Topology) {
         let calls = BTreeMap::from([("a".to_owned(), vec!["b".to_owned()])]);
         let topology = Topology::new(&calls).unwrap();
-        (Inference::learn(&[], &[], &topology), topology)
+        (LeaseMatching::learn(&[], &[], &topology), topology)
     }
 
     #[test]
