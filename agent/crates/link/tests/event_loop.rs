@@ -128,6 +128,8 @@ fn seen(
         upstream: None,
         id: None,
         literals: Box::default(),
+        endpoints: 0,
+        work: None,
     }
 }
 

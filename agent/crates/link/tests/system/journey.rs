@@ -279,5 +279,7 @@ fn visit(
         upstream: None,
         id: Some(id),
         literals: literals.into(),
+        endpoints: 0,
+        work: None,
     }
 }
