@@ -1,0 +1,100 @@
+"""Which calls below the entry have a parent, by what means, and whether it is the right one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+from counting import window
+
+from tierlab.tables import manifest as manifests
+
+CLOCK_NS = 50_000
+"""A caller's request may be stamped this much after the call that it made: packets of two
+connections are read by two CPUs."""
+
+
+@dataclass
+class Links:
+    """The calls of one server, from others of the system.
+
+    ``means`` counts them by how their parent was found, ``none`` among them. Where one request was
+    under way at a time, its caller is the one visit that was going on: ``certain`` counts the
+    calls for which there is exactly one such visit, ``right`` those that have it as their parent,
+    ``wrong`` those that have another, and ``outside`` those made while no caller was at work, of
+    which ``invented`` have a parent.
+    """
+
+    server: str
+    calls: int = 0
+    means: dict[str, int] = field(default_factory=dict)
+    certain: int = 0
+    right: int = 0
+    wrong: int = 0
+    outside: int = 0
+    invented: int = 0
+
+    @property
+    def linked(self) -> float:
+        """Share of the calls that have a parent."""
+        return 1 - self.means.get("none", 0) / self.calls if self.calls else 0.0
+
+    @property
+    def right_share(self) -> float | None:
+        """Share of the certain calls with the right parent; None without such calls."""
+        return self.right / self.certain if self.certain else None
+
+
+def links(run: Path, one_at_a_time: bool) -> list[Links]:
+    """Return how each server below the entry was linked, while the load was on."""
+    callers: dict[str, set[str]] = {}
+    for call in manifests.read(run).calls or ():
+        callers.setdefault(call.callee, set()).add(call.caller)
+    begin, end = window(run)
+    visits = duckdb.execute(
+        """SELECT visit, server, arrival_ns, parent, link,
+        coalesce(departure_ns, closed_ns, request_end_ns) AS end_ns
+        FROM read_parquet($file) WHERE arrival_ns BETWEEN $begin AND $end ORDER BY arrival_ns""",
+        {"file": str(run / "visits.parquet"), "begin": begin, "end": end},
+    ).df()
+    return [
+        _of_server(visits, server, callers[server], one_at_a_time)
+        for server in sorted(set(visits.server) & set(callers))
+    ]
+
+
+def _of_server(
+    visits: pd.DataFrame, server: str, callers: set[str], one_at_a_time: bool
+) -> Links:
+    calls = visits[visits.server == server]
+    found = Links(server, len(calls))
+    found.means.update(Counter("none" if pd.isna(each) else str(each) for each in calls.link))
+    if one_at_a_time:
+        _judge(found, calls, visits[visits.server.isin(callers)])
+    return found
+
+
+def _judge(found: Links, calls: pd.DataFrame, above: pd.DataFrame) -> None:
+    spans = list(zip(above.visit, above.arrival_ns, above.end_ns, strict=True))
+    for call in calls.itertuples():
+        at: int = call.arrival_ns
+        under_way = [each for each, a, e in spans if a - CLOCK_NS <= at <= e]
+        parent = None if pd.isna(call.parent) else int(call.parent)
+        if not under_way:
+            found.outside += 1
+            found.invented += parent is not None
+        elif len(under_way) == 1:
+            found.certain += 1
+            found.right += parent == under_way[0]
+            found.wrong += parent is not None and parent != under_way[0]
+
+
+def by_means(every: list[Links]) -> Mapping[str, float]:
+    """Return the share of all calls below the entry by how their parent was found."""
+    total = sum(each.calls for each in every)
+    means = sum((Counter(each.means) for each in every), Counter[str]())
+    return {name: count / total for name, count in means.most_common()} if total else {}
