@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 from declaration import Application, Truth
+from preparing import BUILD
 
 from tierlab.tables import manifest as manifests
 
@@ -16,8 +17,8 @@ BAR = 0.999
 MOST_NS = 1 << 62
 BEFORE_NS = 1_000_000_000
 """The servers are idle before the load starts, and some logs have whole seconds."""
-AFTER_NS = 500_000_000
-"""What is under way as the load ends is cut off then, and logged soon after."""
+AFTER_NS = 10_000_000_000
+"""Servers go on for a while with what was under way as the load ended, and nothing else comes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def counts(application: Application, run: Path) -> list[Count]:
     return [
         Count(server, _visits(run, server, truth, begin, end), logged)
         for server, truth in application.truths.items()
-        for logged in [_logged(run, server, truth, begin, end)]
+        for logged in [_logged(application.name, run, server, truth, begin, end)]
     ]
 
 
@@ -60,24 +61,25 @@ def _visits(run: Path, server: str, truth: Truth, begin: int, end: int) -> int:
         "end": "coalesce(departure_ns, closed_ns, request_end_ns)",
         "start": "arrival_ns",
     }[truth.stamp]
-    if truth.format == "untimed":
+    if truth.format in ("untimed", "counters"):
         begin, end = 0, MOST_NS
-    without = truth.without.pattern if truth.without else "^$"
     row = duckdb.execute(
         f"""SELECT count(*) FROM read_parquet($file) WHERE server = $server
-        AND {moment} BETWEEN $begin AND $end AND NOT regexp_matches(label, $without)""",
+        AND {moment} BETWEEN $begin AND $end
+        AND regexp_matches(label, $only) AND NOT regexp_matches(label, $without)""",
         {
             "file": str(run / "visits.parquet"),
             "server": f"{server}.1",
             "begin": begin - BEFORE_NS,
             "end": end + AFTER_NS,
-            "without": without,
+            "only": truth.only.pattern if truth.only else "",
+            "without": truth.without.pattern if truth.without else "^$",
         },
     ).fetchone()
     return 0 if row is None else int(row[0])
 
 
-def _logged(run: Path, server: str, truth: Truth, begin: int, end: int) -> int:
+def _logged(application: str, run: Path, server: str, truth: Truth, begin: int, end: int) -> int:
     if truth.log is None:
         row = duckdb.execute(
             """SELECT coalesce(sum(commands), 0) FROM read_parquet($file)
@@ -90,9 +92,15 @@ def _logged(run: Path, server: str, truth: Truth, begin: int, end: int) -> int:
             },
         ).fetchone()
         return 0 if row is None else int(row[0])
+    file = run / "logs" / f"{server}.1" / "logs" / truth.log
+    if not file.exists():
+        file = BUILD / application / truth.log
+    if truth.format == "counters":
+        lines = file.read_text("utf-8", "replace").splitlines()
+        return sum(int(each.split("\t")[0]) for each in lines if truth.line.search(each))
     if truth.format == "untimed":
         begin, end = 0, MOST_NS
-    times = _times(run / "logs" / f"{server}.1" / "logs" / truth.log, truth)
+    times = _times(file, truth)
     return sum(begin - BEFORE_NS <= each <= end + AFTER_NS for each in times)
 
 
@@ -113,5 +121,7 @@ def _times(file: Path, truth: Truth) -> Iterator[int]:
 def _nanoseconds(text: str, form: str) -> int:
     if form == "epoch":
         return int(float(text) * 1e9)
+    if form == "milliseconds":
+        return int(text) * 1_000_000
     moment = datetime.strptime(text, form)
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e9)

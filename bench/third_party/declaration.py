@@ -17,13 +17,14 @@ APPLICATIONS = Path(__file__).parent / "applications"
 class Truth:
     """How many requests a server says it had.
 
-    ``log`` is a file among the run's logs of that server, and ``line`` matches one request's line
-    in it; its group ``time`` is when. ``format`` is how the time is written: ``epoch`` for seconds
-    since 1970, in the words of strptime(3), then UTC unless it names a zone, or
-    ``untimed`` where the lines have no time and all of the run's are counted. ``stamp`` tells
+    ``log`` is a file among the run's logs of that server, or where it ran already one in the
+    application's folder; ``line`` matches one request's line in it, whose group ``time`` is when. ``format`` is how the time is written: ``epoch`` for seconds
+    since 1970, ``milliseconds`` for thousandths of them, in the words of strptime(3), then UTC unless it names a zone, 
+    ``untimed`` where the lines have no time and all of the run's are counted, or ``counters``
+    where each line has a number of statements and their text. ``stamp`` tells
     whether that is when the request came or when its reply was sent. Without ``log`` the truth is
     what Tierlab's sampler read from the server's own counter of commands. ``without`` matches the
-    labels of visits that the server does not log.
+    labels of visits that the server does not log; with ``only`` no others are compared.
     """
 
     log: str | None = None
@@ -31,6 +32,7 @@ class Truth:
     format: str = "epoch"
     stamp: str = "end"
     without: re.Pattern[str] | None = None
+    only: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,6 @@ def every() -> list[Application]:
 
 
 def _truth(told: Mapping[str, str]) -> Truth:
-    patterns = {key: re.compile(told[key]) for key in ("line", "without") if key in told}
+    patterns = {key: re.compile(told[key]) for key in ("line", "without", "only") if key in told}
     texts = {key: told[key] for key in ("log", "format", "stamp") if key in told}
     return Truth(**texts, **patterns)  # type: ignore[arg-type]

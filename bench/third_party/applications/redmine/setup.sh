@@ -23,7 +23,8 @@ postgresql_data db
 postgresql_start "$PWD/db" 15433
 cd app
 export DATABASE_PORT=15433 RAILS_ENV=production REDMINE_LANG=en LANG=C.UTF-8
-bundle exec rake db:migrate redmine:load_default_data >../migrated.log 2>&1
+bundle exec rake db:migrate >../migrated.log 2>&1
+bundle exec rake redmine:load_default_data >>../migrated.log 2>&1
 bundle exec rails runner "$SOURCE/fill.rb"
 cd ..
 postgresql_stop "$PWD/db"

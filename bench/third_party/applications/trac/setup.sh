@@ -12,5 +12,7 @@ SELECT 'defect', 1.7e15 + n * 1e9, 1.7e15 + n * 1e9, 'component' || 1 + n % 2, '
     'The lamp of number ' || n || ' does not go on.', 'milestone' || 1 + n % 4 FROM generate_series(1, 400) AS n;
 END
 postgresql_stop "$PWD/db"
+# Its logo is one that everybody is to replace, and is not there.
+sed -i "s|site/your_project_logo.png|common/trac_banner.png|" web/project/conf/trac.ini
 sed -i 's|127.0.0.1:15432|127.0.0.1:5432|' web/project/conf/trac.ini
 chmod -R a+rwX web
