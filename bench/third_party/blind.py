@@ -25,7 +25,7 @@ class Blind:
     duration_s: float
     told: tuple[str, ...]
     verdict: str
-    """``right``, ``wrong`` (another cause or server for that time), ``not told``, or ``not done``."""
+    """``right``, ``wrong`` (another cause or server for that time), ``not told``, ``not done``."""
 
 
 def judge(run: Path) -> Blind | None:

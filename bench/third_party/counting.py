@@ -14,16 +14,16 @@ from preparing import BUILD
 from tierlab.tables import manifest as manifests
 
 BAR = 0.999
-MOST_NS = 1 << 62
 BEFORE_NS = 1_000_000_000
 """The servers are idle before the load starts, and some logs have whole seconds."""
 AFTER_NS = 10_000_000_000
 """Servers go on for a while with what was under way as the load ended, and nothing else comes."""
+MOST_NS = 1 << 62
 
 
 @dataclass(frozen=True)
 class Count:
-    """Visits at one server and its own count of them; the bar holds both ways."""
+    """Visits at one server and its own count of them."""
 
     server: str
     visits: int
@@ -40,82 +40,94 @@ class Count:
         return self.logged > 0 and BAR <= self.ratio <= 1 / BAR
 
 
+@dataclass(frozen=True)
+class Span:
+    """What is compared: from a moment to another."""
+
+    begin_ns: int
+    end_ns: int
+
+    def has(self, moment_ns: int) -> bool:
+        """Whether the moment lies in it."""
+        return self.begin_ns <= moment_ns <= self.end_ns
+
+
 def counts(application: Application, run: Path) -> list[Count]:
     """Compare each server that has a truth, while the load was on."""
-    begin, end = window(run)
-    return [
-        Count(server, _visits(run, server, truth, begin, end), logged)
-        for server, truth in application.truths.items()
-        for logged in [_logged(application.name, run, server, truth, begin, end)]
-    ]
+    load = window(run)
+    around = Span(load.begin_ns - BEFORE_NS, load.end_ns + AFTER_NS)
+    found = []
+    for server, truth in application.truths.items():
+        span = around if truth.timed else Span(0, MOST_NS)
+        if truth.log is None:
+            span, logged = _commands(run, server, load)
+        else:
+            log = run / "logs" / f"{server}.1" / "logs" / truth.log
+            logged = _logged(
+                log if log.exists() else BUILD / application.name / truth.log, truth, span
+            )
+        found.append(Count(server, _visits(run, server, truth, span), logged))
+    return found
 
 
-def window(run: Path) -> tuple[int, int]:
-    """Return the nanoseconds between which the load was on."""
+def window(run: Path) -> Span:
+    """Return when the load was on."""
     phases = manifests.read(run).phases
-    return phases[0].start_ns, phases[-1].end_ns
+    return Span(phases[0].start_ns, phases[-1].end_ns)
 
 
-def _visits(run: Path, server: str, truth: Truth, begin: int, end: int) -> int:
-    moment = {
-        "end": "coalesce(departure_ns, closed_ns, request_end_ns)",
-        "start": "arrival_ns",
-    }[truth.stamp]
-    if truth.format in ("untimed", "counters"):
-        begin, end = 0, MOST_NS
-    row = duckdb.execute(
-        f"""SELECT count(*) FROM read_parquet($file) WHERE server = $server
-        AND {moment} BETWEEN $begin AND $end
-        AND regexp_matches(label, $only) AND NOT regexp_matches(label, $without)""",
-        {
-            "file": str(run / "visits.parquet"),
-            "server": f"{server}.1",
-            "begin": begin - BEFORE_NS,
-            "end": end + AFTER_NS,
-            "only": truth.only.pattern if truth.only else "",
-            "without": truth.without.pattern if truth.without else "^$",
-        },
-    ).fetchone()
+def one(query: str, **values: str | int) -> int:
+    """Return the only value that a query has."""
+    row = duckdb.execute(query, values).fetchone()
     return 0 if row is None else int(row[0])
 
 
-def _logged(application: str, run: Path, server: str, truth: Truth, begin: int, end: int) -> int:
-    if truth.log is None:
-        row = duckdb.execute(
-            """SELECT coalesce(sum(commands), 0) FROM read_parquet($file)
-            WHERE subject = $server AND t_ns - dt_ns >= $begin AND t_ns - dt_ns <= $end""",
-            {
-                "file": str(run / "cache.parquet"),
-                "server": f"{server}.1",
-                "begin": begin - BEFORE_NS,
-                "end": end + AFTER_NS,
-            },
-        ).fetchone()
-        return 0 if row is None else int(row[0])
-    file = run / "logs" / f"{server}.1" / "logs" / truth.log
-    if not file.exists():
-        file = BUILD / application / truth.log
+def _visits(run: Path, server: str, truth: Truth, span: Span) -> int:
+    ended = "coalesce(departure_ns, closed_ns, request_end_ns)"
+    return one(
+        f"""SELECT count(*) FROM read_parquet($file) WHERE server = $server
+        AND {ended if truth.stamp == "end" else "arrival_ns"} BETWEEN $begin AND $end
+        AND regexp_matches(label, $only) AND NOT regexp_matches(label, $without)""",
+        file=str(run / "visits.parquet"),
+        server=f"{server}.1",
+        begin=span.begin_ns,
+        end=span.end_ns,
+        only=truth.only,
+        without=truth.without,
+    )
+
+
+def _commands(run: Path, server: str, load: Span) -> tuple[Span, int]:
+    """Return from which of the sampler's polls to which the load was on, and the commands then."""
+    row = duckdb.execute(
+        """SELECT min(t_ns - dt_ns), max(t_ns), sum(commands) FROM read_parquet($file)
+        WHERE subject = $server AND t_ns - dt_ns BETWEEN $begin AND $end""",
+        {
+            "file": str(run / "cache.parquet"),
+            "server": f"{server}.1",
+            "begin": load.begin_ns,
+            "end": load.end_ns + AFTER_NS,
+        },
+    ).fetchone()
+    if row is None or row[0] is None:
+        return load, 0
+    return Span(int(row[0]), int(row[1])), int(row[2])
+
+
+def _logged(log: Path, truth: Truth, span: Span) -> int:
+    lines = log.read_text("utf-8", "replace").splitlines()
     if truth.format == "counters":
-        lines = file.read_text("utf-8", "replace").splitlines()
-        return sum(int(each.split("\t")[0]) for each in lines if truth.line.search(each))
+        return sum(int(each.split("\t")[0]) for each in lines if truth.pattern.search(each))
     if truth.format == "untimed":
-        begin, end = 0, MOST_NS
-    times = _times(file, truth)
-    return sum(begin - BEFORE_NS <= each <= end + AFTER_NS for each in times)
+        return sum(bool(truth.pattern.search(each)) for each in lines)
+    return sum(map(span.has, _times(lines, truth)))
 
 
-def _times(file: Path, truth: Truth) -> Iterator[int]:
-    """Yield when each logged request was, in nanoseconds. A line without a time has that of the
-    line before, as in MariaDB's general log.
-    """
-    last = 0
-    for line in file.read_text("utf-8", "replace").splitlines():
-        found = truth.line.search(line)
-        if found is None:
-            continue
-        if truth.format != "untimed" and found["time"]:
-            last = _nanoseconds(found["time"], truth.format)
-        yield last
+def _times(lines: list[str], truth: Truth) -> Iterator[int]:
+    """Yield when each logged request was, in nanoseconds."""
+    for line in lines:
+        if found := truth.pattern.search(line):
+            yield _nanoseconds(found["time"], truth.format)
 
 
 def _nanoseconds(text: str, form: str) -> int:

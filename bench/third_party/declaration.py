@@ -1,4 +1,4 @@
-"""What each application's folder declares: ``application.toml`` beside its set-up and experiment."""
+"""What each application's folder declares: ``application.toml``, beside its set-up."""
 
 from __future__ import annotations
 
@@ -6,38 +6,58 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 APPLICATIONS = Path(__file__).parent / "applications"
+TOOLS = APPLICATIONS / "tools"
 
 
 @dataclass(frozen=True)
 class Truth:
     """How many requests a server says it had.
 
-    ``log`` is a file among the run's logs of that server, or where it ran already one in the
-    application's folder; ``line`` matches one request's line in it, whose group ``time`` is when. ``format`` is how the time is written: ``epoch`` for seconds
-    since 1970, ``milliseconds`` for thousandths of them, in the words of strptime(3), then UTC unless it names a zone, 
-    ``untimed`` where the lines have no time and all of the run's are counted, or ``counters``
-    where each line has a number of statements and their text. ``stamp`` tells
-    whether that is when the request came or when its reply was sent. Without ``log`` the truth is
-    what Tierlab's sampler read from the server's own counter of commands. ``without`` matches the
-    labels of visits that the server does not log; with ``only`` no others are compared.
+    ``log`` is a file among the run's logs of that server or, where it ran already, one in the
+    application's folder. Without it the truth is what Tierlab's sampler read from the server's own
+    counter of commands. ``line`` matches a request's line in the log; its group ``time`` is when.
+    ``format`` tells how times are written:
+
+    - ``epoch``: seconds since 1970; ``milliseconds``: thousandths of them;
+    - ``untimed``: not at all, so that all of the run's lines and visits are compared;
+    - ``counters``: not at all, and each line has a number of statements before their text;
+    - else in the words of strptime(3), and UTC unless it names a zone.
+
+    ``stamp`` tells whether the time is when the request came (``start``) or was answered (``end``).
+    ``without`` matches labels of visits that the server does not log; with ``only`` no others than
+    those it matches are compared.
     """
 
     log: str | None = None
-    line: re.Pattern[str] = re.compile(r"(?P<time>\S+)")
+    line: str = r"(?P<time>\S+)"
     format: str = "epoch"
     stamp: str = "end"
-    without: re.Pattern[str] | None = None
-    only: re.Pattern[str] | None = None
+    without: str = "^$"
+    only: str = ""
+
+    @property
+    def timed(self) -> bool:
+        """Whether the log's lines have times."""
+        return self.format not in ("untimed", "counters")
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What a request's line looks like."""
+        return re.compile(self.line)
 
 
 @dataclass(frozen=True)
 class Application:
-    """One application that others wrote, and how it is brought."""
+    """One application that others wrote, and how it is brought.
+
+    ``socket`` says how the same is set up with UNIX sockets, ``notes`` what does not work.
+    ``disturbed`` is false where no injector can reach its servers.
+    """
 
     name: str
     title: str
@@ -46,11 +66,15 @@ class Application:
     databases: tuple[str, ...]
     brought: str
     socket: str
-    folder: Path
-    quick: bool = False
-    disturbed: bool = True
-    truths: Mapping[str, Truth] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+    truths: Mapping[str, Truth]
+    quick: bool
+    disturbed: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where its declaration lies."""
+        return APPLICATIONS / self.name
 
     @property
     def experiment(self) -> str:
@@ -60,28 +84,33 @@ class Application:
     @property
     def digest(self) -> str:
         """Names all that its set-up depends on."""
+        files = (*sorted(self.folder.rglob("*")), *sorted(TOOLS.glob("*")))
         said = hashlib.sha256()
-        for file in sorted(self.folder.rglob("*")):
+        for file in files:
             if file.is_file() and file.name not in ("application.toml", "experiment.toml"):
-                said.update(f"{file.relative_to(self.folder)}\0".encode() + file.read_bytes())
+                said.update(f"{file.name}\0".encode() + file.read_bytes())
         return said.hexdigest()
 
 
 def read(name: str) -> Application:
     """Return the application of that name."""
-    folder = APPLICATIONS / name
-    told: dict[str, Any] = tomllib.loads((folder / "application.toml").read_text("utf-8"))
-    truths = {server: _truth(each) for server, each in told.pop("truth", {}).items()}
-    listed = {key: tuple(told.pop(key, ())) for key in ("databases", "notes")}
-    return Application(name=name, folder=folder, truths=truths, **listed, **told)
+    file = APPLICATIONS / name / "application.toml"
+    told: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
+    return Application(
+        name=name,
+        title=told["title"],
+        version=told["version"],
+        runtime=told["runtime"],
+        databases=tuple(told["databases"]),
+        brought=told["brought"],
+        socket=told["socket"],
+        notes=tuple(told.get("notes", ())),
+        truths={server: Truth(**each) for server, each in told["truth"].items()},
+        quick=told.get("quick", False),
+        disturbed=told.get("disturbed", True),
+    )
 
 
 def every() -> list[Application]:
     """Return all applications, by name."""
     return [read(file.parent.name) for file in sorted(APPLICATIONS.glob("*/application.toml"))]
-
-
-def _truth(told: Mapping[str, str]) -> Truth:
-    patterns = {key: re.compile(told[key]) for key in ("line", "without", "only") if key in told}
-    texts = {key: told[key] for key in ("log", "format", "stamp") if key in told}
-    return Truth(**texts, **patterns)  # type: ignore[arg-type]

@@ -54,12 +54,12 @@ def links(run: Path, one_at_a_time: bool) -> list[Links]:
     callers: dict[str, set[str]] = {}
     for call in manifests.read(run).calls or ():
         callers.setdefault(call.callee, set()).add(call.caller)
-    begin, end = window(run)
+    load = window(run)
     visits = duckdb.execute(
         """SELECT visit, server, arrival_ns, parent, link,
         coalesce(departure_ns, closed_ns, request_end_ns) AS end_ns
         FROM read_parquet($file) WHERE arrival_ns BETWEEN $begin AND $end ORDER BY arrival_ns""",
-        {"file": str(run / "visits.parquet"), "begin": begin, "end": end},
+        {"file": str(run / "visits.parquet"), "begin": load.begin_ns, "end": load.end_ns},
     ).df()
     return [
         _of_server(visits, server, callers[server], one_at_a_time)
@@ -67,9 +67,7 @@ def links(run: Path, one_at_a_time: bool) -> list[Links]:
     ]
 
 
-def _of_server(
-    visits: pd.DataFrame, server: str, callers: set[str], one_at_a_time: bool
-) -> Links:
+def _of_server(visits: pd.DataFrame, server: str, callers: set[str], one_at_a_time: bool) -> Links:
     calls = visits[visits.server == server]
     found = Links(server, len(calls))
     found.means.update(Counter("none" if pd.isna(each) else str(each) for each in calls.link))
@@ -79,18 +77,26 @@ def _of_server(
 
 
 def _judge(found: Links, calls: pd.DataFrame, above: pd.DataFrame) -> None:
-    spans = list(zip(above.visit, above.arrival_ns, above.end_ns, strict=True))
-    for call in calls.itertuples():
-        at: int = call.arrival_ns
-        under_way = [each for each, a, e in spans if a - CLOCK_NS <= at <= e]
-        parent = None if pd.isna(call.parent) else int(call.parent)
+    later = _rows(above[["visit", "arrival_ns", "end_ns"]])[::-1]
+    there: list[list[int]] = []
+    for at, parent in _rows(calls[["arrival_ns", "parent"]]):
+        while later and later[-1][1] - CLOCK_NS <= at:
+            there.append(later.pop())
+        there = [each for each in there if each[2] >= at]
+        under_way = [visit for visit, *_ in there]
         if not under_way:
             found.outside += 1
-            found.invented += parent is not None
+            found.invented += parent >= 0
         elif len(under_way) == 1:
             found.certain += 1
             found.right += parent == under_way[0]
-            found.wrong += parent is not None and parent != under_way[0]
+            found.wrong += parent >= 0 and parent != under_way[0]
+
+
+def _rows(columns: pd.DataFrame) -> list[list[int]]:
+    """Return whole numbers; what is null is -1, which is no visit."""
+    rows: list[list[int]] = columns.fillna(-1).astype("int64").to_numpy().tolist()
+    return rows
 
 
 def by_means(every: list[Links]) -> Mapping[str, float]:

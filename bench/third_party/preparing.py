@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from declaration import Application
+from declaration import TOOLS, Application
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "third-party"
@@ -42,7 +42,7 @@ def prepared(application: Application) -> Path:
 
 def _set_up(application: Application, place: Path) -> None:
     log = place.with_name(f"{application.name}.setup.log")
-    tools = {"SOURCE": str(application.folder), "TOOLS": str(application.folder.parent / "tools")}
+    tools = {"SOURCE": str(application.folder), "TOOLS": str(TOOLS)}
     with log.open("w") as said:
         done = subprocess.run(
             ["sh", "-eu", application.folder / "setup.sh"],

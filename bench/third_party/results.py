@@ -86,7 +86,18 @@ class Result:
         missing = "; ".join(self.misses()) or "nothing"
         came = "yes" if self.came_up else "no"
         where = ", ".join(told.databases) or "none"
-        return [told.title, told.runtime, where, told.brought, came, visits, one, many, done, missing]
+        return [
+            told.title,
+            told.runtime,
+            where,
+            told.brought,
+            came,
+            visits,
+            one,
+            many,
+            done,
+            missing,
+        ]
 
 
 HEADINGS = (
@@ -96,10 +107,14 @@ HEADINGS = (
 
 
 def _means(every: list[Links]) -> str:
-    return ", ".join(f"{name} {share:.1%}" for name, share in by_means(every).items()) or "none made"
+    return (
+        ", ".join(f"{name} {share:.1%}" for name, share in by_means(every).items()) or "none made"
+    )
 
 
 def markdown(results: list[Result]) -> str:
     """Return a row for each application."""
     rows = [list(HEADINGS), ["---"] * len(HEADINGS), *(each.row() for each in results)]
-    return "\n".join("| " + " | ".join(cell.replace("\n", " ") for cell in row) + " |" for row in rows)
+    return "\n".join(
+        "| " + " | ".join(cell.replace("\n", " ") for cell in row) + " |" for row in rows
+    )

@@ -22,8 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import blind
-import duckdb
-from counting import counts
+from counting import counts, one
 from declaration import Application, every
 from linking import links
 from preparing import BUILD, SetUpError, prepared, started
@@ -111,12 +110,10 @@ def seeded(text: str, application: Application, seed: int) -> str:
 
 def requests(run: Path) -> tuple[int, int]:
     """Return how many interactions there were, and how many failed before the load ended."""
-    row = duckdb.execute(
-        """SELECT count(*), count(*) FILTER (error IS NOT NULL AND error <> 'cut')
-        FROM read_parquet($file)""",
-        {"file": str(run / "requests.parquet")},
-    ).fetchone()
-    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+    file = str(run / "requests.parquet")
+    every = one("SELECT count(*) FROM read_parquet($file)", file=file)
+    failed = "error IS NOT NULL AND error <> 'cut'"
+    return every, one(f"SELECT count(*) FROM read_parquet($file) WHERE {failed}", file=file)
 
 
 @contextmanager
