@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages of the applications that others wrote. Those that would set up a database
-# of their own as they are installed are told not to.
+# Installs the Debian packages of applications that others wrote. Those that would make a database of
+# their own as they are installed are told not to.
 set -eu
 
 here=$(dirname "$0")
@@ -10,4 +10,8 @@ redmine redmine/instances/default/dbconfig-install boolean false
 request-tracker5 request-tracker5/dbconfig-install boolean false
 END
 fi
-"$here/apt.sh" "$here/packages-third-party.txt"
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT INT TERM
+cp "$here/packages-third-party.txt" "$list"
+command -v npm >/dev/null || echo npm >>"$list"
+"$here/apt.sh" "$list"

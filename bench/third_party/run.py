@@ -5,9 +5,10 @@ and run three times for seconds: by one user, so that one request is under way a
 several; and by several with a disturbance drawn from ``--seed``. What Tierlab saw of each server is
 compared with the server's own log, and links with the only request that was under way.
 
-``--quick`` takes the two applications that need no more packages than the tests do, and leaves the
-disturbance out. Names select applications. Exits 1 when anything misses its bar; a disturbance
-that the diagnosis takes for another is printed and misses nothing.
+``--quick`` takes the two applications that need no more packages than the tests do, for a quarter
+of the time, and leaves the disturbance out. Names select applications. ``--again`` judges the runs
+that are there. Exits 1 when anything misses its bar; a disturbance that the diagnosis takes for
+another is printed and misses nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ from results import Result, markdown
 from running import FailedError, Tierlab
 
 ALONE = ("load.users=1", "load.think=10ms")
+SHORT = ("load.phases.ramp_up=1s", "load.phases.runtime=4s", "load.phases.ramp_down=0s")
+"""For CI, which has not the time for more."""
+CHECKED_S = 10
+"""The first pages of some take seconds."""
 
 
 def main() -> int:
@@ -54,7 +59,7 @@ def main() -> int:
         print(f"{application.name}: ", end="", file=sys.stderr, flush=True)
         result = Result(application)
         try:
-            measure(result, asked.seed, again=asked.again, disturbed=not asked.quick)
+            measure(result, asked.seed, again=asked.again, quick=asked.quick)
         except (SetUpError, FailedError) as failure:
             result.failed = str(failure)
         results.append(result)
@@ -75,27 +80,27 @@ def keep(results: list[Result], file: Path) -> None:
     file.write_text(json.dumps(list((before | now).values()), indent=1) + "\n")
 
 
-def measure(result: Result, seed: int, *, again: bool, disturbed: bool) -> None:
+def measure(result: Result, seed: int, *, again: bool, quick: bool) -> None:
     """Set up, check and run one application. Raises `SetUpError` or `FailedError`."""
-    application = result.application
+    application, length = result.application, SHORT if quick else ()
     with timed(result, "set-up"):
         place = prepared(application)
     command = Tierlab(place, again)
     text = (place / "experiment.toml").read_text("utf-8")
     with started(application, place):
         with timed(result, "check"):
-            said = command.check()
+            said = command.check(2 if quick else CHECKED_S)
         result.came_up = True
         result.notes = [line for line in said.splitlines() if line.startswith("note")]
         with timed(result, "alone"):
-            run = command.trial("alone", text, *ALONE)
+            run = command.trial("alone", text, *ALONE, *length)
         result.single = links(run, one_at_a_time=True)
         with timed(result, "loaded"):
-            run = command.trial("loaded", text)
+            run = command.trial("loaded", text, *length)
         result.loaded = links(run, one_at_a_time=False)
         result.counts = counts(application, run)
         result.requests, result.errors = requests(run)
-        if disturbed and application.disturbed:
+        if application.disturbed and not quick:
             text = seeded(text, application, seed) + blind.TABLE
             with timed(result, "disturbed"):
                 run = command.trial("disturbed", text)

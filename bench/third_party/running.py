@@ -27,9 +27,9 @@ class Tierlab:
     place: Path
     again: bool = False
 
-    def check(self) -> str:
-        """Return what ``tierlab check`` prints of the experiment. Raises :class:`FailedError`."""
-        return self._do("check.log", "check", "experiment.toml", "--seconds", "5")
+    def check(self, seconds: int) -> str:
+        """Return what ``tierlab check`` prints after so long. Raises :class:`FailedError`."""
+        return self._do("check.log", "check", "experiment.toml", "--seconds", str(seconds))
 
     def trial(self, name: str, text: str, *settings: str) -> Path:
         """Run an experiment of this text and return its run folder. Raises :class:`FailedError`."""

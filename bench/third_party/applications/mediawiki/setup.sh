@@ -1,7 +1,7 @@
 . "$TOOLS/databases.sh"
 mariadb_data db
 mariadb_start "$PWD/db" 13308
-mkdir -p config web app
+mkdir -p config/cache web app
 php8.2 /usr/share/mediawiki/maintenance/install.php --dbtype=mysql --dbserver=127.0.0.1:13308 --dbname=shop \
     --dbuser=shop --dbpass=shop --server=http://127.0.0.1 --scriptpath= --confpath="$PWD/config" \
     --pass=correct-horse-battery --skins=Vector,MonoBook Wiki Admin >installed.log 2>&1
@@ -11,7 +11,7 @@ $wgServer = isset( $_SERVER['HTTP_HOST'] ) ? 'http://' . $_SERVER['HTTP_HOST'] :
 $wgMainCacheType = getenv( 'DATABASE_PORT' ) ? CACHE_NONE : CACHE_MEMCACHED;
 $wgParserCacheType = $wgMainCacheType;
 $wgMemCachedServers = [ getenv( 'MEMCACHED' ) ];
-$wgCacheDirectory = '/tmp';
+$wgCacheDirectory = __DIR__ . '/cache';
 $wgEnableUploads = false;
 $wgJobRunRate = 0;
 END
@@ -29,6 +29,6 @@ cp texts/Shop "texts/Main Page"
 php8.2 /usr/share/mediawiki/maintenance/importTextFiles.php --overwrite texts/* >>installed.log 2>&1
 php8.2 /usr/share/mediawiki/maintenance/runJobs.php >>installed.log 2>&1
 mariadb_stop "$PWD/db"
-chmod -R a+rX config
+chmod -R a+rwX config
 sed "s|@config@|$PWD/config/LocalSettings.php|" "$SOURCE/nginx.conf" >web/nginx.conf
 cp "$SOURCE/fpm.conf" app/fpm.conf
