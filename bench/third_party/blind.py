@@ -25,7 +25,8 @@ class Blind:
     duration_s: float
     told: tuple[str, ...]
     verdict: str
-    """``right``, ``wrong`` (another cause or server for that time), ``not told``, ``not done``."""
+    """``right``, ``wrong`` (another cause or server for that time), ``unknown`` (it names
+    no cause), ``not told`` (it says nothing of that time), or ``not done``."""
 
 
 def judge(run: Path) -> Blind | None:
@@ -45,10 +46,15 @@ def judge(run: Path) -> Blind | None:
         )
     ]
     told = tuple(f"{each['cause']} at {each['subject']}" for each in near)
-    if not true["done"]:
-        verdict = "not done"
-    elif f"{true['class']} at {true['subject']}" in told:
-        verdict = "right"
-    else:
-        verdict = "wrong" if told else "not told"
+    verdict = (
+        _verdict(f"{true['class']} at {true['subject']}", told) if true["done"] else "not done"
+    )
     return Blind(true["class"], true["subject"], (end - begin) / 1e9, told, verdict)
+
+
+def _verdict(true: str, told: tuple[str, ...]) -> str:
+    if true in told:
+        return "right"
+    if not told:
+        return "not told"
+    return "unknown" if all(each.startswith("unknown") for each in told) else "wrong"

@@ -60,13 +60,12 @@ def counts(application: Application, run: Path) -> list[Count]:
     for server, truth in application.truths.items():
         span = around if truth.timed else Span(0, MOST_NS)
         if truth.log is None:
-            span, logged = _commands(run, server, load)
+            span, count = _commands(run, server, load)
         else:
             log = run / "logs" / f"{server}.1" / "logs" / truth.log
-            logged = _logged(
-                log if log.exists() else BUILD / application.name / truth.log, truth, span
-            )
-        found.append(Count(server, _visits(run, server, truth, span), logged))
+            log = log if log.exists() else BUILD / application.name / truth.log
+            count = logged(log, truth, span)
+        found.append(Count(server, _visits(run, server, truth, span), count))
     return found
 
 
@@ -114,7 +113,8 @@ def _commands(run: Path, server: str, load: Span) -> tuple[Span, int]:
     return Span(int(row[0]), int(row[1])), int(row[2])
 
 
-def _logged(log: Path, truth: Truth, span: Span) -> int:
+def logged(log: Path, truth: Truth, span: Span) -> int:
+    """Count the requests that a server's log has in the span; all of it where it has no times."""
     lines = log.read_text("utf-8", "replace").splitlines()
     if truth.format == "counters":
         return sum(int(each.split("\t")[0]) for each in lines if truth.pattern.search(each))

@@ -72,11 +72,12 @@ def _of_server(visits: pd.DataFrame, server: str, callers: set[str], one_at_a_ti
     found = Links(server, len(calls))
     found.means.update(Counter("none" if pd.isna(each) else str(each) for each in calls.link))
     if one_at_a_time:
-        _judge(found, calls, visits[visits.server.isin(callers)])
+        judge(found, calls, visits[visits.server.isin(callers)])
     return found
 
 
-def _judge(found: Links, calls: pd.DataFrame, above: pd.DataFrame) -> None:
+def judge(found: Links, calls: pd.DataFrame, above: pd.DataFrame) -> None:
+    """Hold each call's parent against the one visit that was going on above."""
     later = _rows(above[["visit", "arrival_ns", "end_ns"]])[::-1]
     there: list[list[int]] = []
     for at, parent in _rows(calls[["arrival_ns", "parent"]]):
