@@ -53,3 +53,23 @@ def test_a_page_that_sends_users_off_the_site_says_where_to(
     tmp_path: Path, error: str, sent_off: str | None, said: str
 ) -> None:
     assert found(tmp_path, error, sent_off).endswith(said)
+
+
+def test_a_page_whose_picture_is_not_there_says_which(tmp_path: Path) -> None:
+    visits = [
+        {"label": label, "status": status, "visit": number}
+        for number, (label, status) in enumerate(
+            [("GET /", 200), ("GET /logo.png", 404), ("GET /logo.png", 404), ("GET /b.png", 404)]
+        )
+    ]
+    made_stall.write(tmp_path, "visits", visits)
+    assert found(tmp_path, "image_status_404", None) == (
+        "/: none of 1 worked: a picture on it (GET /logo.png) failed: the reply has status 404."
+    )
+
+
+def test_a_picture_that_no_visit_tells_of_is_said_in_words(tmp_path: Path) -> None:
+    assert found(tmp_path, "static_no_reply", None) == (
+        "/: none of 1 worked: a style, script or font of it failed: the connection was closed"
+        " without a reply."
+    )
