@@ -16,23 +16,32 @@ from tierlab.tables import manifest as manifests
 BAR = 0.999
 BEFORE_NS = 1_000_000_000
 """The servers are idle before the load starts, and some logs have whole seconds."""
-AFTER_NS = 10_000_000_000
-"""Servers go on for a while with what was under way as the load ended, and nothing else comes."""
+AFTER_NS = 10_000_000
+"""How long after the last message that was captured a server may write it down."""
 MOST_NS = 1 << 62
 
 
 @dataclass(frozen=True)
 class Count:
-    """Visits at one server and its own count of them."""
+    """Visits at one server and its own count of them.
+
+    Of the visits, ``cut`` were not answered before the users went away: some servers log these,
+    others log them later or never.
+    """
 
     server: str
     visits: int
     logged: int
+    cut: int = 0
 
     @property
     def ratio(self) -> float:
-        """Visits for each request that the server logged."""
-        return self.visits / self.logged if self.logged else 0.0
+        """Visits for each request that the server logged, with those cut as far as it logged any."""
+        return self._as_logged / self.logged if self.logged else 0.0
+
+    @property
+    def _as_logged(self) -> int:
+        return min(self.visits, max(self.visits - self.cut, self.logged))
 
     @property
     def holds(self) -> bool:
@@ -55,7 +64,7 @@ class Span:
 def counts(application: Application, run: Path) -> list[Count]:
     """Compare each server that has a truth, while the load was on."""
     load = window(run)
-    around = Span(load.begin_ns - BEFORE_NS, load.end_ns + AFTER_NS)
+    around = Span(load.begin_ns - BEFORE_NS, _captured_until(run, load) + AFTER_NS)
     found = []
     for server, truth in application.truths.items():
         span = around if truth.timed else Span(0, MOST_NS)
@@ -65,7 +74,9 @@ def counts(application: Application, run: Path) -> list[Count]:
             log = run / "logs" / f"{server}.1" / "logs" / truth.log
             log = log if log.exists() else BUILD / application.name / truth.log
             count = logged(log, truth, span)
-        found.append(Count(server, _visits(run, server, truth, span), count))
+        every = _visits(run, server, truth, span)
+        cut = _visits(run, server, truth, span, "departure_ns IS NULL")
+        found.append(Count(server, every, count, cut))
     return found
 
 
@@ -75,16 +86,26 @@ def window(run: Path) -> Span:
     return Span(phases[0].start_ns, phases[-1].end_ns)
 
 
+def _captured_until(run: Path, load: Span) -> int:
+    """Return the time of the last message. Servers may go on with what was under way as the load
+    ended, until long after the capture has."""
+    last = one(
+        "SELECT max(greatest(request_end_ns, departure_ns)) FROM read_parquet($file)",
+        file=str(run / "visits.parquet"),
+    )
+    return max(last, load.end_ns)
+
+
 def one(query: str, **values: str | int) -> int:
     """Return the only value that a query has."""
     row = duckdb.execute(query, values).fetchone()
     return 0 if row is None else int(row[0])
 
 
-def _visits(run: Path, server: str, truth: Truth, span: Span) -> int:
+def _visits(run: Path, server: str, truth: Truth, span: Span, which: str = "true") -> int:
     ended = "coalesce(departure_ns, closed_ns, request_end_ns)"
     return one(
-        f"""SELECT count(*) FROM read_parquet($file) WHERE server = $server
+        f"""SELECT count(*) FROM read_parquet($file) WHERE server = $server AND {which}
         AND {ended if truth.stamp == "end" else "arrival_ns"} BETWEEN $begin AND $end
         AND regexp_matches(label, $only) AND NOT regexp_matches(label, $without)""",
         file=str(run / "visits.parquet"),
@@ -105,7 +126,7 @@ def _commands(run: Path, server: str, load: Span) -> tuple[Span, int]:
             "file": str(run / "cache.parquet"),
             "server": f"{server}.1",
             "begin": load.begin_ns,
-            "end": load.end_ns + AFTER_NS,
+            "end": load.end_ns,
         },
     ).fetchone()
     if row is None or row[0] is None:

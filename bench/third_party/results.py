@@ -34,7 +34,7 @@ class Result:
         """Return what is not as it should be, a phrase each."""
         found = [] if self.failed is None else [self.failed.splitlines()[0]]
         found += [
-            f"{each.server}: {each.visits} visits, {each.logged} logged"
+            f"{each.server}: {each.visits} visits ({each.cut} cut), {each.logged} logged"
             for each in self.counts
             if not each.holds
         ]

@@ -65,6 +65,13 @@ def test_one_in_a_thousand_may_be_missing_on_either_side(
     assert counting.Count("web", visits, logged).holds is holds
 
 
+@pytest.mark.parametrize(
+    ("logged", "holds"), [(990, True), (1000, True), (995, True), (980, False), (1010, False)]
+)
+def test_what_was_cut_may_be_logged_or_not(logged: int, holds: bool) -> None:
+    assert counting.Count("web", 1000, logged, cut=10).holds is holds
+
+
 def test_a_call_belongs_to_the_only_request_that_is_under_way() -> None:
     above = pd.DataFrame(
         {"visit": [1, 2], "arrival_ns": [0, 10**6], "end_ns": [5 * 10**5, 2 * 10**6]}
