@@ -36,7 +36,7 @@ class Count:
 
     @property
     def ratio(self) -> float:
-        """Visits for each request that the server logged, with those cut as far as it logged any."""
+        """Visits for each logged request; of those cut, as many as the server logged."""
         return self._as_logged / self.logged if self.logged else 0.0
 
     @property

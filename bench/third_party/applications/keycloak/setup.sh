@@ -12,12 +12,16 @@ postgresql_start "$PWD/db" 15434
 sed 's|:5432/|:15434/|; s|^http-port=.*|http-port=18084|' "$SOURCE/keycloak.conf" >first.conf
 KC_BOOTSTRAP_ADMIN_USERNAME=admin KC_BOOTSTRAP_ADMIN_PASSWORD=admin JAVA_OPTS_APPEND="-Xmx512m" \
     keycloak/bin/kc.sh --config-file="$PWD/first.conf" start --optimized >started.log 2>&1 &
+keycloak=$!
 for _ in $(seq 480); do
     grep -q "Listening on" started.log && break
     sleep 0.5
 done
-kill $!
-wait $! || true
+made=0
+/usr/bin/python3 "$TOOLS/visit.py" http://127.0.0.1:18084 visit.har <"$SOURCE/visit.txt" || made=1
+kill $keycloak
+wait $keycloak || true
 grep -q "Listening on" started.log
 postgresql_stop "$PWD/db"
 chmod -R a+rwX keycloak
+test $made = 0

@@ -1,8 +1,8 @@
 """Records a visit as a browser's developer tools save it (HAR): python3 visit.py SITE FILE <STEPS.
 
 Each line of STEPS is a method, a path and what is sent: nothing, a form's fields, or JSON. A form's
-hidden fields are those of the page before it. `AUTH NAME:PASSWORD` has all that follow send it. A
-step that fails ends the recording.
+hidden fields are those of the page before it. `AUTH NAME:PASSWORD` has all that follow send it, and
+`BEARER KEY` a token that the JSON before it has. A step that fails ends the recording.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class Visit:
         if method == "AUTH":
             token = base64.b64encode(path.encode()).decode()
             self.headers["Authorization"] = f"Basic {token}"
+        elif method == "BEARER":
+            self.headers["Authorization"] = f"Bearer {json.loads(self.page)[path]}"
         elif path:
             self.ask(method, self.site + path, sent if sent[:1] == "{" else self.form(sent))
             time.sleep(PAUSE_S)
