@@ -138,7 +138,7 @@ def logged(log: Path, truth: Truth, span: Span) -> int:
     """Count the requests that a server's log has in the span; all of it where it has no times."""
     lines = log.read_text("utf-8", "replace").splitlines()
     if truth.format == "counters":
-        return sum(int(each.split("\t")[0]) for each in lines if truth.pattern.search(each))
+        return sum(int(found["count"]) for each in lines if (found := truth.pattern.search(each)))
     if truth.format == "untimed":
         return sum(bool(truth.pattern.search(each)) for each in lines)
     return sum(map(span.has, _times(lines, truth)))

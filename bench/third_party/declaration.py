@@ -25,7 +25,7 @@ class Truth:
 
     - ``epoch``: seconds since 1970; ``milliseconds``: thousandths of them;
     - ``untimed``: not at all, so that all of the run's lines and visits are compared;
-    - ``counters``: not at all, and each line has a number of statements before their text;
+    - ``counters``: not at all, and a line's group ``count`` is a number of requests;
     - else in the words of strptime(3), and UTC unless it names a zone.
 
     ``stamp`` tells whether the time is when the request came (``start``) or was answered (``end``).

@@ -41,7 +41,7 @@ def by_name(application: Application) -> str:
         (Truth(log="l", line=r"^(?P<time>\d+)", format="milliseconds"), ["12000", "13000", "9000"]),
         (Truth(log="l", line="GET", format="untimed"), ["GET /", "GET /a", "started"]),
         (
-            Truth(log="l", line="FROM entries", format="counters"),
+            Truth(log="l", line=r"^(?P<count>\d+).*FROM entries", format="counters"),
             ["2\tSELECT FROM entries", "9\tBEGIN"],
         ),
     ],
