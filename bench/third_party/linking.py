@@ -39,13 +39,8 @@ class Links:
     invented: int = 0
 
     @property
-    def linked(self) -> float:
-        """Share of the calls that have a parent."""
-        return 1 - self.means.get("none", 0) / self.calls if self.calls else 0.0
-
-    @property
     def right_share(self) -> float | None:
-        """Share of the certain calls with the right parent; None without such calls."""
+        """Share of the certain calls that have the right parent; None without such calls."""
         return self.right / self.certain if self.certain else None
 
 

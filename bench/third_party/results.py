@@ -10,7 +10,6 @@ from counting import Count
 from declaration import Application
 from linking import Links, by_means
 
-LEAST_LINKED = 0.99
 LEAST_RIGHT = 0.99
 
 
@@ -39,10 +38,12 @@ class Result:
             if not each.holds
         ]
         for each in self.single:
-            if each.linked < LEAST_LINKED and each.calls > each.outside:
-                found.append(f"{each.server}: {each.linked:.1%} of calls have a parent")
             if each.right_share is not None and each.right_share < LEAST_RIGHT:
-                found.append(f"{each.server}: {each.right_share:.1%} of parents right")
+                found.append(
+                    f"{each.server}: {each.right_share:.1%} of calls have the right parent"
+                )
+            if each.invented > each.calls * (1 - LEAST_RIGHT):
+                found.append(f"{each.server}: {each.invented} calls of no request have a parent")
         if self.requests and self.errors > self.requests / 100:
             found.append(f"{self.errors} of {self.requests} requests failed")
         return found

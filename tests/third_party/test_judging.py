@@ -128,7 +128,13 @@ def test_a_declaration_is_of_its_experiment(application: Application) -> None:
     for server, truth in application.truths.items():
         assert truth.pattern
         kept = experiment["system"][server].get("logs", [])
-        own = {"console.log", "statements.tsv", "stats.tsv", None, *(each.replace("/", "_") for each in kept)}
+        own = {
+            "console.log",
+            "statements.tsv",
+            "stats.tsv",
+            None,
+            *(each.replace("/", "_") for each in kept),
+        }
         assert truth.log in own or (application.folder / "start.sh").exists()
 
 
