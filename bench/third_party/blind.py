@@ -52,6 +52,12 @@ def judge(run: Path) -> Blind | None:
     return Blind(true["class"], true["subject"], (end - begin) / 1e9, told, verdict)
 
 
+def undisturbed(run: Path) -> list[str]:
+    """Return the causes that the diagnosis names in a run to which nothing was done."""
+    findings = json.loads((run / "findings.json").read_text("utf-8"))["findings"]
+    return [f"{each['cause']} at {each['subject']}" for each in findings]
+
+
 def _verdict(true: str, told: tuple[str, ...]) -> str:
     if true in told:
         return "right"

@@ -27,6 +27,7 @@ class Result:
     single: list[Links] = field(default_factory=list)
     loaded: list[Links] = field(default_factory=list)
     blind: Blind | None = None
+    undisturbed: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def misses(self) -> list[str]:
@@ -69,6 +70,7 @@ class Result:
                 "loaded": [asdict(each) for each in self.loaded],
             },
             "blind": asdict(self.blind) if self.blind else None,
+            "undisturbed": self.undisturbed,
             "misses": self.misses(),
             "check_notes": self.notes,
             "does_not_work": told.notes,
@@ -84,26 +86,18 @@ class Result:
         one = f"{_means(self.single)}; right {right}/{certain}" if self.single else "-"
         many = _means(self.loaded) if self.loaded else "-"
         done = "-" if blind is None else f"{blind.cause} at {blind.subject}: {blind.verdict}"
-        missing = "; ".join(self.misses()) or "nothing"
-        came = "yes" if self.came_up else "no"
+        alone = ", ".join(self.undisturbed) or "nothing"
         where = ", ".join(told.databases) or "none"
-        return [
-            told.title,
-            told.runtime,
-            where,
-            told.brought,
-            came,
-            visits,
-            one,
-            many,
-            done,
-            missing,
-        ]
+        came = "yes" if self.came_up else "no"
+        missing = "; ".join(self.misses()) or "nothing"
+        about = [told.title, told.runtime, where, told.brought, came]
+        return [*about, visits, one, many, done, alone, missing]
 
 
 HEADINGS = (
     "application", "runtime", "databases", "brought", "came up", "visits/logged",
-    "links, one request at a time", "links under load", "blind disturbance", "misses",
+    "links, one request at a time", "links under load",
+    "blind disturbance", "told undisturbed", "misses",
 )  # fmt: skip
 
 

@@ -100,6 +100,7 @@ def measure(result: Result, seed: int, *, again: bool, quick: bool) -> None:
         result.loaded = links(run, one_at_a_time=False)
         result.counts = counts(application, run)
         result.requests, result.errors = requests(run)
+        result.undisturbed = blind.undisturbed(run)
         if application.disturbed and not quick:
             text = seeded(text, application, seed) + blind.TABLE
             with timed(result, "disturbed"):
