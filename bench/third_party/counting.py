@@ -34,6 +34,11 @@ class Count:
     logged: int
     cut: int = 0
 
+    def __str__(self) -> str:
+        """Return both counts, and what was cut where that makes the difference."""
+        cut = f" ({self.cut:,} cut)" if self.cut and self.visits != self.logged else ""
+        return f"{self.server} {self.visits:,}/{self.logged:,}{cut}"
+
     @property
     def ratio(self) -> float:
         """Visits for each logged request; of those cut, as many as the server logged."""

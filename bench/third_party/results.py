@@ -80,7 +80,7 @@ class Result:
     def row(self) -> list[str]:
         """Return its cells."""
         told, blind = self.application, self.blind
-        visits = ", ".join(f"{c.server} {c.visits}/{c.logged}" for c in self.counts) or "-"
+        visits = ", ".join(map(str, self.counts)) or "-"
         certain = sum(each.certain for each in self.single)
         right = sum(each.right for each in self.single)
         one = f"{_means(self.single)}; right {right}/{certain}" if self.single else "-"
