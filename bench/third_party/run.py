@@ -19,7 +19,7 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import blind
@@ -87,7 +87,7 @@ def measure(result: Result, seed: int, *, again: bool, quick: bool) -> None:
         place = prepared(application)
     command = Tierlab(place, again)
     text = (place / "experiment.toml").read_text("utf-8")
-    with started(application, place):
+    with nullcontext() if again else started(application, place):
         with timed(result, "check"):
             said = command.check(2 if quick else CHECKED_S)
         result.came_up = True
