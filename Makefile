@@ -22,11 +22,11 @@ PIP := $(BIN)/pip -q --disable-pip-version-check
 QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-environments test-fast lint format fuzz bench setup setup-test setup-environments \
+.PHONY: help demo test test-environments test-third-party test-third-party-quick test-fast lint format fuzz bench setup setup-test setup-environments \
     agent-tests image-guest image-xen lock wheel picture clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-23s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: setup ## Set up, run RUBBoS on four real tiers, print the answer (the page: runs/demo/001/report.html)
 	@$(BIN)/tierlab demo
@@ -36,6 +36,12 @@ test: setup-test agent-tests ## Set up and prove the product on real servers (10
 
 test-environments: setup-environments ## The other environments and applications, and whole studies (18 minutes: guests are emulated)
 	@$(BIN)/python tests/suite.py environments
+
+test-third-party: setup-test $(STAMPS)/third-party ## Applications that others wrote, held against their own logs (an hour; NAMES="ghost trac" for some)
+	@$(BIN)/python bench/third_party/run.py $(NAMES)
+
+test-third-party-quick: setup-test ## Two of these, with what the tests have installed (90 s)
+	@$(BIN)/python bench/third_party/run.py --quick
 
 test-fast: setup ## The tests that take seconds
 	cd agent && cargo test --locked --workspace --quiet
@@ -112,6 +118,10 @@ image-guest image-xen: | $(STAMPS)/packages-test
 $(STAMPS)/tools: setup/check-tools.sh
 	@setup/check-tools.sh
 	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/third-party: setup/third-party.sh setup/packages-third-party.txt setup/apt.sh | $(STAMPS)/packages-test
+	@setup/third-party.sh
+	@touch $@
 
 $(STAMPS)/packages-%: setup/packages-%.txt setup/apt.sh | $(STAMPS)/tools
 	@setup/apt.sh $<

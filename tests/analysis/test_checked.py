@@ -83,3 +83,23 @@ def test_a_server_at_a_socket_is_up_and_not_blamed_for_requests_that_nobody_saw(
     manifest.not_measured = {}
     (first, second, *_) = checked(tmp_path, manifest, CheckedCalls())
     assert (first.works, second.works) == (False, True), "where they are seen, none is a fault"
+
+
+def test_a_page_whose_picture_is_not_there_says_which(tmp_path: Path) -> None:
+    visits = [
+        {"label": label, "status": status, "visit": number}
+        for number, (label, status) in enumerate(
+            [("GET /", 200), ("GET /logo.png", 404), ("GET /logo.png", 404), ("GET /b.png", 404)]
+        )
+    ]
+    made_stall.write(tmp_path, "visits", visits)
+    assert found(tmp_path, "image_status_404", None) == (
+        "/: none of 1 worked: a picture on it (GET /logo.png) failed: the reply has status 404."
+    )
+
+
+def test_a_picture_that_no_visit_tells_of_is_said_in_words(tmp_path: Path) -> None:
+    assert found(tmp_path, "static_no_reply", None) == (
+        "/: none of 1 worked: a style, script or font of it failed: the connection was closed"
+        " without a reply."
+    )

@@ -57,7 +57,7 @@ CASES: list[tuple[Table, str]] = [
     ({"image": "two"}, "system.web.port is missing"),
     ({"image": "bare", "port": 1}, "system.web.command is missing: bare says none itself"),
     ({"image": "shop", "command": "a '"}, "system.web.command cannot be read (No closing"),
-    ({"image": "shop", "folder": "x"}, "system.web.folder is not a known key"),
+    ({"image": "shop", "folder": "x"}, "system.web.folder is a key that image does not have"),
     ({"image": "shop", "image_id": "cd" * 32}, "system.web.image_id is not that of shop on this"),
     ({"image": "shop", "run_as": "a b"}, "system.web.run_as must be a user, not"),
     ({"image": "shop", "workdir": "app"}, "system.web.workdir must be a path that begins with"),

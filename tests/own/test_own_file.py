@@ -57,6 +57,21 @@ CASES: list[tuple[Change, str]] = [
     ({"system.web.port": "8000"}, 'system.web.port must be a whole number from 1 to 65535, not "8'),
     ({"system.web.comand": "x"}, "system.web.comand is not a known key (did you mean command?)"),
     ({"system.web.command": ""}, 'system.web.command must be a command, not ""'),
+    # Other servers have one: that it is meant would be no help.
+    (
+        {"system.db.address": "127.0.0.1"},
+        "system.db.address is a key that postgresql does not have",
+    ),
+    # No `subjects` is in the file, so that none can be at fault.
+    (
+        {
+            "system.environment": "host",
+            "system.web": {"address": "127.0.0.1", "port": 8000},
+            "system.db": None,
+            "disturb": [{"class": "random"}],
+        },
+        "disturb[1] finds no server that its classes could disturb (none that runs already can be)",
+    ),
     ({"system.web.command": "sh '"}, "system.web.command cannot be read (No closing quotation)"),
     (
         {"system.web.command": "no-such-program"},

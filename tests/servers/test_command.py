@@ -58,3 +58,15 @@ def test_variables_before_a_program_are_set_and_exec_is_none(
 def test_the_program_comes_in_the_place_of_the_shell(before: str, tmp_path: Path) -> None:
     process, printed = started(tmp_path, f"{before}readlink /proc/self")
     assert printed.strip() == str(process)
+
+
+@pytest.mark.parametrize("first", ["printf '%s,' $SAID", "A=$SAID printf '%s,' ", "printf '%s,' x"])
+def test_a_command_over_several_lines_is_one_command(first: str, tmp_path: Path) -> None:
+    """A shell would take the second line for another command."""
+    _, printed = started(tmp_path, f"{first}\n    last")
+    assert printed.endswith("last,")
+
+
+def test_lines_of_a_list_are_a_shell_s(tmp_path: Path) -> None:
+    _, printed = started(tmp_path, "echo a; echo b\necho c")
+    assert printed.split() == ["a", "b", "c"]

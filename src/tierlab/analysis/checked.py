@@ -22,6 +22,9 @@ WORDS = {
 }
 """What the driver's errors mean to whoever checks."""
 
+PARTS = {"image": "a picture on it", "static": "a style, script or font of it"}
+"""What is fetched after a page, as the driver's errors begin with it."""
+
 REDIRECTIONS = ("301", "302", "303", "307", "308")
 """Statuses that say that what was asked for is elsewhere."""
 
@@ -89,7 +92,7 @@ def _interactions(folder: Path, manifest: Manifest) -> Iterator[Checked]:
             yield Checked(True, f"{name}: {count} of {count} worked, {median_ms:.1f} ms each.")
         else:
             good = "none" if failed == count else f"{count - failed}"
-            why = _meant(error, sent_off.get(name))
+            why = _meant(error, sent_off.get(name), folder)
             yield Checked(False, f"{name}: {good} of {count} worked: {why}.")
 
 
@@ -99,7 +102,10 @@ def _sent_off(manifest: Manifest) -> dict[str, str]:
     return {name: where for each in said for name, where in each.items()}
 
 
-def _meant(error: str, sent_off: str | None) -> str:
+def _meant(error: str, sent_off: str | None, folder: Path) -> str:
+    kind, _, rest = error.partition("_")
+    if kind in PARTS:
+        return f"{PARTS[kind]}{_with(rest, folder)} failed: {_meant(rest, None, folder)}"
     if not error.startswith("status_"):
         return WORDS.get(error, error)
     status = error.removeprefix("status_")
@@ -111,6 +117,16 @@ def _meant(error: str, sent_off: str | None) -> str:
         return f"{said}: they speak no TLS; have the application not redirect to HTTPS"
     host = sent_off.partition("//")[2]
     return f'{said}; say host = "{host}" in the first server\'s table if that is its name'
+
+
+def _with(error: str, folder: Path) -> str:
+    """Where the replies with that status were, as far as their visits were seen."""
+    status = error.removeprefix("status_")
+    if not status.isdecimal():
+        return ""
+    labels = _counts(folder, "visits", "label", f"status = {status}") or {}
+    http = [label for label in labels if label.startswith(("GET ", "HEAD "))]
+    return f" ({max(http, key=labels.__getitem__)})" if http else ""
 
 
 def _missed(folder: Path) -> Iterator[Checked]:

@@ -154,7 +154,11 @@ def _drawn_problems(name: str, table: Random, system: System) -> Iterator[Pydant
                 yield problem(f'must be out of {words}, not "{subject}"', name, "subjects")
                 return
     if not table.reaches(system):
-        yield problem("leaves no server that its classes could disturb", name, "subjects")
+        if table.subjects == "all":
+            text = "finds no server that its classes could disturb (none that runs already can be)"
+            yield problem(text, name)
+        else:
+            yield problem("leaves no server that its classes could disturb", name, "subjects")
 
 
 def _lock_problems(name: str, table: Lock, system: System) -> Iterator[PydanticCustomError]:

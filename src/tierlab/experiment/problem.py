@@ -129,6 +129,8 @@ def _in_words(
     context: dict[str, Any] = error.get("ctx", {})
     value = error["input"]
     match error["type"]:
+        case "extra_forbidden" if path[-1] in keys.get(known[:-1], ()):
+            return path, f"is a key that {_form(error)} does not have"
         case "extra_forbidden":
             return path, _unknown(path[-1], keys.get(known[:-1], ()))
         case "missing":
@@ -143,6 +145,12 @@ def _in_words(
     meant = _meant(value, context) if error["type"] == "literal_error" else ""
     wanted = _wanted(error, context, keys.get(known, ()))
     return path, f"must be {wanted}, not {shown(value)}{meant}"
+
+
+def _form(error: ErrorDetails) -> str:
+    """The form of the table that the file asked for: its software, or its workload."""
+    forms = [each for each in error["loc"] if isinstance(each, str) and each.startswith(FORM)]
+    return forms[-1].removeprefix(FORM) if forms else "this table"
 
 
 def _places(

@@ -24,6 +24,8 @@ ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 """How a variable begins that a command has before its program."""
 NO_EXEC = re.compile(rf"[|&;]|^\s*(?:exec\s|{ASSIGNED.pattern})")
 """Before what a shell takes no `exec`: lists, and what begins with one or with a variable."""
+LIST = re.compile(r"[|&;]")
+"""What a command has that consists of several: there a new line may begin another one."""
 FILES = "files"
 """In a server's folder: the copy of the user's own."""
 HOME = "home"
@@ -152,6 +154,8 @@ class Command(Server):
         """In its folder, by a shell only where it has words of a shell's."""
         folder, command = str(self._files), self._filled(self.options.command)
         if SHELL.search(command):
+            if not LIST.search(command):
+                command = " ".join(command.splitlines())
             text = command if NO_EXEC.search(command) else f"exec {command}"
             return ["sh", "-c", f'cd "$1" && {text}', "sh", folder]
         given, words = split_command(command)

@@ -17,6 +17,7 @@ from tierlab.environments.addresses import LOOPBACK
 from tierlab.environments.capability import Capability
 from tierlab.environments.domain import Domain, DomainSpec
 from tierlab.environments.environment import Environment
+from tierlab.environments.native.native import Native
 from tierlab.environments.placement import Placement, listed
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
@@ -75,6 +76,13 @@ def test_memory_is_on_its_node_and_a_domain_can_be_made_again(
                 assert allowed(domain, entry, "Mems_allowed_list") == {listed(asked.nodes)}
         domain.destroy()
         assert not domain.folder.exists()
+
+
+def test_a_program_may_open_its_standard_error_by_name(entry: Entry, domain: Domain) -> None:
+    if entry.make is not Native:
+        pytest.skip("its output goes another way")
+    domain.spawn(["sh", "-c", "echo said >/dev/stderr; sleep 60"], log="logs/out.log")
+    wait_until(lambda: domain.text("logs/out.log") == "said\n", "what it writes to /dev/stderr")
 
 
 def test_the_network_is_the_trials_own(

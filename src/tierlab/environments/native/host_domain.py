@@ -126,6 +126,8 @@ class HostDomain(Domain):
         path = self.folder / log
         self.make_folder(str(path.parent.relative_to(self.folder)))
         with path.open("ab") as output:
+            # Many a configuration file names /dev/stderr, which is opened anew by who runs.
+            self.own(path)
             launch = self._launch(argv, env)
             process = launch_program(self._ground.ledger, launch, output.fileno(), STDOUT)
         self._processes.append(process)

@@ -1,0 +1,144 @@
+"""How what Tierlab sees of third-party applications is judged: each verdict can be reached."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "third_party"))
+
+import blind
+import counting
+import linking
+from declaration import Application, Truth, every
+
+APPLICATIONS = every()
+NGINX = Truth(log="access.log", line=r"^(?P<time>\d+\.\d+) ")
+
+
+def by_name(application: Application) -> str:
+    return application.name
+
+
+@pytest.mark.parametrize(
+    ("truth", "lines"),
+    [
+        (NGINX, ["0.5 early", "12.250 GET /", "no request", "19.0 GET /", "21.5 late"]),
+        (
+            Truth(log="l", line=r"\[(?P<time>.*?)\]", format="%d/%b/%Y:%H:%M:%S %z"),
+            [
+                "[01/Jan/1970:00:00:12 +0000]",
+                "[01/Jan/1970:01:00:13 +0100]",
+                "[01/Jan/1970:00:01:00 +0000]",
+            ],
+        ),
+        (Truth(log="l", line=r"^(?P<time>\d+)", format="milliseconds"), ["12000", "13000", "9000"]),
+        (Truth(log="l", line="GET", format="untimed"), ["GET /", "GET /a", "started"]),
+        (
+            Truth(log="l", line=r"^(?P<count>\d+).*FROM entries", format="counters"),
+            ["2\tSELECT FROM entries", "9\tBEGIN"],
+        ),
+    ],
+)
+def test_what_was_logged_while_the_load_was_on_is_counted(
+    truth: Truth, lines: list[str], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("\n".join(lines))
+    span = counting.Span(10_000_000_000, 20_000_000_000)
+    assert counting.logged(log, truth, span) == 2
+
+
+@pytest.mark.parametrize(
+    ("visits", "logged", "holds"),
+    [(1000, 1000, True), (999, 1000, True), (998, 1000, False), (1002, 1000, False), (0, 0, False)],
+)
+def test_one_in_a_thousand_may_be_missing_on_either_side(
+    visits: int, logged: int, holds: bool
+) -> None:
+    assert counting.Count("web", visits, logged).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("logged", "holds"), [(990, True), (1000, True), (995, True), (980, False), (1010, False)]
+)
+def test_what_was_cut_may_be_logged_or_not(logged: int, holds: bool) -> None:
+    assert counting.Count("web", 1000, logged, cut=10).holds is holds
+
+
+def test_a_call_belongs_to_the_only_request_that_is_under_way() -> None:
+    above = pd.DataFrame(
+        {"visit": [1, 2], "arrival_ns": [0, 10**6], "end_ns": [5 * 10**5, 2 * 10**6]}
+    )
+    calls = pd.DataFrame(
+        {
+            "arrival_ns": [10**5, 2 * 10**5, 7 * 10**5, 8 * 10**5, 11 * 10**5, 12 * 10**5],
+            "parent": [1, None, None, 1, 1, 2],
+        }
+    )
+    found = linking.Links("db.1", len(calls))
+    linking.judge(found, calls, above)
+    assert (found.certain, found.right, found.wrong) == (4, 2, 1)
+    assert (found.outside, found.invented) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("findings", "verdict"),
+    [
+        ([("cpu", "db.1", 100)], "right"),
+        ([("cpu", "app.1", 100), ("cpu", "db.1", 150)], "right"),
+        ([("cpu", "app.1", 100)], "wrong"),
+        ([("unknown", "db.1", 100)], "unknown"),
+        ([("cpu", "db.1", 10**12)], "not told"),
+        ([], "not told"),
+    ],
+)
+def test_a_disturbance_is_told_by_its_cause_its_server_and_its_time(
+    findings: list[tuple[str, str, int]], verdict: str, tmp_path: Path
+) -> None:
+    run, truth = tmp_path / "001", tmp_path / "001.truth"
+    run.mkdir()
+    truth.mkdir()
+    true = {"class": "cpu", "subject": "db.1", "start_ns": 50, "end_ns": 200, "done": True}
+    (truth / "truth.jsonl").write_text(json.dumps(true) + "\n")
+    told: list[dict[str, Any]] = [
+        {"cause": cause, "subject": subject, "windows": [{"start_ns": at, "end_ns": at + 10}]}
+        for cause, subject, at in findings
+    ]
+    (run / "findings.json").write_text(json.dumps({"findings": told}))
+    found = blind.judge(run)
+    assert found is not None
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize("application", APPLICATIONS, ids=by_name)
+def test_a_declaration_is_of_its_experiment(application: Application) -> None:
+    experiment = tomllib.loads(application.experiment)
+    assert experiment["experiment"]["name"] == application.name
+    servers = set(experiment["system"]) - {"workload", "environment", "sessions"}
+    assert application.truths
+    assert set(application.truths) <= servers
+    assert (application.folder / "setup.sh").exists()
+    for server, truth in application.truths.items():
+        assert truth.pattern
+        kept = experiment["system"][server].get("logs", [])
+        own = {
+            "console.log",
+            "statements.tsv",
+            "stats.tsv",
+            None,
+            *(each.replace("/", "_") for each in kept),
+        }
+        assert truth.log in own or (application.folder / "start.sh").exists()
+
+
+def test_there_are_ten_on_six_runtimes_and_two_for_ci() -> None:
+    assert len(APPLICATIONS) >= 10
+    assert len({each.runtime for each in APPLICATIONS}) >= 6
+    assert sum(each.quick for each in APPLICATIONS) == 2
