@@ -1,4 +1,4 @@
-"""Link 500 applications drawn at random, without ids: how many links are wrong, how many are missing.
+"""Link 500 applications drawn at random, without ids: how many links are wrong or missing.
 
 The agent's crate simulates each application, with one, 10 or 100 requests under way, and knows the
 truth. Inference was developed on even seeds; these are odd. Exit status 1 when a bar is missed.
@@ -59,7 +59,9 @@ def missed(found: dict[str, Any]) -> bool:
         if not tenth["links"]:
             continue
         stated, right = tenth["stated"], tenth["right"]
-        print(f"{at / 10:.1f} to {at / 10 + 0.1:.1f}  {tenth['links']:7}   {stated:.3f}  {right:.3f}")
+        print(
+            f"{at / 10:.1f} to {at / 10 + 0.1:.1f}  {tenth['links']:7}   {stated:.3f}  {right:.3f}"
+        )
         is_missed |= tenth["links"] >= LEAST_LINKS and abs(stated - right) > MOST_ERROR
     return is_missed
 
