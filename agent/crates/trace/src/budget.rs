@@ -1,6 +1,6 @@
-//! How much of each subject is traced. Where more events come than the budget allows, half of the
-//! threads are left out, then three quarters and so on, at last all; where there are few again, the
-//! last step is taken back.
+//! How much of each subject is traced. Where more events come than the budget allows, so many steps
+//! are taken at once as should do, each of which halves the threads that are traced; where that leaves
+//! none, or does not help, all are left out. Where there are few events again, a step is taken back.
 
 use serde::Serialize;
 
@@ -18,6 +18,8 @@ pub struct Budget {
     events: u64,
     since_ns: i64,
     stepped_ns: i64,
+    /// The last step left threads out.
+    is_down: bool,
 }
 
 /// What is traced of a subject's threads from now on.
@@ -33,7 +35,14 @@ pub enum Sample {
 impl Budget {
     /// A budget of so many events a second, from now on.
     pub fn new(most_per_s: u64, now_ns: i64) -> Self {
-        Self { most_per_s, step: 0, events: 0, since_ns: now_ns, stepped_ns: now_ns }
+        Self {
+            most_per_s,
+            step: 0,
+            events: 0,
+            since_ns: now_ns,
+            stepped_ns: now_ns,
+            is_down: false,
+        }
     }
 
     /// So many events came until now. Gives what is to be traced from now on where that changes.
@@ -42,7 +51,11 @@ impl Budget {
         let per_s = events.saturating_sub(self.events) * 1_000_000_000 / length_ns;
         (self.events, self.since_ns) = (events, now_ns);
         let step = if per_s > self.most_per_s && self.step < LAST {
-            self.step + 1
+            let halvings = u64::BITS - (per_s / self.most_per_s).leading_zeros();
+            (self.step + halvings.max(1)).min(LAST)
+        } else if self.is_down && per_s == 0 && self.step < LAST {
+            // None of the few threads is left: looking them up costs, too.
+            LAST
         } else if self.step > 0
             && 2 * per_s < self.most_per_s
             && now_ns - self.stepped_ns >= PATIENCE_NS
@@ -51,7 +64,7 @@ impl Budget {
         } else {
             return None;
         };
-        (self.step, self.stepped_ns) = (step, now_ns);
+        (self.is_down, self.step, self.stepped_ns) = (step > self.step, step, now_ns);
         Some(self.sample())
     }
 
@@ -81,20 +94,29 @@ mod tests {
     fn more_events_than_allowed_leave_threads_out_step_by_step() {
         let mut budget = Budget::new(1_000, 0);
         assert_eq!(budget.look(900, S), None);
-        assert_eq!(budget.look(2_900, 2 * S), Some(Sample::OneIn(2)));
-        assert_eq!(budget.look(4_900, 3 * S), Some(Sample::OneIn(4)));
-        for second in 4..=9 {
-            assert!(budget.look(4_900 + (second - 3) as u64 * 2_000, second * S).is_some());
+        assert_eq!(budget.look(2_400, 2 * S), Some(Sample::OneIn(2)));
+        assert_eq!(budget.look(10_400, 3 * S), Some(Sample::OneIn(32)), "four steps at once");
+        for second in 4..=6 {
+            assert!(budget.look(10_400 + (second - 3) as u64 * 1_500, second * S).is_some());
         }
         assert_eq!(budget.sample(), Sample::Nothing);
         assert_eq!(budget.look(1_000_000, 10 * S), None, "no step is left");
     }
 
     #[test]
+    fn a_single_thread_that_is_left_out_is_not_looked_up_any_more() {
+        let mut budget = Budget::new(1_000, 0);
+        budget.look(8_000, S);
+        assert_eq!(budget.look(8_000, 2 * S), Some(Sample::Nothing));
+        assert_eq!(budget.look(8_000, 12 * S), Some(Sample::OneIn(128)), "tried again");
+        assert_eq!(budget.look(8_000, 13 * S), None);
+    }
+
+    #[test]
     fn few_events_for_a_while_take_a_step_back() {
         let mut budget = Budget::new(1_000, 0);
-        budget.look(5_000, S);
-        assert_eq!(budget.look(5_100, 2 * S), None, "too soon");
-        assert_eq!(budget.look(5_200, 12 * S), Some(Sample::OneIn(1)));
+        budget.look(1_500, S);
+        assert_eq!(budget.look(1_600, 2 * S), None, "too soon");
+        assert_eq!(budget.look(1_700, 12 * S), Some(Sample::OneIn(1)));
     }
 }
