@@ -447,6 +447,10 @@ static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 
 
 static __always_inline int passed(struct sock *sk, int bytes, int flags, u8 direction)
 {
+	/* First, as it costs a server that is not traced any more at each message. */
+	u32 process = bpf_get_current_pid_tgid() >> 32;
+	if (!bpf_map_lookup_elem(&processes, &process))
+		return 0;
 	if (bytes <= 0 || (direction == RECEIVED && flags & MSG_PEEK))
 		return 0;
 	u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
