@@ -229,8 +229,12 @@ def capture(places: Sequence[Place], interface: str) -> dict[str, Any]:
 
 
 def trace(subjects: Sequence[Subject]) -> dict[str, Any]:
-    """Trace the threads of the servers whose processes this host's kernel knows."""
-    here = [subject for subject in subjects if not subject.guest]
+    """Trace the threads of the servers whose processes this host's kernel knows.
+
+    Not of those that hand each connection's bytes on to one of their own: the connections tell more
+    than their threads.
+    """
+    here = [each for each in subjects if not each.guest and not each.place.pass_through]
     return {
         "subjects": _members(here),
         "servers": [

@@ -407,9 +407,14 @@ static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 
 	_Bool goes_on = known && known->ends == ends && known->thread == thread &&
 			known->direction == direction;
 	now_waits(it, role);
-	if (!goes_on) {
+	if (!known) {
 		struct socket_turn turn = { ends, thread, direction };
 		bpf_map_update_elem(&sockets, &socket, &turn, BPF_ANY);
+	} else if (!goes_on) {
+		/* In place: an update of the map takes several times as long. */
+		known->ends = ends;
+		known->thread = thread;
+		known->direction = direction;
 	}
 	_Bool is_told = role == SERVER ? direction == SENT || !goes_on
 				       : direction == SENT && !goes_on;
