@@ -76,6 +76,7 @@ bench: setup-test ## Measure beside the peers; prints ratios (over an hour; what
 	measure $(BIN)/python bench/sample/run.py; \
 	measure $(BIN)/python bench/sample/polls.py; \
 	measure $(BIN)/python bench/trace/run.py; \
+	measure $(BIN)/python bench/trace/threads.py; \
 	measure $(BIN)/python bench/profile/perf.py; \
 	measure $(BIN)/python bench/link/run.py; \
 	measure $(BIN)/python bench/link/random_applications.py; \

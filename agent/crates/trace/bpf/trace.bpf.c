@@ -87,6 +87,7 @@ struct socket_turn {
 	u32 ends;
 	u32 thread;
 	u8 direction;
+	u8 role;
 };
 
 struct subject {
@@ -340,15 +341,10 @@ int BPF_PROG(ended, struct task_struct *task)
 	return 0;
 }
 
-/* The calling thread, and its subject; none if it is nobody's or left out. */
-static __always_inline struct thread *calling(struct task_struct *task, u64 now, u32 *subject)
+/* The calling thread of a subject; none if it is left out. */
+static __always_inline struct thread *calling(struct task_struct *task, u64 now, u32 subject)
 {
-	u32 process = task->tgid;
-	u32 *of = bpf_map_lookup_elem(&processes, &process);
-	if (!of)
-		return 0;
-	*subject = *of;
-	struct subject *about = bpf_map_lookup_elem(&subjects, of);
+	struct subject *about = bpf_map_lookup_elem(&subjects, &subject);
 	u32 hashed = ((u32)task->pid * 2654435761u) >> 16;
 	if (!about || hashed & about->left_out)
 		return 0;
@@ -389,32 +385,33 @@ static __always_inline u8 role_of(u16 local, u16 remote)
 
 /* Bytes went to or came from a TCP socket. Reads that go on with what the same thread began to read
  * are no turns, nor is what a client reads; each write of a server is one, as any may be the last. */
-static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 direction)
+static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 direction,
+				     u32 subject)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u16 local = BPF_CORE_READ(sk, __sk_common.skc_num);
 	u16 remote = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	u64 socket = (u64)sk, now = bpf_ktime_get_ns();
-	u32 subject;
-	struct thread *it = calling(task, now, &subject);
+	struct thread *it = calling(task, now, subject);
 	if (!it)
-		return 0;
-	u8 role = role_of(local, remote);
-	if (role == NO_ROLE)
 		return 0;
 	u32 ends = (u32)local << 16 | remote, thread = task->pid;
 	struct socket_turn *known = bpf_map_lookup_elem(&sockets, &socket);
-	_Bool goes_on = known && known->ends == ends && known->thread == thread &&
-			known->direction == direction;
+	_Bool is_same = known && known->ends == ends;
+	u8 role = is_same ? known->role : role_of(local, remote);
+	if (role == NO_ROLE)
+		return 0;
+	_Bool goes_on = is_same && known->thread == thread && known->direction == direction;
 	now_waits(it, role);
 	if (!known) {
-		struct socket_turn turn = { ends, thread, direction };
+		struct socket_turn turn = { ends, thread, direction, role };
 		bpf_map_update_elem(&sockets, &socket, &turn, BPF_ANY);
 	} else if (!goes_on) {
 		/* In place: an update of the map takes several times as long. */
 		known->ends = ends;
 		known->thread = thread;
 		known->direction = direction;
+		known->role = role;
 	}
 	_Bool is_told = role == SERVER ? direction == SENT || !goes_on
 				       : direction == SENT && !goes_on;
@@ -454,7 +451,8 @@ static __always_inline int passed(struct sock *sk, int bytes, int flags, u8 dire
 {
 	/* First, as it costs a server that is not traced any more at each message. */
 	u32 process = bpf_get_current_pid_tgid() >> 32;
-	if (!bpf_map_lookup_elem(&processes, &process))
+	u32 *subject = bpf_map_lookup_elem(&processes, &process);
+	if (!subject)
 		return 0;
 	if (bytes <= 0 || (direction == RECEIVED && flags & MSG_PEEK))
 		return 0;
@@ -463,7 +461,7 @@ static __always_inline int passed(struct sock *sk, int bytes, int flags, u8 dire
 		return 0;
 	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
 		return 0;
-	return inet_turn(sk, family, bytes, direction);
+	return inet_turn(sk, family, bytes, direction, *subject);
 }
 
 SEC("tp_btf/sock_send_length")
@@ -583,9 +581,10 @@ static __always_inline struct socket *socket_of(struct task_struct *task, u64 de
 }
 
 static __always_inline int unix_turn(struct pt_regs *regs, struct task_struct *task,
-				     struct sock *sk, u64 inode, int call, int bytes, u8 direction)
+				     struct sock *sk, u64 inode, int call, int bytes, u8 direction,
+				     u32 subject)
 {
-	u32 cpu = bpf_get_smp_processor_id(), subject;
+	u32 cpu = bpf_get_smp_processor_id();
 	u64 now = bpf_ktime_get_ns();
 	struct unix_sock *own = (struct unix_sock *)sk;
 	struct unix_sock *other = (struct unix_sock *)BPF_CORE_READ(own, peer);
@@ -603,7 +602,7 @@ static __always_inline int unix_turn(struct pt_regs *regs, struct task_struct *t
 		read_path(out, bound);
 	if (!out->path_length)
 		return 0;
-	struct thread *it = calling(task, now, &subject);
+	struct thread *it = calling(task, now, subject);
 	if (!it)
 		return 0;
 	settle(task, it, now);
@@ -641,7 +640,8 @@ int BPF_PROG(call_ended, struct pt_regs *regs, long result)
 		return 0;
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 process = task->tgid;
-	if (!bpf_map_lookup_elem(&processes, &process))
+	u32 *subject = bpf_map_lookup_elem(&processes, &process);
+	if (!subject)
 		return 0;
 	u64 inode = 0;
 	struct socket *socket = socket_of(task, FIRST(regs), &inode);
@@ -650,8 +650,8 @@ int BPF_PROG(call_ended, struct pt_regs *regs, long result)
 	struct sock *sk = BPF_CORE_READ(socket, sk);
 	u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	if (family == AF_UNIX)
-		return unix_turn(regs, task, sk, inode, call, result, direction);
+		return unix_turn(regs, task, sk, inode, call, result, direction, *subject);
 	if (result && inet_by_syscalls && (family == AF_INET || family == AF_INET6))
-		return inet_turn(sk, family, result, direction);
+		return inet_turn(sk, family, result, direction, *subject);
 	return 0;
 }
