@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tierlab_link::Topology;
 use tierlab_link::table::{RawReader, Words};
 use tierlab_record::priority::Role;
-use tierlab_record::tables::{EventRow, Events, RawVisitRow, RawVisits};
+use tierlab_record::tables::{EventRow, Events, RawTurnRow, RawTurns, RawVisitRow, RawVisits};
 use tierlab_record::{Table, WhenFull, Writer};
 
 fn row<'a>(
@@ -172,4 +172,86 @@ fn bad_input_is_named() {
     write::<Events>(folder.path(), |table| table.push(event));
     let events = folder.path().join("events.arrows");
     assert!(failure(&folder, &events, "").contains("does not have the columns of raw_visits"));
+}
+
+/// A thread's turn of `kind` on a connection.
+fn turn<'a>(
+    (turn, kind, server): (i64, &'a str, &'a str),
+    endpoints: u64,
+    (begin_ns, end_ns): (i64, Option<i64>),
+    serves: Option<i64>,
+    after: &'a [u64],
+) -> RawTurnRow<'a> {
+    RawTurnRow {
+        turn,
+        kind,
+        server,
+        endpoints,
+        process: 1,
+        thread: 2,
+        begin_ns,
+        end_ns,
+        serves,
+        shared: 0,
+        before: &[0; 9],
+        after,
+        other_call: None,
+    }
+}
+
+/// Two pages at once, each with a call; times alone could not tell whose is whose. The second call
+/// went over a UNIX socket and has its numbers from another source.
+#[test]
+fn calls_are_linked_by_the_threads_that_sent_them() {
+    let folder = TempDir::new().expect("a folder");
+    let page = |visit, endpoints| RawVisitRow {
+        endpoints,
+        connection: visit,
+        ..row(visit, "web.1", (1_000_000, 9_000_000), None)
+    };
+    let call = |visit, endpoints| RawVisitRow {
+        endpoints,
+        connection: visit,
+        ..row(visit, "app.1", (3_000_000, 5_000_000), None)
+    };
+    write::<RawVisits>(folder.path(), |table| {
+        [call(0, 21), page(1, 11), page(2, 12)].into_iter().for_each(|it| table.push(it));
+    });
+    let other = folder.path().join("unix");
+    std::fs::create_dir(&other).expect("a folder");
+    write::<RawVisits>(&other, |table| table.push(call(1 << 40, 22)));
+    write::<RawTurns>(folder.path(), |table| {
+        let worked = [3_000_000, 0, 0, 0, 0, 0, 2_000_000, 0, 0];
+        for it in [
+            turn((0, "called", "web.1"), 21, (3_010_000, None), Some(8), &[]),
+            turn((0, "called", "web.1"), 22, (3_010_000, None), Some(7), &[]),
+            turn((7, "served", "web.1"), 11, (2_000_000, Some(7_000_000)), None, &worked),
+            turn((8, "served", "web.1"), 12, (2_000_000, Some(7_000_000)), None, &worked),
+        ] {
+            table.push(it);
+        }
+    });
+    let more = format!(
+        r#", "also": ["{}"], "turns": "{}""#,
+        other.join("raw_visits.arrows").display(),
+        folder.path().join("raw_turns.arrows").display()
+    );
+    let input = folder.path().join("raw_visits.arrows");
+    tierlab_link::run(&plan(folder.path(), &input, &more), folder.path()).expect("linked");
+    let found = links(folder.path());
+    assert_eq!(found[&0], Some((2, 1.0)));
+    assert_eq!(found[&3], Some((1, 1.0)), "numbers go on where the first source's end");
+    let file = File::open(folder.path().join("visits.arrows")).expect("the table visits");
+    let batch = StreamReader::try_new(file, None).expect("a stream").next().expect("one");
+    let batch = batch.expect("a batch");
+    let column = |name| batch.column_by_name(name).expect("a column").as_primitive::<Int64Type>();
+    for at in
+        (0..batch.num_rows()).filter(|&at| column("thread").iter().nth(at).flatten() == Some(2))
+    {
+        let part = |name| column(name).iter().nth(at).flatten();
+        assert_eq!(part("queued_ns"), Some(1_000_000));
+        assert_eq!((part("cpu_ns"), part("calls_ns")), (Some(3_000_000), Some(2_000_000)));
+        assert_eq!(part("sending_ns"), Some(2_000_000));
+    }
+    assert_eq!(column("thread").iter().flatten().count(), 2);
 }

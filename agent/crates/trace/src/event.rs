@@ -203,3 +203,70 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 fn half(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|it| u16::from_ne_bytes(*it))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event of the kernel's part, field by field as `struct event` has them.
+    fn event(direction: u8, family: u8) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for long in [1_000_u64, 2, 3].into_iter().chain(10..19) {
+            bytes.extend(long.to_ne_bytes());
+        }
+        for word in [100_u32, 101, 5, 42, u32::MAX] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for port in [8080_u16, 40_000] {
+            bytes.extend(port.to_ne_bytes());
+        }
+        bytes.extend([127, 0, 0, 1].into_iter().chain([0; 12]));
+        bytes.extend([127, 0, 0, 2].into_iter().chain([0; 12]));
+        bytes.extend([direction, 1, family, 0, 0, 0, 0, 0]);
+        bytes
+    }
+
+    /// The same at a UNIX socket: `struct unix_event`.
+    fn at_socket() -> Vec<u8> {
+        let mut bytes = event(2, AF_UNIX);
+        bytes.extend(77_u64.to_ne_bytes());
+        bytes.extend(4_u32.to_ne_bytes());
+        bytes.extend(b"/run".iter().copied().chain([0; PATH_BYTES - 4]));
+        bytes.extend(b"hello");
+        bytes
+    }
+
+    #[test]
+    fn an_event_says_who_read_what_where() {
+        let bytes = event(1, AF_INET);
+        let Some(Report::Turn(found)) = Report::parse(&bytes) else { panic!("no turn") };
+        assert_eq!((found.monotonic_ns, found.socket, found.bytes), (1_000, 2, 42));
+        assert_eq!((found.process, found.thread, found.subject), (100, 101, 5));
+        assert_eq!((found.direction, found.role), (Direction::Received, Role::Server));
+        assert_eq!(found.times, [10, 11, 12, 13, 14, 15, 16, 17, 18]);
+        assert_eq!(found.longest_call, None);
+        let local = Peer { address: [127, 0, 0, 1].into(), port: 8080 };
+        let remote = Peer { address: [127, 0, 0, 2].into(), port: 40_000 };
+        assert_eq!(found.ends, Ends::Inet { local, remote });
+    }
+
+    #[test]
+    fn an_event_at_a_unix_socket_has_its_path_and_what_was_written() {
+        let bytes = at_socket();
+        let Some(Report::Turn(found)) = Report::parse(&bytes) else { panic!("no turn") };
+        let (path, payload) = (&b"/run"[..], &b"hello"[..]);
+        assert_eq!(found.ends, Ends::Unix { peer: 3, inode: 77, path, payload });
+    }
+
+    #[test]
+    fn whatever_is_cut_off_or_damaged_is_no_panic() {
+        for whole in [event(1, AF_INET), event(PAUSED, 0), at_socket()] {
+            for length in 0..whole.len() {
+                let _ = Report::parse(&whole[..length]);
+                let mut damaged = whole.clone();
+                damaged[length] ^= 0xff;
+                let _ = Report::parse(&damaged);
+            }
+        }
+    }
+}
