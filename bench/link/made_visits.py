@@ -40,6 +40,7 @@ COLUMNS = [
     "upstream",
     "id_hash",
     "literals",
+    "endpoints",
 ]
 
 
@@ -98,6 +99,7 @@ def batch(first: int, made: pa.Schema) -> pa.RecordBatch:
         "upstream": pa.array((row % 64).astype(str), mask=~is_db),
         "id_hash": np.tile(ids, count // BATCH)[order],
         "literals": np.column_stack((row, row + 1)).tolist(),
+        "endpoints": pa.array(row.astype(np.uint64)),
     }
     arrays = [pa.array(known[field.name], field.type) for field in made]
     return pa.RecordBatch.from_arrays(arrays, schema=made)

@@ -35,7 +35,8 @@ def test_each_is_a_line_and_a_misspelt_key_comes_first() -> None:
     assert count == "3 mistakes:"
     assert misspelt == (
         "  observe.message is not a known key (did you mean messages?); allowed here: "
-        "interval, thread_interval, samplers, simulated_caches, calls, messages, profile."
+        "interval, thread_interval, samplers, simulated_caches, calls, messages, system_calls, "
+        "profile."
     )
     assert [line.split()[0] for line in others] == ["load.think", "observe.interval"]
 

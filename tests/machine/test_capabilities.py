@@ -74,9 +74,10 @@ def test_messages_are_captured_where_the_agent_alone_may(
     agent.write_text(f'#!/bin/sh\ntest "$1" = capture && test -s "$3" && exit {status}\n')
     agent.chmod(0o755)
 
-    found = list(messages.checks(str(agent)))
+    *found, traced = messages.checks(str(agent))
 
     assert [check.verdict for check in found] == [verdict, verdict]
+    assert (traced.name, traced.verdict) == ("system calls", Verdict.MISSING)
     if status:
         remedy = f"run as root, or: sudo setcap cap_net_raw+ep {agent}"
         assert {check.remedy for check in found} == {remedy}

@@ -157,13 +157,21 @@ def test_visit_time_is_the_web_servers_own_duration(
     assert abs(statistics.median(differences)) <= 200 * pace()
 
 
-def test_links_by_id_are_complete(run: Run) -> None:
+def test_links_by_thread_and_id_are_complete_and_agree(run: Run) -> None:
     for pair in run.manifest.observation.summaries["link"]["pairs"]:
         figure(str(pair))
         # The pool's own statements (SET, PING, LOGIN) belong to no request and carry no id.
         of_requests = pair["visits"] - pair["unlinked"]
-        assert pair["by_id"] >= 0.99 * of_requests
+        assert pair["by_id"] + pair["by_thread"] >= 0.99 * of_requests
         assert of_requests >= 0.95 * pair["visits"]
+        # The ids are an oracle that the threads know nothing of.
+        check = pair["thread_check"]
+        assert check["differ"] <= 0.001 * check["visits"]
+    checked = {
+        pair["pair"]: pair["thread_check"]["visits"]
+        for pair in run.manifest.observation.summaries["link"]["pairs"]
+    }
+    assert checked["app-lb"] > 1_000
 
 
 def test_littles_law_holds_at_every_tier_and_for_the_users(summary: Summary) -> None:

@@ -89,7 +89,10 @@ impl RawReader {
     /// When it cannot be opened, or is not a table of raw visits.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let stream = open(path)?;
-        if stream.schema().fields() != RawVisits::schema().fields() {
+        let (found, expected) = (stream.schema(), RawVisits::schema());
+        // Until version 0.1 a connection's two ends were not kept.
+        let earlier = &expected.fields()[..expected.fields().len() - 1];
+        if found.fields() != expected.fields() && found.fields()[..] != *earlier {
             return Err(ReadError::OtherTable { path: path.to_path_buf(), table: "raw_visits" });
         }
         Ok(Self { stream, path: path.to_path_buf(), latest_ns: i64::MIN })
@@ -119,7 +122,7 @@ impl RawReader {
         let statuses = columns.array("status").as_primitive::<Int32Type>();
         let (bytes_in, bytes_out) = (columns.int("bytes_in"), columns.int("bytes_out"));
         let ids = columns.array("id_hash").as_primitive::<UInt64Type>();
-        let endpoints = columns.array("endpoints").as_primitive::<UInt64Type>();
+        let endpoints = batch.column_by_name("endpoints").map(|it| it.as_primitive::<UInt64Type>());
         let literals = columns.array("literals").as_list::<i32>();
         let hashes = literals.values().as_primitive::<UInt64Type>().values();
         for row in 0..batch.num_rows() {
@@ -148,7 +151,7 @@ impl RawReader {
                     .and_then(|connection| connection.parse().ok()),
                 id: optional(ids.is_valid(row), ids.value(row)),
                 literals: hashes[ends[row] as usize..ends[row + 1] as usize].into(),
-                endpoints: endpoints.value(row),
+                endpoints: endpoints.map_or(0, |it| it.value(row)),
                 work: None,
             });
         }
