@@ -61,7 +61,10 @@ def test_over_the_cap_the_published_client_does_not_think(site, drive: Driver) -
     workload = users("user", "published", POPULATION)
     thinks = think_times(drive(site(), workload, loop=loop).requests)
     assert np.quantile(thinks, 0.99) <= 30.02
-    assert np.mean(thinks < 0.02) == share(np.exp(-1.5), len(thinks))
+    # Who does not think asks again at once: within 20 us on a quick machine, 100 on a slow one. A
+    # hundredth of those who think do so for less than 0.2 ms.
+    at_once = np.exp(-1.5) - np.expm1(-0.2 / 20)
+    assert np.mean(thinks < 0.2) == share(at_once, len(thinks))
 
 
 def test_a_request_ends_with_its_last_byte_and_not_when_the_driver_has_seen_to_it(

@@ -19,7 +19,6 @@ use crate::topology::Topology;
 use crate::visit::{Linked, Visit};
 use decide::{Beliefs, decide};
 use lesson::{Lesson, Model};
-pub use problem::MOST_CANDIDATES;
 use problem::{Labels, Problem, Seeker, over_ns};
 use sampler::{NOBODY, Sampler};
 use std::collections::VecDeque;
