@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tests.command import Start, commands
+from tests.command import commands
 
 FOLDER = Path(__file__).parent
 PYTHON = "/usr/bin/python3"
@@ -16,16 +18,14 @@ PARTS = (
     *("queued_ns", "cpu_ns", "runnable_ns", "throttled_ns", "stopped_ns", "disk_ns"),
     *("lock_ns", "calls_ns", "connecting_ns", "other_ns", "sending_ns"),
 )
-FRONT = f"{PYTHON} two_calls.py front {{address}} {{port}} {{app}}"
-BACK = f"{PYTHON} two_calls.py back {{address}} {{port}}"
-EXPERIMENT = f"""
+EXPERIMENT = """
 [experiment]
 name = "t"
 [system]
 workload = "own"
-web = {{ command = "{FRONT}", folder = "{FOLDER}", port = 8000 }}
-app = {{ command = "{BACK}", folder = "{FOLDER}", port = 8100 }}
 sessions = {{ start = "/" }}
+web = {{ command = "{front} {{address}} {{port}} {{app}}", folder = "{folder}", port = 8000 }}
+app = {{ command = "{back} {{address}} {{port}}", folder = "{folder}", port = 8100 }}
 [load]
 users = 10
 think = "100ms"
@@ -42,16 +42,34 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trial of that application."""
-    folder = tmp_path_factory.mktemp("threads")
-    (folder / "t.toml").write_text(EXPERIMENT)
+    return _run(tmp_path_factory.mktemp("threads"), f"{PYTHON} two_calls.py front")
+
+
+@pytest.fixture(scope="module")
+def pooled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a pool of threads behind the one that reads."""
+    return _run(tmp_path_factory.mktemp("pool"), f"{PYTHON} two_calls.py pool")
+
+
+@pytest.fixture(scope="module")
+def goroutines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a goroutine for each request."""
+    folder = tmp_path_factory.mktemp("goroutines")
+    brought = folder / "brought"
+    brought.mkdir()
+    shutil.copy(FOLDER / "two_calls.py", brought)
+    command = ["go", "build", "-o", brought / "two_calls", FOLDER / "two_calls.go"]
+    subprocess.run(command, check=True, env={**os.environ, "GOCACHE": str(folder / "cache")})
+    return _run(folder, "./two_calls", brought)
+
+
+def _run(folder: Path, front: str, brought: Path = FOLDER) -> Path:
+    back = f"{PYTHON} two_calls.py back"
+    (folder / "t.toml").write_text(EXPERIMENT.format(front=front, back=back, folder=brought))
     with commands(folder) as tierlab:
-        _run(tierlab, folder)
-    return folder / "runs" / "t" / "001"
-
-
-def _run(tierlab: Start, folder: Path) -> None:
-    ended = tierlab("run", folder / "t.toml", "--runs", folder / "runs").end(120)
+        ended = tierlab("run", folder / "t.toml", "--runs", folder / "runs").end(120)
     assert ended.status == 0, ended.stderr
+    return folder / "runs" / "t" / "001"
 
 
 def rows(run: Path, query: str) -> list[tuple[object, ...]]:
@@ -61,6 +79,23 @@ def rows(run: Path, query: str) -> list[tuple[object, ...]]:
 
 def test_two_calls_of_a_threaded_server_both_have_their_page(run: Path) -> None:
     """Times alone linked one of 3,718 such calls."""
+    assert_calls_have_their_pages(run)
+
+
+def test_two_calls_of_a_pool_behind_a_reader_both_have_their_page(pooled: Path) -> None:
+    """Of a server with such a pool, 97 of 100 calls had no parent."""
+    assert_calls_have_their_pages(pooled)
+
+
+def test_two_calls_of_a_goroutine_both_have_their_page(goroutines: Path) -> None:
+    """It changes threads between them."""
+    assert_calls_have_their_pages(goroutines)
+    [(threads,)] = rows(goroutines, "SELECT count(thread) FROM visits WHERE server = 'web.1'")
+    assert threads == 0, "what a goroutine waited for is not what its threads waited for"
+
+
+def assert_calls_have_their_pages(run: Path) -> None:
+    """Nearly all calls have a page, and each page its own two."""
     [(calls, linked)] = rows(
         run, "SELECT count(*), count(*) FILTER (link = 'thread') FROM visits WHERE server = 'app.1'"
     )

@@ -1,7 +1,8 @@
 """A threaded server that asks another twice for each page, one call after the other, on fresh
-connections; the other keeps its connections and does what its path says.
+connections; the other keeps its connections and does what its path says. `pool` is the first one behind
+waitress, in which one thread reads all requests and eight others work on them and reply.
 
-    python two_calls.py front|back ADDRESS PORT [BACK]
+    python two_calls.py front|pool|back ADDRESS PORT [BACK]
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -31,6 +33,24 @@ def lock(seconds: float) -> None:
         fcntl.flock(wanted, fcntl.LOCK_EX)
 
 
+PAGE = b"<a href='/wait/compute'>c</a><a href='/wait/lock'>l</a><a href='/wait/sleep'>s</a>"
+
+
+def page(path: str) -> bytes:
+    """Make a page of two calls; `/wait/<what>` asks for the first of them what that says."""
+    what = path.rpartition("/")[2] or "stock"
+    for each in (what, "total"):
+        urllib.request.urlopen(f"http://{sys.argv[4]}/{each}").read()
+    return PAGE
+
+
+def application(environ: dict[str, str], start_response: Callable[..., object]) -> list[bytes]:
+    """Answer as `Front` does (PEP 3333)."""
+    body = page(environ["PATH_INFO"])
+    start_response("200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(body)))])
+    return [body]
+
+
 class Front(http.server.BaseHTTPRequestHandler):
     """Asks `BACK` twice."""
 
@@ -40,16 +60,13 @@ class Front(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_GET(self) -> None:
-        """Make a page of two calls; `/wait/<what>` asks for the first of them what that says."""
-        what = self.path.rpartition("/")[2] or "stock"
-        for path in (what, "total"):
-            urllib.request.urlopen(f"http://{sys.argv[4]}/{path}").read()
-        page = b"<a href='/wait/compute'>c</a><a href='/wait/lock'>l</a><a href='/wait/sleep'>s</a>"
+        """Answer with a page."""
+        body = page(self.path)
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(page)
+        self.wfile.write(body)
 
 
 class Back(http.server.BaseHTTPRequestHandler):
@@ -76,4 +93,10 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
 
-Server((sys.argv[2], int(sys.argv[3])), {"front": Front, "back": Back}[sys.argv[1]]).serve_forever()
+if sys.argv[1] == "pool":
+    import waitress  # Debian's: only this mode needs it.
+
+    waitress.serve(application, host=sys.argv[2], port=int(sys.argv[3]), threads=8)
+else:
+    handler = {"front": Front, "back": Back}[sys.argv[1]]
+    Server((sys.argv[2], int(sys.argv[3])), handler).serve_forever()

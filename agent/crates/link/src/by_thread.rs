@@ -1,9 +1,10 @@
-//! Links by the thread that read a request and sent a call: parents and children meet by the number
-//! of the turn.
+//! Links by the worker that sent a call. Where that one had read a request, parents and children meet
+//! by the number of the turn; where it replies to what another one has read, by the worker and the time:
+//! what it called between the read and its reply was for that request.
 
-use crate::keyed::DISORDER_NS;
+use crate::keyed::{DISORDER_NS, SLACK_NS};
 use crate::topology::{Server, Topology};
-use crate::visit::{Link, Linked, Means, Visit};
+use crate::visit::{Caller, Link, Linked, Means, Replied, Visit, Worker};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -12,12 +13,22 @@ use std::collections::VecDeque;
 pub struct ByThread {
     parents: FxHashMap<i64, Parent>,
     children: FxHashMap<i64, Vec<Visit>>,
+    /// By worker: its calls whose request has no reply yet, and its last reply.
+    workers: FxHashMap<Worker, Calls>,
     parents_due: VecDeque<(i64, i64)>,
     children_due: VecDeque<(i64, i64)>,
     window_ns: i64,
     /// By server that is called: links whose two visits carry request ids, and those of them in which
     /// the ids are the same.
     checked: FxHashMap<Server, (u64, u64)>,
+}
+
+/// What a worker called.
+#[derive(Default)]
+struct Calls {
+    /// Until when to wait, when it was sent, and the call.
+    waiting: Vec<(i64, i64, Visit)>,
+    last: Option<(Replied, Parent)>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,10 +54,23 @@ impl ByThread {
     ) -> Option<Visit> {
         // A server that passes connections on has its parents by these.
         let caller = visit.work.as_ref().and_then(|work| work.caller);
-        let Some(turn) =
-            caller.filter(|_| visit.upstream.is_none() && topology.knows(visit.server))
-        else {
-            return Some(visit);
+        let by_thread = visit.upstream.is_none() && topology.knows(visit.server);
+        let turn = match caller.filter(|_| by_thread) {
+            None => return Some(visit),
+            Some(Caller::Turn(turn)) => turn,
+            Some(Caller::Worker { worker, at_ns }) => {
+                let due_ns = now_ns.saturating_add(self.window_ns);
+                let calls = self.workers.entry(worker).or_default();
+                match calls.last.filter(|(replied, _)| at_ns <= replied.at_ns) {
+                    // Its reply came later than that to the request for which it was sent.
+                    Some((replied, parent)) => {
+                        let parent = (replied.read_ns - SLACK_NS <= at_ns).then_some(parent);
+                        self.link_if_called(visit, parent, topology, out);
+                    }
+                    None => calls.waiting.push((due_ns, at_ns, visit)),
+                }
+                return None;
+            }
         };
         match self.parents.get(&turn) {
             Some(&parent) if topology.calls(parent.server, visit.server) => {
@@ -73,17 +97,52 @@ impl ByThread {
     ) {
         let Some(work) = &visit.work else { return };
         let parent = Parent { visit: visit.visit, server: visit.server, id: visit.id };
+        if let Some(replied) = work.replied {
+            self.replied(replied, parent, topology, out);
+        }
         for &turn in &work.turns {
             for child in self.children.remove(&turn).unwrap_or_default() {
-                if topology.calls(parent.server, child.server) {
-                    self.link(child, parent, out);
-                } else {
-                    out.push((child, None));
-                }
+                self.link_if_called(child, Some(parent), topology, out);
             }
             self.parents.insert(turn, parent);
             // What is called after the reply departs later than its parent.
             self.parents_due.push_back((now_ns + 10 * DISORDER_NS, turn));
+        }
+    }
+
+    /// A worker has replied to a request: what it called meanwhile was for that, and what it called
+    /// before that was read was for the request before.
+    fn replied(
+        &mut self,
+        replied: Replied,
+        parent: Parent,
+        topology: &Topology,
+        out: &mut Vec<Linked>,
+    ) {
+        let calls = self.workers.entry(replied.worker).or_default();
+        let before = calls.last.replace((replied, parent)).map(|(_, parent)| parent);
+        let done: Vec<_> = calls.waiting.extract_if(.., |it| it.1 <= replied.at_ns).collect();
+        for (_, at_ns, child) in done {
+            let is_inside = replied.read_ns - SLACK_NS <= at_ns;
+            self.link_if_called(
+                child,
+                if is_inside { Some(parent) } else { before },
+                topology,
+                out,
+            );
+        }
+    }
+
+    fn link_if_called(
+        &mut self,
+        child: Visit,
+        parent: Option<Parent>,
+        topology: &Topology,
+        out: &mut Vec<Linked>,
+    ) {
+        match parent.filter(|it| topology.calls(it.server, child.server)) {
+            Some(parent) => self.link(child, parent, out),
+            None => out.push((child, None)),
         }
     }
 
@@ -114,6 +173,10 @@ impl ByThread {
             let children = self.children.remove(&turn).unwrap_or_default();
             out.extend(children.into_iter().map(|child| (child, None)));
         }
+        for calls in self.workers.values_mut() {
+            let due = calls.waiting.extract_if(.., |&mut (due_ns, ..)| due_ns <= now_ns);
+            out.extend(due.map(|(.., child)| (child, None)));
+        }
     }
 }
 
@@ -138,7 +201,7 @@ mod tests {
     }
 
     fn called(number: i64, (from, to): (i64, i64), turn: i64) -> Visit {
-        let work = Work { caller: Some(turn), ..Work::default() };
+        let work = Work { caller: Some(Caller::Turn(turn)), ..Work::default() };
         Visit { work: Some(Box::new(work)), ..visit(number).at(DB).during(from, to).build() }
     }
 
@@ -159,6 +222,40 @@ mod tests {
         it.advance(2_000, &mut out);
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].1, None);
+    }
+
+    const WORKER: Worker = (1, 5);
+    const MS: i64 = 1_000_000;
+
+    fn replied(number: i64, (read_ms, at_ms): (i64, i64)) -> Visit {
+        let replied = Replied { worker: WORKER, read_ns: read_ms * MS, at_ns: at_ms * MS };
+        let work = Work { turns: vec![number], replied: Some(replied), ..Work::default() };
+        let span = (read_ms * MS, at_ms * MS);
+        Visit { work: Some(Box::new(work)), ..visit(number).at(APP).during(span.0, span.1).build() }
+    }
+
+    fn sent(number: i64, at_ms: i64) -> Visit {
+        let caller = Some(Caller::Worker { worker: WORKER, at_ns: at_ms * MS });
+        let span = (at_ms * MS, (at_ms + 1) * MS);
+        let work = Work { caller, ..Work::default() };
+        Visit { work: Some(Box::new(work)), ..visit(number).at(DB).during(span.0, span.1).build() }
+    }
+
+    #[test]
+    fn what_a_worker_called_is_its_next_replys_and_before_the_read_its_last_ones() {
+        let (mut it, mut out, topology) = (ByThread::new(1_000 * MS), Vec::new(), topology());
+        for visit in [sent(1, 12), replied(10, (10, 20)), sent(2, 25), sent(3, 35)] {
+            it.parent(&visit, 0, &topology, &mut out);
+            it.child(visit, 0, &topology, &mut out);
+        }
+        it.parent(&replied(11, (30, 40)), 0, &topology, &mut out);
+        it.child(sent(4, 39), 0, &topology, &mut out);
+        it.child(sent(5, 45), 0, &topology, &mut out);
+        it.advance(2_000 * MS, &mut out);
+        let parents: Vec<_> =
+            out.iter().map(|(v, link)| (v.visit, link.map(|it| it.parent))).collect();
+        let expected = [(1, Some(10)), (2, Some(10)), (3, Some(11)), (4, Some(11)), (5, None)];
+        assert_eq!(parents, expected);
     }
 
     #[test]

@@ -29,8 +29,24 @@ pub struct Threads {
     pub shared: u64,
     /// Those of them that another thread went on with.
     pub handed_on: u64,
-    /// Whether a thread works on one request from its first byte to its reply.
-    pub one_request_each: bool,
+    /// Calls that were sent.
+    pub calls: u64,
+    /// Replies and calls of threads that had another call under way.
+    pub overlapping: u64,
+    /// Calls between the read of the request to which their thread replied next and that reply.
+    pub before_reply: u64,
+    /// Who works on one request until it is replied to, if anybody does.
+    pub one_request_each: Option<Keeper>,
+}
+
+/// Which worker has a request to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keeper {
+    /// The one that read it.
+    Reader,
+    /// The one that replies to it: another one read it, and handed it on.
+    Replier,
 }
 
 /// How the visits of one tier were linked to those that call it.

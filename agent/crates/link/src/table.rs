@@ -217,6 +217,9 @@ impl TurnReader {
         let (processes, threads) = (columns.int("process"), columns.int("thread"));
         let (begins, ends) = (columns.int("begin_ns"), columns.int("end_ns"));
         let (serves, other_calls) = (columns.int("serves"), columns.text("other_call"));
+        let workers = columns.int("worker");
+        let (repliers, replied) = (columns.int("replied_by"), columns.int("replied_ns"));
+        let overlaps = columns.array("overlaps").as_primitive::<Int16Type>();
         let shared = columns.array("shared").as_primitive::<Int16Type>();
         let (before, after) = (columns.times("before"), columns.times("after"));
         for row in 0..batch.num_rows() {
@@ -232,9 +235,13 @@ impl TurnReader {
                 endpoints: endpoints.value(row),
                 process: processes.value(row),
                 thread: threads.value(row),
+                worker: workers.value(row),
                 begin_ns: begins.value(row),
                 end_ns: optional(ends.is_valid(row), ends.value(row)),
                 serves: optional(serves.is_valid(row), serves.value(row)),
+                replied: optional(repliers.is_valid(row), repliers.value(row))
+                    .map(|worker| (worker, replied.value(row))),
+                overlaps: overlaps.value(row) != 0,
                 shared: shared.value(row) == 1,
                 handed_on: shared.value(row) == 3,
                 before: before(row),

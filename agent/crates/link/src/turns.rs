@@ -4,11 +4,12 @@
 //! and before its reply leaves; it sends a call just when the callee's visit begins. On a connection
 //! that carries one request after the other, this leaves no choice.
 
+use crate::keepers::{Keepers, Tally};
 use crate::keyed::SLACK_NS;
 use crate::names::Name;
-use crate::summary::Threads;
+use crate::summary::{Keeper, Threads};
 use crate::table::{ReadError, TurnReader, Words};
-use crate::visit::{Visit, Waits, Work};
+use crate::visit::{Replied, Visit, Waits, Work};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -19,12 +20,6 @@ const LATENESS_NS: i64 = 3_000_000_000;
 const SENDING_NS: i64 = 20_000_000;
 /// Turns for which no visit comes are forgotten.
 const FORGOTTEN_NS: i64 = 60_000_000_000;
-/// A server keeps a thread for each request if at most one thread in so many had two requests under
-/// way. Even event loops at low load have more.
-const SHARED: u64 = 1_000;
-/// And if at most one request in so many was handed on to another thread. httpd's event MPM lets others
-/// write the rest of what a slow client has not taken; executors and goroutines hand on far more.
-const HANDED_ON: u64 = 50;
 /// Places of these states among a thread's times (`tierlab_trace::State`).
 const THROTTLED: usize = 2;
 const STOPPED: usize = 3;
@@ -57,12 +52,18 @@ pub struct Turn {
     pub process: i64,
     /// The thread.
     pub thread: i64,
+    /// Who works on requests: the thread, or the goroutine that it ran.
+    pub worker: i64,
     /// When it began.
     pub begin_ns: i64,
     /// When it last wrote of the reply.
     pub end_ns: Option<i64>,
-    /// Of a call: the turn that its thread worked on.
+    /// Of a call: the turn that its worker worked on.
     pub serves: Option<i64>,
+    /// Who replied, and until when.
+    pub replied: Option<(i64, i64)>,
+    /// Its thread had another call under way when it called or replied.
+    pub overlaps: bool,
     /// Its thread had another request under way.
     pub shared: bool,
     /// Another thread went on with it.
@@ -83,7 +84,7 @@ pub struct TurnJoin {
     called: FxHashMap<u64, VecDeque<Turn>>,
     /// By server, when its threads were held back.
     pauses: FxHashMap<Name, VecDeque<Turn>>,
-    one_request_each: FxHashMap<Name, bool>,
+    keepers: FxHashMap<Name, Keepers>,
     /// The latest time of a turn that was read.
     latest_ns: i64,
     forget_ns: i64,
@@ -91,7 +92,7 @@ pub struct TurnJoin {
 }
 
 impl TurnJoin {
-    /// Opens the table, and finds out which servers keep a thread for each request.
+    /// Opens the table, and finds out which servers' workers have a request to themselves.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -99,33 +100,22 @@ impl TurnJoin {
         path: &Path,
         words: &mut Words,
     ) -> Result<(Self, BTreeMap<String, Threads>), ReadError> {
-        let mut counts: FxHashMap<Name, Threads> = FxHashMap::default();
+        let mut tallies: FxHashMap<Name, Tally> = FxHashMap::default();
         let mut reader = TurnReader::open(path)?;
         while let Some(batch) = reader.batch()? {
-            reader.turns(&batch, words, |turn| {
-                if turn.kind == Kind::Served && turn.end_ns.is_some() {
-                    let count = counts.entry(turn.server).or_default();
-                    count.served += 1;
-                    count.shared += u64::from(turn.shared);
-                    count.handed_on += u64::from(turn.handed_on);
-                }
-            });
+            reader.turns(&batch, words, |turn| tallies.entry(turn.server).or_default().add(&turn));
         }
-        for count in counts.values_mut() {
-            count.one_request_each = count.served > 0
-                && SHARED * count.shared <= count.served
-                && HANDED_ON * count.handed_on <= count.served;
-        }
-        let names = counts.iter().map(|(&server, &count)| (words.server(server).to_owned(), count));
+        let keepers: FxHashMap<Name, Keepers> =
+            tallies.into_iter().map(|(server, tally)| (server, tally.keepers())).collect();
+        let names =
+            keepers.iter().map(|(&server, it)| (words.server(server).to_owned(), it.threads));
         let names = names.collect();
-        let one_request_each =
-            counts.into_iter().map(|(server, count)| (server, count.one_request_each)).collect();
         let it = Self {
             reader: TurnReader::open(path)?,
             served: FxHashMap::default(),
             called: FxHashMap::default(),
             pauses: FxHashMap::default(),
-            one_request_each,
+            keepers,
             latest_ns: i64::MIN,
             forget_ns: i64::MIN,
             ended: false,
@@ -146,16 +136,19 @@ impl TurnJoin {
         let read = taken(&mut self.served, visit.endpoints, begins_ns, visit.ended_ns);
         let sent_by_ns = visit.ended_ns.saturating_add(SENDING_NS);
         let sent = taken_first(&mut self.called, visit.endpoints, begins_ns, sent_by_ns);
-        let one_each = |turn: &Turn| self.one_request_each.get(&turn.server) == Some(&true);
-        let caller = sent.filter(one_each).and_then(|it| it.serves);
+        let caller = sent.and_then(|call| self.keepers.get(&call.server)?.caller(&call));
+        let keeper =
+            read.first().and_then(|it| self.keepers.get(&it.server)?.threads.one_request_each);
         let turns: Vec<i64> = read.iter().map(|it| it.turn).collect();
-        let waits = if read.iter().all(|it| one_each(it) && !it.shared && !it.handed_on) {
+        let is_own = |it: &Turn| !it.shared && !it.handed_on && it.worker == it.thread;
+        let waits = if keeper == Some(Keeper::Reader) && read.iter().all(is_own) {
             waits(visit, &read).map(|it| self.with_pauses(it, visit, &read))
         } else {
             None
         };
+        let replied = read.last().filter(|_| keeper == Some(Keeper::Replier)).and_then(replied);
         if caller.is_some() || !turns.is_empty() {
-            visit.work = Some(Box::new(Work { turns, caller, waits }));
+            visit.work = Some(Box::new(Work { turns, caller, replied, waits }));
         }
         if visit.ended_ns > self.forget_ns {
             self.forget(visit.ended_ns);
@@ -263,6 +256,12 @@ fn taken_first(
     if queue.front()?.begin_ns <= to_ns { queue.pop_front() } else { None }
 }
 
+/// Who replied in a turn.
+fn replied(turn: &Turn) -> Option<Replied> {
+    let (worker, at_ns) = turn.replied?;
+    Some(Replied { worker: (turn.process, worker), read_ns: turn.begin_ns, at_ns })
+}
+
 /// What the thread waited for, from the first of a visit's turns to the last: a server may ask its
 /// client for more in between. None where it is not known of the whole stay.
 fn waits(visit: &Visit, turns: &[Turn]) -> Option<Waits> {
@@ -309,9 +308,12 @@ mod tests {
             endpoints: 7,
             process: 1,
             thread: 2,
+            worker: 2,
             begin_ns,
             end_ns: Some(end_ns),
             serves: None,
+            replied: None,
+            overlaps: false,
             shared: false,
             handed_on: false,
             before,

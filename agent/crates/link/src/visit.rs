@@ -78,10 +78,40 @@ pub struct Visit {
 pub struct Work {
     /// The turns in which its request was read.
     pub turns: Vec<i64>,
-    /// The turn that the thread that sent it worked on, where that thread had it to itself.
-    pub caller: Option<i64>,
+    /// Who sent it, where that tells its parent.
+    pub caller: Option<Caller>,
+    /// Of a server whose workers reply to what others read: who replied to it.
+    pub replied: Option<Replied>,
     /// What its own thread waited for.
     pub waits: Option<Waits>,
+}
+
+/// Who sent a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// A worker that had read a request, in this turn.
+    Turn(i64),
+    /// A worker that replies to the request that it works on.
+    Worker {
+        /// Which one.
+        worker: Worker,
+        /// When it sent the call.
+        at_ns: i64,
+    },
+}
+
+/// A process, and a thread of it or a goroutine.
+pub type Worker = (i64, i64);
+
+/// A request's reply, by one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replied {
+    /// Which one.
+    pub worker: Worker,
+    /// When the request was read, by whomever.
+    pub read_ns: i64,
+    /// When the worker last wrote of the reply.
+    pub at_ns: i64,
 }
 
 /// A visit's time by what its thread did, in nanoseconds. All parts together are its stay.

@@ -60,9 +60,11 @@ tables! {
     /// Turns of threads at sockets, as the system-call tracer saw them: a request that a thread read
     /// (`kind` is `served`), or a call that it sent (`called`); and times in which a thread was held back
     /// (`throttled`, `stopped`). `endpoints` is the connection, hashed
-    /// as in `raw_visits`. `serves` is the turn that the thread worked on when it called. `shared` is
-    /// 1 where the thread had another request under way, 2 of a call after the reply, 3 where another
-    /// thread went on with the request. `before` and
+    /// as in `raw_visits`. `worker` is who works on requests: the thread or, of a server in Go, the
+    /// goroutine that it ran. `serves` is the turn that the worker worked on when it called. `shared` is
+    /// 1 where the worker had another request under way, 2 of a call after the reply, 3 where another
+    /// one replied to the request: `replied_by`, until `replied_ns`. `overlaps` is 1 where the thread
+    /// called or replied while another call of its own had no reply. `before` and
     /// `after` are the thread's times by state (`tierlab_trace::State`), in nanoseconds since it was
     /// first seen, when it read the request and when it last wrote of the reply.
     RawTurns / RawTurnRow = "raw_turns" {
@@ -72,8 +74,12 @@ tables! {
         endpoints: u64,
         process: i64,
         thread: i64,
+        worker: i64,
         begin_ns: i64,
         end_ns: Option<i64>,
+        replied_by: Option<i64>,
+        replied_ns: Option<i64>,
+        overlaps: i16,
         serves: Option<i64>,
         shared: i16,
         before: Hashes,

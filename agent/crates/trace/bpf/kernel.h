@@ -22,7 +22,7 @@ typedef __s64 s64;
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long di, si, dx, orig_ax;
+	unsigned long r14, di, si, dx, orig_ax;
 #elif defined(__TARGET_ARCH_arm64)
 	u64 regs[31];
 	u64 orig_x0;

@@ -35,19 +35,21 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #if defined(__TARGET_ARCH_x86)
 enum {
-	NR_read = 0, NR_write = 1, NR_poll = 7, NR_readv = 19, NR_writev = 20, NR_select = 23,
+	NR_read = 0, NR_write = 1, NR_close = 3, NR_poll = 7, NR_readv = 19, NR_writev = 20, NR_select = 23,
 	NR_sendfile = 40, NR_connect = 42, NR_sendto = 44, NR_recvfrom = 45, NR_sendmsg = 46,
 	NR_recvmsg = 47, NR_semop = 65, NR_flock = 73, NR_futex = 202, NR_epoll_wait = 232,
 	NR_semtimedop = 220, NR_pselect6 = 270, NR_ppoll = 271, NR_epoll_pwait = 281,
 	NR_io_uring_enter = 426, NR_epoll_pwait2 = 441, NR_futex_waitv = 449, NR_futex_wait = 455,
 };
 #define NUMBER(regs) ((int)(regs)->orig_ax)
+/* Where Go keeps the running goroutine (cmd/compile/abi-internal.md: "current goroutine"). */
+#define GOROUTINE(regs) ((regs)->r14)
 #define FIRST(regs) ((regs)->di)
 #define SECOND(regs) ((regs)->si)
 #define THIRD(regs) ((regs)->dx)
 #elif defined(__TARGET_ARCH_arm64)
 enum {
-	NR_flock = 32, NR_read = 63, NR_write = 64, NR_readv = 65, NR_writev = 66, NR_sendfile = 71,
+	NR_flock = 32, NR_close = 57, NR_read = 63, NR_write = 64, NR_readv = 65, NR_writev = 66, NR_sendfile = 71,
 	NR_pselect6 = 72, NR_ppoll = 73, NR_futex = 98, NR_epoll_pwait = 22, NR_semtimedop = 192,
 	NR_semop = 193, NR_connect = 203, NR_sendto = 206, NR_recvfrom = 207, NR_sendmsg = 211,
 	NR_recvmsg = 212, NR_io_uring_enter = 426, NR_epoll_pwait2 = 441, NR_futex_waitv = 449,
@@ -56,6 +58,7 @@ enum {
 	NR_poll = -2, NR_select = -3, NR_epoll_wait = -4,
 };
 #define NUMBER(regs) ((regs)->syscallno)
+#define GOROUTINE(regs) ((regs)->regs[28])
 #define FIRST(regs) ((regs)->orig_x0)
 #define SECOND(regs) ((regs)->regs[1])
 #define THIRD(regs) ((regs)->regs[2])
@@ -76,6 +79,8 @@ struct thread {
 	u64 since;
 	u64 sums[STATES];
 	u64 longest_other;
+	/* The socket at which it called and has not read of the reply. */
+	u64 calls;
 	u32 longest_call;
 	u32 sleeps_in;
 	u8 state;
@@ -84,8 +89,8 @@ struct thread {
 };
 
 struct socket_turn {
+	u64 worker;
 	u32 ends;
-	u32 thread;
 	u8 direction;
 	u8 role;
 };
@@ -114,7 +119,11 @@ struct event {
 	u8 direction;
 	u8 role;
 	u8 family;
-	u8 pad[5];
+	/* It called or replied while another call of its own had no reply. */
+	u8 overlaps;
+	u8 pad[4];
+	/* Who works on a request: the thread, or the goroutine that it runs. */
+	u64 worker;
 };
 
 #define PATH 108
@@ -134,7 +143,10 @@ struct {
 	__uint(max_entries, 16 << 20);
 } events SEC(".maps");
 
-/* By process: which subject it is. */
+/* Of a process that is written in Go: goroutines change threads. */
+#define GO 0x80000000u
+
+/* By process: which subject it is, and `GO`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -260,7 +272,7 @@ static __always_inline void tell_pause(struct task_struct *task, u8 state, u64 f
 	event->peer = from;
 	event->process = process;
 	event->thread = task->pid;
-	event->subject = *subject;
+	event->subject = *subject & ~GO;
 	event->direction = PAUSED;
 	event->role = state;
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
@@ -342,8 +354,9 @@ int BPF_PROG(ended, struct task_struct *task)
 }
 
 /* The calling thread of a subject; none if it is left out. */
-static __always_inline struct thread *calling(struct task_struct *task, u64 now, u32 subject)
+static __always_inline struct thread *calling(struct task_struct *task, u64 now, u32 of)
 {
+	u32 subject = of & ~GO;
 	struct subject *about = bpf_map_lookup_elem(&subjects, &subject);
 	u32 hashed = ((u32)task->pid * 2654435761u) >> 16;
 	if (!about || hashed & about->left_out)
@@ -356,6 +369,14 @@ static __always_inline struct thread *calling(struct task_struct *task, u64 now,
 	return it;
 }
 
+static __always_inline u64 worker_of(struct task_struct *task, u32 of)
+{
+	u64 goroutine = 0;
+	if (of & GO)
+		goroutine = GOROUTINE((struct pt_regs *)bpf_task_pt_regs(task));
+	return goroutine ? goroutine : task->pid;
+}
+
 /* ---- Sockets ---------------------------------------------------------------------------------- */
 
 /* What a thread waits for that sleeps until bytes come: once it has called, for the reply and the
@@ -365,13 +386,28 @@ static __always_inline void now_waits(struct thread *it, u8 role)
 	it->waits = role == CLIENT ? CALL : 0;
 }
 
-static __always_inline void fill(struct event *event, struct thread *it, u64 now, u32 subject)
+/* A thread that works on one request until it has replied has one call under way at a time. One that
+ * runs whatever is ready (an event loop, coroutines) does something else meanwhile. */
+static __always_inline _Bool overlaps(struct thread *it, u64 socket, u8 role, u8 direction)
+{
+	if (role == SERVER)
+		return direction == SENT && it->calls;
+	_Bool does = direction == SENT && it->calls && it->calls != socket;
+	if (direction == SENT)
+		it->calls = socket;
+	else if (it->calls == socket)
+		it->calls = 0;
+	return does;
+}
+
+static __always_inline void fill(struct event *event, struct thread *it, u64 now, u32 of)
 {
 	u64 both = bpf_get_current_pid_tgid();
 	event->at = now;
 	event->process = both >> 32;
 	event->thread = (u32)both;
-	event->subject = subject;
+	event->worker = worker_of(bpf_get_current_task_btf(), of);
+	event->subject = of & ~GO;
 	event->longest_call = it->longest_other ? it->longest_call : (u32)-1;
 	__builtin_memcpy(event->sums, it->sums, sizeof(event->sums));
 }
@@ -386,30 +422,32 @@ static __always_inline u8 role_of(u16 local, u16 remote)
 /* Bytes went to or came from a TCP socket. Reads that go on with what the same thread began to read
  * are no turns, nor is what a client reads; each write of a server is one, as any may be the last. */
 static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 direction,
-				     u32 subject)
+				     u32 of)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u16 local = BPF_CORE_READ(sk, __sk_common.skc_num);
 	u16 remote = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	u64 socket = (u64)sk, now = bpf_ktime_get_ns();
-	struct thread *it = calling(task, now, subject);
+	struct thread *it = calling(task, now, of);
 	if (!it)
 		return 0;
-	u32 ends = (u32)local << 16 | remote, thread = task->pid;
+	u64 worker = worker_of(task, of);
+	u32 ends = (u32)local << 16 | remote;
 	struct socket_turn *known = bpf_map_lookup_elem(&sockets, &socket);
 	_Bool is_same = known && known->ends == ends;
 	u8 role = is_same ? known->role : role_of(local, remote);
 	if (role == NO_ROLE)
 		return 0;
-	_Bool goes_on = is_same && known->thread == thread && known->direction == direction;
+	_Bool goes_on = is_same && known->worker == worker && known->direction == direction;
 	now_waits(it, role);
+	_Bool does_overlap = overlaps(it, socket, role, direction) && !(of & GO);
 	if (!known) {
-		struct socket_turn turn = { ends, thread, direction, role };
+		struct socket_turn turn = { worker, ends, direction, role };
 		bpf_map_update_elem(&sockets, &socket, &turn, BPF_ANY);
 	} else if (!goes_on) {
 		/* In place: an update of the map takes several times as long. */
 		known->ends = ends;
-		known->thread = thread;
+		known->worker = worker;
 		known->direction = direction;
 		known->role = role;
 	}
@@ -423,7 +461,8 @@ static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 
 		count_lost();
 		return 0;
 	}
-	fill(event, it, now, subject);
+	fill(event, it, now, of);
+	event->overlaps = does_overlap;
 	event->socket = socket;
 	event->peer = 0;
 	event->bytes = bytes;
@@ -480,12 +519,16 @@ SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(changed_state, struct sock *sk, int from, int to)
 {
 	u64 socket = (u64)sk;
-	if (to == TCP_CLOSE) {
+	if (to == TCP_CLOSE)
 		bpf_map_delete_elem(&sockets, &socket);
+	if (to != TCP_SYN_SENT) {
+		/* A client that says goodbye waits for no reply. */
+		struct thread *closes =
+			bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+		if (closes && closes->calls == socket)
+			closes->calls = 0;
 		return 0;
 	}
-	if (to != TCP_SYN_SENT)
-		return 0;
 	u16 remote = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	if (!bpf_map_lookup_elem(&ports, &remote))
 		return 0;
@@ -582,7 +625,7 @@ static __always_inline struct socket *socket_of(struct task_struct *task, u64 de
 
 static __always_inline int unix_turn(struct pt_regs *regs, struct task_struct *task,
 				     struct sock *sk, u64 inode, int call, int bytes, u8 direction,
-				     u32 subject)
+				     u32 of)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	u64 now = bpf_ktime_get_ns();
@@ -602,15 +645,19 @@ static __always_inline int unix_turn(struct pt_regs *regs, struct task_struct *t
 		read_path(out, bound);
 	if (!out->path_length)
 		return 0;
-	struct thread *it = calling(task, now, subject);
+	struct thread *it = calling(task, now, of);
 	if (!it)
 		return 0;
 	settle(task, it, now);
-	if (bytes)
+	_Bool does_overlap = 0;
+	if (bytes) {
 		now_waits(it, role);
+		does_overlap = overlaps(it, (u64)sk, role, direction) && !(of & GO);
+	}
 	if (role == CLIENT && direction == RECEIVED && bytes)
 		return 0;
-	fill(&out->event, it, now, subject);
+	fill(&out->event, it, now, of);
+	out->event.overlaps = does_overlap;
 	out->inode = inode;
 	out->event.socket = (u64)sk;
 	out->event.peer = (u64)other;
@@ -635,6 +682,14 @@ int BPF_PROG(call_ended, struct pt_regs *regs, long result)
 		return 0;
 	int call = NUMBER(regs);
 	u8 direction = direction_of(call);
+	if (call == NR_close) {
+		/* As above; which socket it was cannot be told any more. */
+		struct thread *closes =
+			bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+		if (closes)
+			closes->calls = 0;
+		return 0;
+	}
 	/* A read of nothing is the end of what the other side writes. */
 	if (direction == NO_DIRECTION || (!result && direction == SENT))
 		return 0;

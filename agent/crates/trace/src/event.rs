@@ -102,6 +102,8 @@ pub struct Event<'a> {
     pub process: u32,
     /// The thread.
     pub thread: u32,
+    /// Who works on requests: the thread, or the goroutine that it runs.
+    pub worker: u64,
     /// The subject that it belongs to: its place in the plan.
     pub subject: usize,
     /// How many bytes.
@@ -110,6 +112,8 @@ pub struct Event<'a> {
     pub direction: Direction,
     /// Which end the thread's is.
     pub role: Role,
+    /// The thread called or replied while another call of its own had no reply.
+    pub overlaps: bool,
     /// The thread's times until now.
     pub times: Times,
     /// The system call in which it slept longest for anything but locks, calls and disks since it
@@ -122,7 +126,7 @@ pub struct Event<'a> {
 const AF_UNIX: u8 = 1;
 const AF_INET: u8 = 2;
 const TIMES: usize = 24;
-const EVENT: usize = 160;
+const EVENT: usize = 168;
 const PATH: usize = EVENT + 12;
 const PATH_BYTES: usize = 108;
 /// Of `struct unix_event`, where the bytes begin.
@@ -173,10 +177,12 @@ impl<'a> Event<'a> {
             socket: long(bytes, 8)?,
             process: word(bytes, 96)?,
             thread: word(bytes, 100)?,
+            worker: long(bytes, 160)?,
             subject: word(bytes, 104)? as usize,
             bytes: word(bytes, 108)?,
             direction: if byte(152)? == 1 { Direction::Received } else { Direction::Sent },
             role: if byte(153)? == 1 { Role::Server } else { Role::Client },
+            overlaps: byte(155)? != 0,
             times,
             longest_call: word(bytes, 112).filter(|&it| it != u32::MAX),
             ends,
@@ -222,7 +228,8 @@ mod tests {
         }
         bytes.extend([127, 0, 0, 1].into_iter().chain([0; 12]));
         bytes.extend([127, 0, 0, 2].into_iter().chain([0; 12]));
-        bytes.extend([direction, 1, family, 0, 0, 0, 0, 0]);
+        bytes.extend([direction, 1, family, 1, 0, 0, 0, 0]);
+        bytes.extend(0xc0_0000_2000_u64.to_ne_bytes());
         bytes
     }
 
@@ -242,6 +249,7 @@ mod tests {
         let Some(Report::Turn(found)) = Report::parse(&bytes) else { panic!("no turn") };
         assert_eq!((found.monotonic_ns, found.socket, found.bytes), (1_000, 2, 42));
         assert_eq!((found.process, found.thread, found.subject), (100, 101, 5));
+        assert_eq!((found.worker, found.overlaps), (0xc0_0000_2000, true));
         assert_eq!((found.direction, found.role), (Direction::Received, Role::Server));
         assert_eq!(found.times, [10, 11, 12, 13, 14, 15, 16, 17, 18]);
         assert_eq!(found.longest_call, None);

@@ -21,6 +21,9 @@ const SOCKETS: [(&str, &str); 2] =
 /// Each system call of every process costs a little more while this is attached.
 const SYSTEM_CALLS: (&str, &str) = ("call_ended", "sys_exit");
 
+/// Of a traced process: it is written in Go.
+const GO: u32 = 1 << 31;
+
 /// How the kernel's part sees messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ways {
@@ -97,9 +100,10 @@ impl Kernel {
     }
 
     /// Traces a process, and whoever it forks from now on.
-    pub fn add(&mut self, process: u32, subject: usize) {
+    pub fn add(&mut self, process: u32, subject: usize, is_go: bool) {
+        let value = subject as u32 | if is_go { GO } else { 0 };
         // One that the table has no room for is not traced; a process that has ended is no loss.
-        let _ = self.processes.insert(process, subject as u32, 0);
+        let _ = self.processes.insert(process, value, 0);
     }
 
     /// Traces these processes no more.
@@ -112,7 +116,7 @@ impl Kernel {
     /// The traced processes of a subject.
     pub fn processes_of(&self, subject: usize) -> Vec<u32> {
         let all = self.processes.iter().flatten();
-        all.filter(|&(_, of)| of == subject as u32).map(|(process, _)| process).collect()
+        all.filter(|&(_, of)| of & !GO == subject as u32).map(|(process, _)| process).collect()
     }
 
     /// Events of a subject so far, those that were left out not counted.

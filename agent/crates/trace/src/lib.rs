@@ -6,6 +6,7 @@
 //! | `bpf/trace.bpf.c` | runs in the kernel: times by state for each thread, an event for each turn |
 //! | `kernel` | loads and attaches it, reads its events |
 //! | `event` | what an event says |
+//! | `programs` | which processes are written in Go |
 //! | `turns` | from events to turns: requests that a thread served, and calls that it sent |
 //! | `unix` | UNIX sockets as connections for the dissector |
 //! | `budget` | how much is traced, by what it costs |
@@ -20,6 +21,7 @@ mod calls;
 mod event;
 mod kernel;
 mod plan;
+mod programs;
 mod session;
 mod turns;
 mod unix;

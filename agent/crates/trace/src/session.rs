@@ -5,6 +5,7 @@ use crate::calls;
 use crate::event::{Ends, Report, Role};
 use crate::kernel::{Kernel, Ways};
 use crate::plan::Plan;
+use crate::programs::Programs;
 use crate::turns::{Turn, Turns};
 use crate::unix::{UnixSockets, servers};
 use anyhow::Result;
@@ -52,6 +53,7 @@ struct Session {
     kernel: Kernel,
     subjects: Vec<Subject>,
     members: Vec<Members>,
+    programs: Programs,
     budgets: Vec<Budget>,
     /// The smallest part of each subject's threads that was traced, where that was not all.
     reduced: BTreeMap<String, Sample>,
@@ -106,6 +108,7 @@ impl Session {
             kernel,
             subjects: plan.subjects.clone(),
             members,
+            programs: Programs::default(),
             budgets,
             reduced: BTreeMap::new(),
             state,
@@ -127,7 +130,8 @@ impl Session {
             for at in 0..members.list(now) {
                 let process = members.pid(at);
                 if self.budgets[subject].sample() != Sample::Nothing {
-                    self.kernel.add(process as u32, subject);
+                    let is_go = self.programs.is_go(process);
+                    self.kernel.add(process as u32, subject, is_go);
                 }
                 all.push(process);
             }
@@ -290,8 +294,12 @@ fn write(rows: &mut Rows<RawTurns>, state: &mut State) {
             endpoints: turn.connection,
             process: turn.process.into(),
             thread: turn.thread.into(),
+            worker: turn.worker as i64,
             begin_ns: turn.begin_ns,
             end_ns: turn.end_ns,
+            replied_by: turn.replied.map(|(worker, _)| worker as i64),
+            replied_ns: turn.replied.map(|(_, last_ns)| last_ns),
+            overlaps: turn.overlaps.into(),
             serves: turn.serves,
             shared: turn.sharing.as_number(),
             before: &turn.before,

@@ -76,10 +76,16 @@ pub struct Turn {
     pub process: u32,
     /// The thread.
     pub thread: u32,
+    /// Who works on requests there: the thread, or the goroutine that it ran.
+    pub worker: u64,
     /// When it began to read the request, or sent the call; since the epoch.
     pub begin_ns: i64,
-    /// When it last wrote of the reply.
+    /// When somebody last wrote of the reply.
     pub end_ns: Option<i64>,
+    /// Who wrote of the reply first, and when that worker last did.
+    pub replied: Option<(u64, i64)>,
+    /// The thread called or replied while another call of its own had no reply.
+    pub overlaps: bool,
     /// Of a call: the turn that its thread worked on.
     pub serves: Option<i64>,
     /// Whether the thread had that to itself.
@@ -92,13 +98,40 @@ pub struct Turn {
     pub longest_call: Option<u32>,
 }
 
+impl Turn {
+    /// Of an event, without a number.
+    fn of(event: &Event<'_>, kind: Kind, at_ns: i64, connection: u64) -> Self {
+        Self {
+            turn: 0,
+            kind,
+            subject: event.subject,
+            connection,
+            process: event.process,
+            thread: event.thread,
+            worker: event.worker,
+            begin_ns: at_ns,
+            end_ns: None,
+            replied: None,
+            overlaps: event.overlaps,
+            serves: None,
+            sharing: Sharing::Alone,
+            before: event.times,
+            after: event.times,
+            longest_call: None,
+        }
+    }
+}
+
+/// A worker, and its process: two may have the same addresses.
+type Worker = (u32, u64);
+
 /// A request that a thread has read.
 struct Serving {
     turn: Turn,
     given: bool,
 }
 
-/// What a thread works on.
+/// What a worker works on.
 #[derive(Default)]
 struct Working {
     /// The sockets of the requests that it read and has not begun to reply to.
@@ -111,11 +144,11 @@ struct Working {
     last_ns: i64,
 }
 
-/// All threads' turns.
+/// All workers' turns.
 #[derive(Default)]
 pub struct Turns {
     served: FxHashMap<u64, Serving>,
-    threads: FxHashMap<u32, Working>,
+    workers: FxHashMap<Worker, Working>,
     next: i64,
     /// Events that belonged to no turn: a greeting, or the rest of what began before the tracing.
     pub outside: u64,
@@ -146,7 +179,7 @@ impl Turns {
             !it.given || last_ns + FORGOTTEN_NS > now_ns
         });
         // Threads that live for one request would fill the memory.
-        self.threads.retain(|_, it| it.last_ns + FORGOTTEN_NS > now_ns || !it.open.is_empty());
+        self.workers.retain(|_, it| it.last_ns + FORGOTTEN_NS > now_ns || !it.open.is_empty());
     }
 
     /// Gives what is left: requests that were not answered have no end.
@@ -163,8 +196,11 @@ impl Turns {
             connection: 0,
             process: pause.process,
             thread: pause.thread,
+            worker: pause.thread.into(),
             begin_ns,
             end_ns: Some(end_ns),
+            replied: None,
+            overlaps: false,
             serves: None,
             sharing: Sharing::Alone,
             before: Times::default(),
@@ -174,22 +210,29 @@ impl Turns {
     }
 
     fn request(&mut self, event: &Event<'_>, at_ns: i64, connection: u64, out: &mut Vec<Turn>) {
-        let known = self.served.get_mut(&event.socket);
-        if let Some(known) = known.filter(|it| it.turn.connection == connection) {
-            if known.turn.end_ns.is_none() && known.turn.thread != event.thread {
-                // Another thread reads on: none has the request to itself.
-                known.turn.sharing = Sharing::HandedOn;
+        let worker = (event.process, event.worker);
+        let mut turn = Turn::of(event, Kind::Served, at_ns, connection);
+        let known = self.served.get(&event.socket).map(|it| &it.turn);
+        let unanswered = known.filter(|it| it.connection == connection && it.end_ns.is_none());
+        if let Some(known) = unanswered {
+            let before = (known.process, known.worker);
+            if before == worker {
                 return;
             }
-            if known.turn.end_ns.is_none() {
-                return;
+            // Another one reads on: the request is its own from now on.
+            turn.turn = known.turn;
+            if let Some(working) = self.workers.get_mut(&before) {
+                working.open.retain(|it| *it != event.socket);
             }
+        } else {
+            turn.turn = self.next;
+            self.next += 1;
         }
-        let working = self.threads.entry(event.thread).or_default();
+        let working = self.workers.entry(worker).or_default();
         let (served, socket) = (&self.served, event.socket);
         working.open.retain(|it| *it != socket && served.contains_key(it));
         working.open.push(event.socket);
-        // What this thread served before is over: it has begun something else.
+        // What this worker served before is over: it has begun something else.
         if working.socket != event.socket
             && let Some(before) = self.served.get_mut(&working.socket)
             && before.turn.end_ns.is_some()
@@ -198,25 +241,11 @@ impl Turns {
             before.given = true;
             out.push(before.turn.clone());
         }
-        (working.turn, working.socket, working.last_ns) = (Some(self.next), event.socket, at_ns);
-        let turn = Turn {
-            turn: self.next,
-            kind: Kind::Served,
-            subject: event.subject,
-            connection,
-            process: event.process,
-            thread: event.thread,
-            begin_ns: at_ns,
-            end_ns: None,
-            serves: None,
-            sharing: Sharing::Alone,
-            before: event.times,
-            after: event.times,
-            longest_call: None,
-        };
-        self.next += 1;
+        working.turn = Some(turn.turn);
+        (working.socket, working.last_ns) = (event.socket, at_ns);
+        let number = turn.turn;
         let before = self.served.insert(event.socket, Serving { turn, given: false });
-        out.extend(before.filter(|it| !it.given).map(|it| it.turn));
+        out.extend(before.filter(|it| !it.given && it.turn.turn != number).map(|it| it.turn));
     }
 
     /// A thread that replies to a request after it has read another had both under way. (One that
@@ -229,16 +258,23 @@ impl Turns {
             return;
         };
         let mut overtaken_by = None;
-        if serving.turn.thread != event.thread {
-            serving.turn.sharing = Sharing::HandedOn;
-        } else {
+        let is_own = (serving.turn.process, serving.turn.worker) == (event.process, event.worker);
+        if is_own {
             serving.turn.after = event.times;
             serving.turn.longest_call = event.longest_call;
+        } else {
+            serving.turn.sharing = Sharing::HandedOn;
         }
         serving.turn.end_ns = Some(at_ns);
+        match &mut serving.turn.replied {
+            Some((worker, last_ns)) if *worker == event.worker => *last_ns = at_ns,
+            Some(_) => {}
+            none => *none = Some((event.worker, at_ns)),
+        }
+        serving.turn.overlaps |= event.overlaps;
         serving.given = false;
-        let is_own = serving.turn.thread == event.thread;
-        if let Some(working) = self.threads.get_mut(&serving.turn.thread) {
+        let reader = (serving.turn.process, serving.turn.worker);
+        if let Some(working) = self.workers.get_mut(&reader) {
             working.open.retain(|it| *it != event.socket);
             if is_own && working.socket != event.socket {
                 serving.turn.sharing = Sharing::Shared;
@@ -251,29 +287,16 @@ impl Turns {
     }
 
     fn call(&mut self, event: &Event<'_>, at_ns: i64, connection: u64, out: &mut Vec<Turn>) {
-        let working = self.threads.get(&event.thread);
-        let serves = working.and_then(|it| it.turn);
+        let working = self.workers.get(&(event.process, event.worker));
         let sharing = match working {
             Some(it) if it.open.len() > 1 => Sharing::Shared,
             Some(it) if it.open.is_empty() => Sharing::AfterReply,
             Some(it) if it.open != [it.socket] => Sharing::Shared,
             _ => Sharing::Alone,
         };
-        out.push(Turn {
-            turn: 0,
-            kind: Kind::Called,
-            subject: event.subject,
-            connection,
-            process: event.process,
-            thread: event.thread,
-            begin_ns: at_ns,
-            end_ns: None,
-            serves,
-            sharing,
-            before: event.times,
-            after: event.times,
-            longest_call: None,
-        });
+        let serves = working.and_then(|it| it.turn);
+        let turn = Turn::of(event, Kind::Called, at_ns, connection);
+        out.push(Turn { serves, sharing, ..turn });
     }
 }
 
@@ -294,10 +317,12 @@ mod tests {
             socket,
             process: 1,
             thread,
+            worker: thread.into(),
             subject: 0,
             bytes: 1,
             direction,
             role,
+            overlaps: false,
             times: [7; STATES],
             longest_call: None,
             ends: Ends::Inet { local: peer, remote: peer },
@@ -375,6 +400,17 @@ mod tests {
     fn a_request_that_another_thread_answers_is_nobodys_alone() {
         let found = turns(&[(10, 1, WEB, '<'), (12, 2, WEB, '>')]);
         assert_eq!(found[0].sharing, Sharing::HandedOn);
+        assert_eq!(found[0].replied, Some((2, 12)));
+    }
+
+    #[test]
+    fn the_thread_that_reads_on_has_the_request_from_then_on() {
+        let found =
+            turns(&[(10, 1, WEB, '<'), (12, 2, WEB, '<'), (13, 2, DB, 'c'), (15, 2, WEB, '>')]);
+        assert_eq!(calls(&found), [(Some(0), Sharing::Alone)]);
+        assert_eq!((found[0].begin_ns, found[0].thread), (12, 2));
+        assert_eq!(found[0].sharing, Sharing::Alone);
+        assert_eq!(found.len(), 2, "it is one turn");
     }
 
     #[test]
