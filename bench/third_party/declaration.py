@@ -56,7 +56,8 @@ class Application:
     """One application that others wrote, and how it is brought.
 
     ``socket`` says how the same is set up with UNIX sockets, ``notes`` what does not work.
-    ``disturbed`` is false where no injector can reach its servers.
+    ``disturbed`` is false where no injector can reach its servers. ``parts`` names a server whose
+    requests each have a thread, and one that it calls, as ``web.1`` and ``db.1``.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Application:
     truths: Mapping[str, Truth]
     quick: bool
     disturbed: bool
+    parts: tuple[str, ...]
 
     @property
     def folder(self) -> Path:
@@ -108,6 +110,7 @@ def read(name: str) -> Application:
         truths={server: Truth(**each) for server, each in told["truth"].items()},
         quick=told.get("quick", False),
         disturbed=told.get("disturbed", True),
+        parts=tuple(told.get("parts", ())),
     )
 
 

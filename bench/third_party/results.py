@@ -9,6 +9,7 @@ from blind import Blind
 from counting import Count
 from declaration import Application
 from linking import Links, by_means
+from parts import BAR, Appearance
 
 LEAST_RIGHT = 0.99
 
@@ -28,6 +29,7 @@ class Result:
     loaded: list[Links] = field(default_factory=list)
     blind: Blind | None = None
     undisturbed: list[str] = field(default_factory=list)
+    parts: list[Appearance] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def misses(self) -> list[str]:
@@ -45,6 +47,7 @@ class Result:
                 )
             if each.invented > each.calls * (1 - LEAST_RIGHT):
                 found.append(f"{each.server}: {each.invented} calls of no request have a parent")
+        found += [str(each) for each in self.parts if each.share is not None and each.share < BAR]
         if self.requests and self.errors > self.requests / 100:
             found.append(f"{self.errors} of {self.requests} requests failed")
         return found
@@ -71,6 +74,7 @@ class Result:
             },
             "blind": asdict(self.blind) if self.blind else None,
             "undisturbed": self.undisturbed,
+            "parts": [asdict(each) | {"share": each.share} for each in self.parts],
             "misses": self.misses(),
             "check_notes": self.notes,
             "does_not_work": told.notes,
@@ -91,13 +95,14 @@ class Result:
         came = "yes" if self.came_up else "no"
         missing = "; ".join(self.misses()) or "nothing"
         about = [told.title, told.runtime, where, told.brought, came]
-        return [*about, visits, one, many, done, alone, missing]
+        parts = "; ".join(map(str, self.parts)) or "-"
+        return [*about, visits, one, many, parts, done, alone, missing]
 
 
 HEADINGS = (
     "application", "runtime", "databases", "brought", "came up", "visits/logged",
     "links, one request at a time", "links under load",
-    "blind disturbance", "told undisturbed", "misses",
+    "what was done, in its part", "blind disturbance", "told undisturbed", "misses",
 )  # fmt: skip
 
 

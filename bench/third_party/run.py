@@ -1,9 +1,11 @@
 """Bring applications that others wrote, and hold what Tierlab sees of them against their own logs.
 
 Each application is a folder of ``applications``. It is set up below ``build/third-party``, checked,
-and run three times for seconds: by one user, so that one request is under way at a time; by
-several; and by several with a disturbance drawn from ``--seed``. What Tierlab saw of each server is
-compared with the server's own log, and links with the only request that was under way.
+and run for seconds: by one user, so that one request is under way at a time; by several; by several
+with a disturbance drawn from ``--seed``; and, where requests have threads to themselves, by one user
+while its servers are frozen and kept from their CPUs. What Tierlab saw of each server is compared
+with the server's own log, links with the only request that was under way, and what requests waited
+for with the kernel's accounts.
 
 ``--quick`` takes the two applications that need no more packages than the tests do, for a quarter
 of the time, and leaves the disturbance out. Names select applications. ``--again`` judges the runs
@@ -23,6 +25,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import blind
+import parts
 from counting import counts, one
 from declaration import Application, every
 from linking import links
@@ -101,6 +104,10 @@ def measure(result: Result, seed: int, *, again: bool, quick: bool) -> None:
         result.counts = counts(application, run)
         result.requests, result.errors = requests(run)
         result.undisturbed = blind.undisturbed(run)
+        if application.parts and not quick:
+            with timed(result, "parts"):
+                run = command.trial("parts", text + parts.disturbances(application), *ALONE)
+            result.parts = parts.appearances(application, run)
         if application.disturbed and not quick:
             text = seeded(text, application, seed) + blind.TABLE
             with timed(result, "disturbed"):

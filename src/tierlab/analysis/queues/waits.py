@@ -172,6 +172,8 @@ def _why(visits: ServerVisits, manifest: Manifest, *, traced: bool) -> str:
     if not traced:
         return "threads were not traced"
     server = manifest.servers.get(visits.server)
+    if server is not None and server.pass_through:
+        return "it passes connections on, and its threads are not traced"
     if server is not None and server.worker_threads is False:
         return "its threads each serve several requests at once"
     return "no thread had a request to itself"
