@@ -2,10 +2,10 @@
 
 Each application is a folder of ``applications``. It is set up below ``build/third-party``, checked,
 and run for seconds: by one user, so that one request is under way at a time; by several; by several
-with a disturbance drawn from ``--seed``; and, where requests have threads to themselves, by one user
-while its servers are frozen and kept from their CPUs. What Tierlab saw of each server is compared
-with the server's own log, links with the only request that was under way, and what requests waited
-for with the kernel's accounts.
+with a disturbance drawn from ``--seed``; and, where requests have threads to themselves, by one
+user while its servers are frozen and kept from their CPUs. What Tierlab saw of each server is
+compared with the server's own log, links with the only request that was under way, and what
+requests waited for with the kernel's accounts.
 
 ``--quick`` takes the two applications that need no more packages than the tests do, for a quarter
 of the time, and leaves the disturbance out. Names select applications. ``--again`` judges the runs

@@ -1,6 +1,6 @@
 """A threaded server that asks another twice for each page, one call after the other, on fresh
-connections; the other keeps its connections and does what its path says. `pool` is the first one behind
-waitress, in which one thread reads all requests and eight others work on them and reply.
+connections; the other keeps its connections and does what its path says. `pool` is the first one
+behind waitress, in which one thread reads all requests and eight others work on them and reply.
 
     python two_calls.py front|pool|back ADDRESS PORT [BACK]
 """
