@@ -1,17 +1,26 @@
-"""One disturbance drawn from a seed, told by a diagnosis that knows nothing of it."""
+"""Disturbances drawn from a seed, told by a diagnosis that knows nothing of them."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-TABLE = """
+CASES = 10
+TABLES = (
+    CASES
+    * """
 [[disturb]]
 class = "random"
 shortest = "400ms"
 longest = "1s"
+gap = "4s"
 """
+)
+LENGTH = "load.phases.runtime=60s"
+"""For so many disturbances with their gaps."""
 SLACK_NS = 500_000_000
 """A disturbance's effect may end this long after it."""
 
@@ -29,14 +38,26 @@ class Blind:
     no cause), ``not told`` (it says nothing of that time), or ``not done``."""
 
 
-def judge(run: Path) -> Blind | None:
-    """Hold the findings against the truth beside the run folder; None where nothing was drawn."""
+def judge(run: Path) -> list[Blind]:
+    """Hold the findings against the truth beside the run folder."""
     lines = (run.with_name(f"{run.name}.truth") / "truth.jsonl").read_text("utf-8").splitlines()
-    if not lines:
-        return None
-    true = json.loads(lines[0])
-    begin, end = true["start_ns"], true["end_ns"]
     findings = json.loads((run / "findings.json").read_text("utf-8"))["findings"]
+    return [_judged(true, findings) for true in map(json.loads, lines)]
+
+
+def by_verdict(cases: list[Blind]) -> str:
+    """Return how many there were of each verdict, and which of the others than right."""
+    found = []
+    for verdict, count in sorted(Counter(each.verdict for each in cases).items()):
+        which = sorted(f"{each.cause} {each.subject}" for each in cases if each.verdict == verdict)
+        found.append(
+            f"{count} {verdict}" + ("" if verdict == "right" else f" ({', '.join(which)})")
+        )
+    return ", ".join(found)
+
+
+def _judged(true: dict[str, Any], findings: list[dict[str, Any]]) -> Blind:
+    begin, end = true["start_ns"], true["end_ns"]
     near = [
         each
         for each in findings

@@ -14,7 +14,8 @@ from preparing import BUILD
 from tierlab.tables import manifest as manifests
 
 BAR = 0.999
-BEFORE_NS = 1_000_000_000
+SECOND_NS = 1_000_000_000
+BEFORE_NS = SECOND_NS
 """The servers are idle before the load starts, and some logs have whole seconds."""
 AFTER_NS = 10_000_000
 """How long after the last message that was captured a server may write it down."""
@@ -69,7 +70,9 @@ class Span:
 def counts(application: Application, run: Path) -> list[Count]:
     """Compare each server that has a truth, while the load was on."""
     load = window(run)
-    around = Span(load.begin_ns - BEFORE_NS, _captured_until(run, load) + AFTER_NS)
+    # From a whole second on: a log of whole seconds says of each request's time where that began.
+    begin_ns = (load.begin_ns - BEFORE_NS) // SECOND_NS * SECOND_NS
+    around = Span(begin_ns, _captured_until(run, load) + AFTER_NS)
     found = []
     for server, truth in application.truths.items():
         span = around if truth.timed else Span(0, MOST_NS)

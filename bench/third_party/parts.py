@@ -58,7 +58,7 @@ def disturbances(application: Application) -> str:
         ("cpu", server, 'duration = "2s"\nthreads = 4'),
     ]
     return "".join(
-        f'\n[[disturb]]\nclass = "{name}"\non = "{on}"\nat = "{2 + 3 * at}s"\n{keys}\n'
+        f'\n[[disturb]]\nclass = "{name}"\non = "{on}"\nat = "{4 + 3 * at}s"\n{keys}\n'
         for at, (name, on, keys) in enumerate(done)
     )
 

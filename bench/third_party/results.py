@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from blind import Blind
+from blind import Blind, by_verdict
 from counting import Count
 from declaration import Application
 from linking import Links, by_means
@@ -27,7 +27,7 @@ class Result:
     requests: int = 0
     single: list[Links] = field(default_factory=list)
     loaded: list[Links] = field(default_factory=list)
-    blind: Blind | None = None
+    blind: list[Blind] = field(default_factory=list)
     undisturbed: list[str] = field(default_factory=list)
     parts: list[Appearance] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Result:
                 "one request at a time": [asdict(each) for each in self.single],
                 "loaded": [asdict(each) for each in self.loaded],
             },
-            "blind": asdict(self.blind) if self.blind else None,
+            "blind": [asdict(each) for each in self.blind],
             "undisturbed": self.undisturbed,
             "parts": [asdict(each) | {"share": each.share} for each in self.parts],
             "misses": self.misses(),
@@ -83,13 +83,13 @@ class Result:
 
     def row(self) -> list[str]:
         """Return its cells."""
-        told, blind = self.application, self.blind
+        told = self.application
         visits = ", ".join(map(str, self.counts)) or "-"
         certain = sum(each.certain for each in self.single)
         right = sum(each.right for each in self.single)
         one = f"{_means(self.single)}; right {right}/{certain}" if self.single else "-"
         many = _means(self.loaded) if self.loaded else "-"
-        done = "-" if blind is None else f"{blind.cause} at {blind.subject}: {blind.verdict}"
+        done = by_verdict(self.blind) or "-"
         alone = ", ".join(self.undisturbed) or "nothing"
         where = ", ".join(told.databases) or "none"
         came = "yes" if self.came_up else "no"
@@ -102,7 +102,7 @@ class Result:
 HEADINGS = (
     "application", "runtime", "databases", "brought", "came up", "visits/logged",
     "links, one request at a time", "links under load",
-    "what was done, in its part", "blind disturbance", "told undisturbed", "misses",
+    "what was done, in its part", "blind disturbances", "told undisturbed", "misses",
 )  # fmt: skip
 
 

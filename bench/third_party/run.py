@@ -2,15 +2,15 @@
 
 Each application is a folder of ``applications``. It is set up below ``build/third-party``, checked,
 and run for seconds: by one user, so that one request is under way at a time; by several; by several
-with a disturbance drawn from ``--seed``; and, where requests have threads to themselves, by one
+with disturbances drawn from ``--seed``; and, where requests have threads to themselves, by one
 user while its servers are frozen and kept from their CPUs. What Tierlab saw of each server is
 compared with the server's own log, links with the only request that was under way, and what
 requests waited for with the kernel's accounts.
 
 ``--quick`` takes the two applications that need no more packages than the tests do, for a quarter
-of the time, and leaves the disturbance out. Names select applications. ``--again`` judges the runs
-that are there. Exits 1 when anything misses its bar; a disturbance that the diagnosis takes for
-another is printed and misses nothing.
+of the time, and leaves the disturbances out. Names select applications. ``--again`` judges the runs
+that are there, but for those of ``--anew``, which are run. Exits 1 when anything misses its bar; a
+disturbance that the diagnosis takes for another is printed and misses nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from running import FailedError, Tierlab
 ALONE = ("load.users=1", "load.think=10ms")
 SHORT = ("load.phases.ramp_up=1s", "load.phases.runtime=4s", "load.phases.ramp_down=0s")
 """For CI, which has not the time for more."""
+RUNS = ("alone", "loaded", "parts", "disturbed")
 CHECKED_S = 10
 """The first pages of some take seconds."""
 
@@ -46,6 +47,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="applications; without any, all")
     parser.add_argument("--quick", action="store_true", help="two applications, no disturbance")
     parser.add_argument("--again", action="store_true", help="judge the runs that are there")
+    parser.add_argument("--anew", action="append", choices=RUNS, default=[], help="with --again")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     known = {each.name: each for each in every()}
@@ -62,7 +64,7 @@ def main() -> int:
         print(f"{application.name}: ", end="", file=sys.stderr, flush=True)
         result = Result(application)
         try:
-            measure(result, asked.seed, again=asked.again, quick=asked.quick)
+            measure(result, asked)
         except (SetUpError, FailedError) as failure:
             result.failed = str(failure)
         results.append(result)
@@ -83,14 +85,16 @@ def keep(results: list[Result], file: Path) -> None:
     file.write_text(json.dumps(list((before | now).values()), indent=1) + "\n")
 
 
-def measure(result: Result, seed: int, *, again: bool, quick: bool) -> None:
+def measure(result: Result, asked: argparse.Namespace) -> None:
     """Set up, check and run one application. Raises `SetUpError` or `FailedError`."""
+    quick: bool = asked.quick
     application, length = result.application, SHORT if quick else ()
+    kept = frozenset({"check", *RUNS} - set(asked.anew)) if asked.again else frozenset[str]()
     with timed(result, "set-up"):
         place = prepared(application)
-    command = Tierlab(place, again)
+    command = Tierlab(place, kept)
     text = (place / "experiment.toml").read_text("utf-8")
-    with nullcontext() if again else started(application, place):
+    with nullcontext() if asked.again and not asked.anew else started(application, place):
         with timed(result, "check"):
             said = command.check(2 if quick else CHECKED_S)
         result.came_up = True
@@ -109,9 +113,9 @@ def measure(result: Result, seed: int, *, again: bool, quick: bool) -> None:
                 run = command.trial("parts", text + parts.disturbances(application), *ALONE)
             result.parts = parts.appearances(application, run)
         if application.disturbed and not quick:
-            text = seeded(text, application, seed) + blind.TABLE
+            text = seeded(text, application, asked.seed) + blind.TABLES
             with timed(result, "disturbed"):
-                run = command.trial("disturbed", text)
+                run = command.trial("disturbed", text, blind.LENGTH)
             result.blind = blind.judge(run)
 
 

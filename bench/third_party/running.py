@@ -21,11 +21,11 @@ class FailedError(Exception):
 class Tierlab:
     """Tierlab's command line in an application's folder.
 
-    With ``again`` nothing is run: what was printed, and the run folders, are those from before.
+    Of ``kept`` nothing is run: what was printed, and the run folders, are those from before.
     """
 
     place: Path
-    again: bool = False
+    kept: frozenset[str] = frozenset()
 
     def check(self, seconds: int) -> str:
         """Return what ``tierlab check`` prints after so long. Raises :class:`FailedError`."""
@@ -34,7 +34,7 @@ class Tierlab:
     def trial(self, name: str, text: str, *settings: str) -> Path:
         """Run an experiment of this text and return its run folder. Raises :class:`FailedError`."""
         runs = self.place / "runs" / name
-        if not self.again:
+        if name not in self.kept:
             (self.place / f"{name}.toml").write_text(text)
             shutil.rmtree(runs, ignore_errors=True)
         told = [word for each in settings for word in ("--set", each)]
@@ -43,7 +43,7 @@ class Tierlab:
 
     def _do(self, log: str, *arguments: str) -> str:
         file = self.place / log
-        if self.again and file.exists():
+        if file.stem in self.kept and file.exists():
             return file.read_text("utf-8")
         done = subprocess.run(
             [TIERLAB, *arguments],

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -16,10 +17,16 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "third_party"))
 import blind
 import counting
 import linking
+import parts
 from declaration import Application, Truth, every
 
 APPLICATIONS = every()
 NGINX = Truth(log="access.log", line=r"^(?P<time>\d+\.\d+) ")
+
+
+def by(name: str) -> Application:
+    [found] = [each for each in APPLICATIONS if each.name == name]
+    return found
 
 
 def by_name(application: Application) -> str:
@@ -112,9 +119,36 @@ def test_a_disturbance_is_told_by_its_cause_its_server_and_its_time(
         for cause, subject, at in findings
     ]
     (run / "findings.json").write_text(json.dumps({"findings": told}))
-    found = blind.judge(run)
-    assert found is not None
+    [found] = blind.judge(run)
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("stopped_s", "share"), [(1.0, 1.0), (0.9, 0.9), (0.0, 0.0)])
+def test_a_frozen_servers_visit_was_stopped_for_as_long(
+    stopped_s: float, share: float, tmp_path: Path
+) -> None:
+    """It was there for a second of the freeze, which began before it came."""
+    run = tmp_path / "001"
+    run.mkdir()
+    duckdb.execute(
+        f"""COPY (SELECT 'web.1' AS server, 2500000000 AS arrival_ns, 3600000000 AS departure_ns,
+            {round(stopped_s * 1e9)} AS stopped_ns, 1 AS cpu_ns) TO '{run}/visits.parquet'"""
+    )
+    truth = {"class": "freeze", "subject": "web.1", "done": True}
+    (tmp_path / "001.truth").mkdir()
+    (tmp_path / "001.truth" / "truth.jsonl").write_text(
+        json.dumps(truth | {"start_ns": 2_000_000_000, "end_ns": 3_500_000_000})
+    )
+    [found] = parts.appearances(by("wordpress"), run)
+    assert found.share == pytest.approx(share)
+    assert found.part == "stopped"
+
+
+@pytest.mark.parametrize("application", [each for each in APPLICATIONS if each.parts], ids=by_name)
+def test_what_is_done_is_done_to_servers_of_the_experiment(application: Application) -> None:
+    experiment = tomllib.loads(application.experiment + parts.disturbances(application))
+    assert {each["on"] for each in experiment["disturb"]} == set(application.parts)
+    assert all(each.removesuffix(".1") in experiment["system"] for each in application.parts)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS, ids=by_name)
