@@ -26,9 +26,17 @@ pub struct ByThread {
 /// What a worker called.
 #[derive(Default)]
 struct Calls {
-    /// Until when to wait, when it was sent, and the call.
-    waiting: Vec<(i64, i64, Visit)>,
+    waiting: Vec<Waiting>,
     last: Option<(Replied, Parent)>,
+}
+
+/// A call whose worker has not replied since.
+struct Waiting {
+    due_ns: i64,
+    /// When it was sent.
+    at_ns: i64,
+    after_reply: bool,
+    visit: Visit,
 }
 
 #[derive(Clone, Copy)]
@@ -58,7 +66,7 @@ impl ByThread {
         let turn = match caller.filter(|_| by_thread) {
             None => return Some(visit),
             Some(Caller::Turn(turn)) => turn,
-            Some(Caller::Worker { worker, at_ns }) => {
+            Some(Caller::Worker { worker, at_ns, after_reply }) => {
                 let due_ns = now_ns.saturating_add(self.window_ns);
                 let calls = self.workers.entry(worker).or_default();
                 match calls.last.filter(|(replied, _)| at_ns <= replied.at_ns) {
@@ -67,7 +75,7 @@ impl ByThread {
                         let parent = (replied.read_ns - SLACK_NS <= at_ns).then_some(parent);
                         self.link_if_called(visit, parent, topology, out);
                     }
-                    None => calls.waiting.push((due_ns, at_ns, visit)),
+                    None => calls.waiting.push(Waiting { due_ns, at_ns, after_reply, visit }),
                 }
                 return None;
             }
@@ -121,15 +129,11 @@ impl ByThread {
     ) {
         let calls = self.workers.entry(replied.worker).or_default();
         let before = calls.last.replace((replied, parent)).map(|(_, parent)| parent);
-        let done: Vec<_> = calls.waiting.extract_if(.., |it| it.1 <= replied.at_ns).collect();
-        for (_, at_ns, child) in done {
-            let is_inside = replied.read_ns - SLACK_NS <= at_ns;
-            self.link_if_called(
-                child,
-                if is_inside { Some(parent) } else { before },
-                topology,
-                out,
-            );
+        let done: Vec<_> = calls.waiting.extract_if(.., |it| it.at_ns <= replied.at_ns).collect();
+        for it in done {
+            let is_inside = replied.read_ns - SLACK_NS <= it.at_ns;
+            let of = if is_inside { Some(parent) } else { before };
+            self.link_if_called(it.visit, of, topology, out);
         }
     }
 
@@ -163,7 +167,7 @@ impl ByThread {
     }
 
     /// Gives up on what has waited until `now_ns`: the caller's visit was not captured.
-    pub fn advance(&mut self, now_ns: i64, out: &mut Vec<Linked>) {
+    pub fn advance(&mut self, now_ns: i64, topology: &Topology, out: &mut Vec<Linked>) {
         while self.parents_due.front().is_some_and(|&(due, _)| due <= now_ns) {
             let Some((_, turn)) = self.parents_due.pop_front() else { break };
             self.parents.remove(&turn);
@@ -173,9 +177,18 @@ impl ByThread {
             let children = self.children.remove(&turn).unwrap_or_default();
             out.extend(children.into_iter().map(|child| (child, None)));
         }
-        for calls in self.workers.values_mut() {
-            let due = calls.waiting.extract_if(.., |&mut (due_ns, ..)| due_ns <= now_ns);
-            out.extend(due.map(|(.., child)| (child, None)));
+        let mut due = Vec::new();
+        self.workers.retain(|_, calls| {
+            let parent = calls.last.map(|(_, parent)| parent);
+            let is_due = |it: &mut Waiting| it.due_ns <= now_ns;
+            // No other reply came: what a worker called after its reply was for that.
+            let of = |it: Waiting| (it.visit, parent.filter(|_| it.after_reply));
+            due.extend(calls.waiting.extract_if(.., is_due).map(of));
+            let last_ns = calls.last.map_or(i64::MIN, |(replied, _)| replied.at_ns);
+            !calls.waiting.is_empty() || last_ns.saturating_add(self.window_ns) > now_ns
+        });
+        for (child, parent) in due {
+            self.link_if_called(child, parent, topology, out);
         }
     }
 }
@@ -219,13 +232,15 @@ mod tests {
     fn a_child_whose_parent_was_not_captured_is_not_lost() {
         let (mut it, mut out) = (ByThread::new(1_000), Vec::new());
         it.child(called(1, (11, 12), 7), 12, &topology(), &mut out);
-        it.advance(2_000, &mut out);
+        it.advance(2_000, &topology(), &mut out);
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].1, None);
     }
 
     const WORKER: Worker = (1, 5);
     const MS: i64 = 1_000_000;
+    /// Calls of this number and more are sent after a reply.
+    const AFTER: i64 = 100;
 
     fn replied(number: i64, (read_ms, at_ms): (i64, i64)) -> Visit {
         let replied = Replied { worker: WORKER, read_ns: read_ms * MS, at_ns: at_ms * MS };
@@ -235,7 +250,8 @@ mod tests {
     }
 
     fn sent(number: i64, at_ms: i64) -> Visit {
-        let caller = Some(Caller::Worker { worker: WORKER, at_ns: at_ms * MS });
+        let after_reply = number >= AFTER;
+        let caller = Some(Caller::Worker { worker: WORKER, at_ns: at_ms * MS, after_reply });
         let span = (at_ms * MS, (at_ms + 1) * MS);
         let work = Work { caller, ..Work::default() };
         Visit { work: Some(Box::new(work)), ..visit(number).at(DB).during(span.0, span.1).build() }
@@ -251,10 +267,18 @@ mod tests {
         it.parent(&replied(11, (30, 40)), 0, &topology, &mut out);
         it.child(sent(4, 39), 0, &topology, &mut out);
         it.child(sent(5, 45), 0, &topology, &mut out);
-        it.advance(2_000 * MS, &mut out);
+        it.child(sent(AFTER, 46), 0, &topology, &mut out);
+        it.advance(2_000 * MS, &topology, &mut out);
         let parents: Vec<_> =
             out.iter().map(|(v, link)| (v.visit, link.map(|it| it.parent))).collect();
-        let expected = [(1, Some(10)), (2, Some(10)), (3, Some(11)), (4, Some(11)), (5, None)];
+        let expected = [
+            (1, Some(10)),
+            (2, Some(10)),
+            (3, Some(11)),
+            (4, Some(11)),
+            (5, None),
+            (AFTER, Some(11)),
+        ];
         assert_eq!(parents, expected);
     }
 

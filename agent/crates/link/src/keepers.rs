@@ -37,13 +37,14 @@ pub struct Keepers {
 impl Keepers {
     /// Who sent a call, if that tells whose it is.
     pub fn caller(&self, call: &Turn) -> Option<Caller> {
-        let worker = (call.process, call.worker);
+        let (worker, after_reply) = ((call.process, call.worker), call.after_reply);
         match self.threads.one_request_each? {
-            Keeper::Reader => call.serves.map(Caller::Turn),
-            Keeper::Replier => self
+            // After its reply it may work for that still, or on a request that another one has read.
+            Keeper::Reader if !after_reply => call.serves.map(Caller::Turn),
+            Keeper::Reader | Keeper::Replier => self
                 .repliers
                 .contains(&worker)
-                .then_some(Caller::Worker { worker, at_ns: call.begin_ns }),
+                .then_some(Caller::Worker { worker, at_ns: call.begin_ns, after_reply }),
         }
     }
 }
@@ -140,6 +141,7 @@ mod tests {
             replied: served.then_some((worker, end_ns)),
             overlaps: false,
             shared: false,
+            after_reply: false,
             handed_on: false,
             before: [0; 9],
             after: [0; 9],
@@ -200,7 +202,7 @@ mod tests {
         pool(100_000_000).iter().for_each(|it| tally.add(it));
         let keepers = tally.keepers();
         let call = |worker| turn(Kind::Called, worker, (5, 0));
-        let by = Caller::Worker { worker: (1, 2), at_ns: 5 };
+        let by = Caller::Worker { worker: (1, 2), at_ns: 5, after_reply: false };
         assert_eq!(keepers.caller(&call(2)), Some(by));
         assert_eq!(keepers.caller(&call(9)), None);
     }

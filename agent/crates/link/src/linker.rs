@@ -155,7 +155,7 @@ impl Linker {
     }
 
     fn advance(&mut self, now_ns: i64) {
-        self.by_thread.advance(now_ns, &mut self.out);
+        self.by_thread.advance(now_ns, &self.topology, &mut self.out);
         for each in &mut self.loops {
             each.event_loop.advance(now_ns, &self.topology, &mut self.out);
         }

@@ -243,6 +243,7 @@ impl TurnReader {
                     .map(|worker| (worker, replied.value(row))),
                 overlaps: overlaps.value(row) != 0,
                 shared: shared.value(row) == 1,
+                after_reply: shared.value(row) == 2,
                 handed_on: shared.value(row) == 3,
                 before: before(row),
                 after: after(row),

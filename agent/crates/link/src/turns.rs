@@ -66,6 +66,8 @@ pub struct Turn {
     pub overlaps: bool,
     /// Its thread had another request under way.
     pub shared: bool,
+    /// It is a call of a worker that had replied to what it read.
+    pub after_reply: bool,
     /// Another thread went on with it.
     pub handed_on: bool,
     /// The thread's times at the beginning and the end.
@@ -146,7 +148,7 @@ impl TurnJoin {
         } else {
             None
         };
-        let replied = read.last().filter(|_| keeper == Some(Keeper::Replier)).and_then(replied);
+        let replied = read.last().filter(|_| keeper.is_some()).and_then(replied);
         if caller.is_some() || !turns.is_empty() {
             visit.work = Some(Box::new(Work { turns, caller, replied, waits }));
         }
@@ -315,6 +317,7 @@ mod tests {
             replied: None,
             overlaps: false,
             shared: false,
+            after_reply: false,
             handed_on: false,
             before,
             after,

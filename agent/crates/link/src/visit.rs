@@ -80,7 +80,7 @@ pub struct Work {
     pub turns: Vec<i64>,
     /// Who sent it, where that tells its parent.
     pub caller: Option<Caller>,
-    /// Of a server whose workers reply to what others read: who replied to it.
+    /// Who replied to it, where each worker has one request at a time.
     pub replied: Option<Replied>,
     /// What its own thread waited for.
     pub waits: Option<Waits>,
@@ -97,6 +97,8 @@ pub enum Caller {
         worker: Worker,
         /// When it sent the call.
         at_ns: i64,
+        /// It had replied to one, and read no other since.
+        after_reply: bool,
     },
 }
 

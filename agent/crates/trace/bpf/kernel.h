@@ -73,6 +73,7 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	u8 sk_shutdown;
 	u16 sk_protocol;
 };
 

@@ -24,6 +24,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define CLONE_THREAD 0x10000
 #define TCP_SYN_SENT 2
 #define TCP_CLOSE 7
+#define SEND_SHUTDOWN 2
 
 /* include/linux/sched.h */
 #define TASK_UNINTERRUPTIBLE 0x0002
@@ -419,6 +420,14 @@ static __always_inline u8 role_of(u16 local, u16 remote)
 	return bpf_map_lookup_elem(&ports, &remote) ? CLIENT : NO_ROLE;
 }
 
+/* What a server reads after it has said its last is no request: PHP empties the socket before it goes
+ * on with what it does after the reply. */
+static __always_inline _Bool is_over(struct sock *sk, u8 role, u8 direction)
+{
+	return role == SERVER && direction == RECEIVED &&
+	       BPF_CORE_READ(sk, sk_shutdown) & SEND_SHUTDOWN;
+}
+
 /* Bytes went to or came from a TCP socket. Reads that go on with what the same thread began to read
  * are no turns, nor is what a client reads; each write of a server is one, as any may be the last. */
 static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 direction,
@@ -436,7 +445,7 @@ static __always_inline int inet_turn(struct sock *sk, u16 family, int bytes, u8 
 	struct socket_turn *known = bpf_map_lookup_elem(&sockets, &socket);
 	_Bool is_same = known && known->ends == ends;
 	u8 role = is_same ? known->role : role_of(local, remote);
-	if (role == NO_ROLE)
+	if (role == NO_ROLE || is_over(sk, role, direction))
 		return 0;
 	_Bool goes_on = is_same && known->worker == worker && known->direction == direction;
 	now_waits(it, role);
@@ -637,6 +646,8 @@ static __always_inline int unix_turn(struct pt_regs *regs, struct task_struct *t
 		role = CLIENT;
 		bound = BPF_CORE_READ(other, addr);
 	}
+	if (bytes && is_over(sk, role, direction))
+		return 0;
 	struct unix_event *out = bpf_map_lookup_elem(&scratch, &cpu);
 	if (!out)
 		return 0;
