@@ -92,6 +92,9 @@ def test_visits_at_sockets_are_what_the_servers_logged(tierlab: Start, tmp_path:
     assert ended.status == 0, ended.stdout + ended.stderr
     run = api.open(tmp_path / "runs" / "t" / "001")
     visits = run.visits.execute()
+    # By the thread of PHP that made them, also the one that it makes after its reply.
+    calls = visits[visits.server.isin(["maria.1", "postgres.1", "redis.1"])]
+    assert (calls.link == "thread").mean() >= 0.999
     for server, (log, line, label) in LOGGED.items():
         [file] = (tmp_path / "runs" / "t" / "001" / "logs").rglob(f"*{log}")
         logged = sum(line in each for each in file.read_text(errors="replace").splitlines())

@@ -15,3 +15,6 @@ for ($at = 0; $at < 3; $at++) {
     fgets($redis);
 }
 echo '<html><a href="/more">more</a></html>';
+// The reply goes now, and the page works on.
+fastcgi_finish_request();
+$maria->query('SELECT 5 + 5');
