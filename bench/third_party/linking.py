@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 import duckdb
@@ -26,7 +27,7 @@ class Links:
     under way at a time, its caller is the one visit that was going on: ``certain`` counts the
     calls for which there is exactly one such visit, ``right`` those that have it as their parent,
     ``wrong`` those that have another, and ``outside`` those made while no caller was at work, of
-    which ``invented`` have a parent.
+    which ``invented`` have a parent that was not the last one at work.
     """
 
     server: str
@@ -72,17 +73,21 @@ def _of_server(visits: pd.DataFrame, server: str, callers: set[str], one_at_a_ti
 
 
 def judge(found: Links, calls: pd.DataFrame, above: pd.DataFrame) -> None:
-    """Hold each call's parent against the one visit that was going on above."""
+    """Hold each call's parent against the one visit that was going on above. One made while none
+    was is what the last one to be over left behind, or nobody's.
+    """
+    over = -1
     later = _rows(above[["visit", "arrival_ns", "end_ns"]])[::-1]
     there: list[list[int]] = []
     for at, parent in _rows(calls[["arrival_ns", "parent"]]):
         while later and later[-1][1] - CLOCK_NS <= at:
             there.append(later.pop())
+        over = max((each for each in there if each[2] < at), key=itemgetter(2), default=[over])[0]
         there = [each for each in there if each[2] >= at]
         under_way = [visit for visit, *_ in there]
         if not under_way:
             found.outside += 1
-            found.invented += parent >= 0
+            found.invented += parent not in (-1, over)
         elif len(under_way) == 1:
             found.certain += 1
             found.right += parent == under_way[0]

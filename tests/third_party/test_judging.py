@@ -80,13 +80,14 @@ def test_what_was_cut_may_be_logged_or_not(logged: int, holds: bool) -> None:
 
 
 def test_a_call_belongs_to_the_only_request_that_is_under_way() -> None:
+    """Where none is, to the one before."""
     above = pd.DataFrame(
         {"visit": [1, 2], "arrival_ns": [0, 10**6], "end_ns": [5 * 10**5, 2 * 10**6]}
     )
     calls = pd.DataFrame(
         {
             "arrival_ns": [10**5, 2 * 10**5, 7 * 10**5, 8 * 10**5, 11 * 10**5, 12 * 10**5],
-            "parent": [1, None, None, 1, 1, 2],
+            "parent": [1, None, 1, 2, 1, 2],
         }
     )
     found = linking.Links("db.1", len(calls))
