@@ -36,9 +36,10 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #if defined(__TARGET_ARCH_x86)
 enum {
-	NR_read = 0, NR_write = 1, NR_close = 3, NR_poll = 7, NR_readv = 19, NR_writev = 20, NR_select = 23,
-	NR_sendfile = 40, NR_connect = 42, NR_sendto = 44, NR_recvfrom = 45, NR_sendmsg = 46,
-	NR_recvmsg = 47, NR_semop = 65, NR_flock = 73, NR_futex = 202, NR_epoll_wait = 232,
+	NR_read = 0, NR_write = 1, NR_close = 3, NR_poll = 7, NR_readv = 19, NR_writev = 20,
+	NR_select = 23, NR_sendfile = 40, NR_connect = 42, NR_sendto = 44, NR_recvfrom = 45,
+	NR_sendmsg = 46, NR_recvmsg = 47, NR_semop = 65, NR_flock = 73, NR_futex = 202,
+	NR_epoll_wait = 232,
 	NR_semtimedop = 220, NR_pselect6 = 270, NR_ppoll = 271, NR_epoll_pwait = 281,
 	NR_io_uring_enter = 426, NR_epoll_pwait2 = 441, NR_futex_waitv = 449, NR_futex_wait = 455,
 };
@@ -50,7 +51,8 @@ enum {
 #define THIRD(regs) ((regs)->dx)
 #elif defined(__TARGET_ARCH_arm64)
 enum {
-	NR_flock = 32, NR_close = 57, NR_read = 63, NR_write = 64, NR_readv = 65, NR_writev = 66, NR_sendfile = 71,
+	NR_flock = 32, NR_close = 57, NR_read = 63, NR_write = 64, NR_readv = 65, NR_writev = 66,
+	NR_sendfile = 71,
 	NR_pselect6 = 72, NR_ppoll = 73, NR_futex = 98, NR_epoll_pwait = 22, NR_semtimedop = 192,
 	NR_semop = 193, NR_connect = 203, NR_sendto = 206, NR_recvfrom = 207, NR_sendmsg = 211,
 	NR_recvmsg = 212, NR_io_uring_enter = 426, NR_epoll_pwait2 = 441, NR_futex_waitv = 449,
