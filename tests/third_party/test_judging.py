@@ -131,7 +131,7 @@ def test_a_frozen_servers_visit_was_stopped_for_as_long(
     """It was there for a second of the freeze, which began before it came."""
     run = tmp_path / "001"
     run.mkdir()
-    duckdb.execute(
+    duckdb.connect().execute(
         f"""COPY (SELECT 'web.1' AS server, 2500000000 AS arrival_ns, 3600000000 AS departure_ns,
             {round(stopped_s * 1e9)} AS stopped_ns, 1 AS cpu_ns) TO '{run}/visits.parquet'"""
     )

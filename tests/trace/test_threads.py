@@ -74,7 +74,9 @@ def _run(folder: Path, front: str, brought: Path = FOLDER) -> Path:
 
 def rows(run: Path, query: str) -> list[tuple[object, ...]]:
     """What a query finds, with `visits` for the table."""
-    return duckdb.sql(query.replace("visits", f"'{run}/visits.parquet'", 1)).fetchall()
+    # A connection of its own: another test may have left the common one in the middle of a result.
+    with duckdb.connect() as own:
+        return own.sql(query.replace("visits", f"'{run}/visits.parquet'", 1)).fetchall()
 
 
 def test_two_calls_of_a_threaded_server_both_have_their_page(run: Path) -> None:
