@@ -141,7 +141,7 @@ $(STAMPS)/vcsim: setup/vcsim.sh | $(STAMPS)/packages-test
 $(STAMPS)/postgresql-%.txz: setup/postgresql.sh | $(STAMPS)/tools
 	@setup/postgresql.sh $* $@
 
-$(AGENT): agent/Cargo.toml agent/Cargo.lock agent/.cargo/config.toml $(shell find agent/src agent/crates -name '*.rs' -o -name Cargo.toml) | $(STAMPS)/tools
+$(AGENT): agent/Cargo.toml agent/Cargo.lock agent/.cargo/config.toml $(shell find agent/src agent/crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml) | $(STAMPS)/tools
 	@echo "setup: building the agent"
 	@cd agent && CARGO_TERM_QUIET=true cargo agent
 	@touch $@
