@@ -79,7 +79,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
         assert {name for (name,) in watched} >= set(TIERS)
     for pair in run.manifest.observation.summaries["link"]["pairs"]:
         # The pool's own statements, at its start, carry no id: many beside so few requests.
-        linked = pair["by_id"] + pair["inferred"]
+        linked = pair["by_id"] + pair["by_thread"] + pair["inferred"]
         assert linked >= 0.99 * (pair["visits"] - pair["unlinked"])
         assert pair["by_id"] >= 0.9 * linked
 
