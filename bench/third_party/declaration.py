@@ -56,8 +56,9 @@ class Application:
     """One application that others wrote, and how it is brought.
 
     ``socket`` says how the same is set up with UNIX sockets, ``notes`` what does not work.
-    ``disturbed`` is false where no injector can reach its servers. ``parts`` names a server whose
-    requests each have a thread, and one that it calls, as ``web.1`` and ``db.1``.
+    ``disturbed`` is false where no injector can reach its servers. ``parts`` names two
+    servers, such as ``web.1`` and ``db.1``: the first keeps a thread for each request and calls the
+    second.
     """
 
     name: str

@@ -40,7 +40,7 @@ class Appearance:
         """The part's share of what it should have."""
         if self.expected_s < LEAST_S:
             return None
-        return min(1.0, self.found_s / self.expected_s)
+        return self.found_s / self.expected_s
 
     def __str__(self) -> str:
         """Return what was done where, and the share."""

@@ -28,7 +28,7 @@ APP = {
     "protocol": "fcgi",
     "environment": {"DB": "{db.socket}"},
 }
-WORK = Path("/work")
+WORK = Path("/srv")
 
 
 def trial(**tables: Any) -> TrialPlan:
@@ -46,10 +46,10 @@ def test_a_server_at_a_socket_is_called_there_and_nowhere_else() -> None:
     shape = trial().system
     places = layout(shape, LOOPBACK, work=WORK)
     app, db = places["app.1"].endpoint, places["db.1"].endpoint
-    assert (app.port, app.socket, app.protocol) == (0, "/work/app.1/home/run/app.sock", "fcgi")
+    assert (app.port, app.socket, app.protocol) == (0, "/srv/app.1/home/run/app.sock", "fcgi")
     assert app.listens
     assert str(app) == app.socket
-    assert (db.port, db.socket) == (3306, "/work/db.1/data/mysqld.sock")
+    assert (db.port, db.socket) == (3306, "/srv/db.1/data/mysqld.sock")
     graph = topology(shape, places)
     assert graph.entries == ["web.1"]
     assert [(each.caller, each.callee, each.protocol) for each in graph.calls] == [
@@ -63,8 +63,8 @@ def test_the_capture_is_told_of_ports_and_the_tracer_of_sockets() -> None:
     captured = plans.capture(places, "lo")["servers"]
     assert [each["name"] for each in captured] == ["web.1", "db.1"]
     assert plans.at_sockets(places) == [
-        {"name": "app.1", "protocol": "fastcgi", "socket": "/work/app.1/home/run/app.sock"},
-        {"name": "db.1", "protocol": "mysql", "socket": "/work/db.1/data/mysqld.sock"},
+        {"name": "app.1", "protocol": "fastcgi", "socket": "/srv/app.1/home/run/app.sock"},
+        {"name": "db.1", "protocol": "mysql", "socket": "/srv/db.1/data/mysqld.sock"},
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_path_begins_in_the_copy_of_a_server_s_folder_if_it_has_one(tmp_path: 
     app = APP | {"folder": str(tmp_path), "count": 2}
     places = layout(trial(app=app).system, LOOPBACK, work=WORK)
     found = [places[f"app.{number}"].endpoint.socket for number in (1, 2)]
-    assert found == [f"/work/app.{number}/files/run/app.sock" for number in (1, 2)]
+    assert found == [f"/srv/app.{number}/files/run/app.sock" for number in (1, 2)]
 
 
 def test_a_server_that_runs_already_is_known_by_its_socket() -> None:
@@ -206,7 +206,7 @@ def test_what_cannot_work_is_refused(tables: dict[str, Any], sentence: str) -> N
 
 
 def test_a_path_that_the_kernel_does_not_take_is_refused_before_any_start() -> None:
-    longest = LONGEST - len("/work/app.1/home/")
+    longest = LONGEST - len("/srv/app.1/home/")
     fits = trial(app=APP | {"socket": "d" * longest}).system
     assert len(str(layout(fits, LOOPBACK, work=WORK)["app.1"].endpoint.socket)) == LONGEST
     with pytest.raises(UserError, match=r"^app\.1: the path of its socket, .* has 108 bytes, and"):

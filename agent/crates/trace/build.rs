@@ -21,6 +21,7 @@ fn main() {
     let found = |name: &&str| Command::new(name).arg("--version").output().is_ok();
     let compiler = chosen.as_deref().or_else(|| COMPILERS.iter().copied().find(found));
     let compiler = compiler.expect("clang is missing: apt-get install clang-14 libbpf-dev");
+    println!("cargo::rustc-env=BPF_COMPILER={compiler}");
     let status = Command::new(compiler)
         .args(["-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-c", "bpf/trace.bpf.c"])
         .arg(format!("-D{define}"))

@@ -10,11 +10,15 @@ use std::collections::BTreeMap;
 #[path = "../../crates/trace/src/event.rs"]
 mod event;
 #[allow(dead_code)]
+#[path = "../../crates/trace/src/turn.rs"]
+mod turn;
+#[allow(dead_code)]
 #[path = "../../crates/trace/src/turns.rs"]
 mod turns;
 
 use event::Report;
-use turns::{Kind, Turn, Turns};
+use turn::{Kind, Turn};
+use turns::Turns;
 
 /// A thread reads or writes at a socket, some time after the event before.
 #[derive(Arbitrary, Debug)]
@@ -49,7 +53,7 @@ impl Step {
 }
 
 // Whatever the ring holds is read or refused; whatever threads do, each turn has one owner, ends after
-// it began, and is lost by nobody.
+// it began, and is reported.
 fuzz_target!(|input: (Vec<u8>, Vec<Step>)| {
     let (raw, steps) = input;
     let _ = Report::parse(&raw);
@@ -73,17 +77,21 @@ fuzz_target!(|input: (Vec<u8>, Vec<Step>)| {
     }
     it.finish(&mut out);
     let called = out.iter().filter(|turn| turn.kind == Kind::Called);
-    assert_eq!(called.count(), calls, "each call is told once");
+    assert_eq!(called.count(), calls, "the tracer reports each call once");
     let mut served: BTreeMap<i64, &Turn> = BTreeMap::new();
     for turn in out.iter().filter(|turn| turn.kind == Kind::Served) {
         assert!(turn.end_ns.is_none_or(|end_ns| end_ns >= turn.begin_ns));
         assert_eq!(turn.end_ns.is_some(), turn.replied.is_some());
-        // A reply that goes on after a pause is told once more, and ends later.
+        // The tracer reports a turn again when its reply goes on after a pause. It ends later then.
         let before = served.insert(turn.turn, turn);
-        assert!(before.is_none_or(|it| it.connection == turn.connection && it.end_ns <= turn.end_ns));
+        assert!(
+            before.is_none_or(|it| it.connection == turn.connection && it.end_ns <= turn.end_ns)
+        );
     }
     let last = served.last_key_value().map_or(-1, |(&number, _)| number);
     assert_eq!(served.len() as i64, last + 1, "no turn is lost");
     let callers = out.iter().filter_map(|turn| turn.serves);
-    callers.for_each(|turn| assert!(served.contains_key(&turn), "a call serves a turn that is told"));
+    callers.for_each(|turn| {
+        assert!(served.contains_key(&turn), "a call serves a turn that the tracer reports")
+    });
 });

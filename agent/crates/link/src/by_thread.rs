@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 pub struct ByThread {
     parents: FxHashMap<i64, Parent>,
     children: FxHashMap<i64, Vec<Visit>>,
-    /// By worker: its calls whose request has no reply yet, and its last reply.
+    /// For each worker, the calls that wait for its next reply, and its last reply.
     workers: FxHashMap<Worker, Calls>,
     parents_due: VecDeque<(i64, i64)>,
     children_due: VecDeque<(i64, i64)>,
@@ -30,7 +30,7 @@ struct Calls {
     last: Option<(Replied, Parent)>,
 }
 
-/// A call whose worker has not replied since.
+/// A call that waits: its worker has not replied since it sent it.
 struct Waiting {
     due_ns: i64,
     /// When it was sent.

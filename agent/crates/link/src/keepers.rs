@@ -2,9 +2,10 @@
 //! it, or none. Found from all turns of a run, before the first visit is linked.
 //!
 //! A worker that has a request to itself does nothing for another one meanwhile. Two kinds of servers
-//! have such workers: those in which a thread (or goroutine) reads a request, works on it and replies;
-//! and those in which one thread reads all requests and hands each on to a pool, whose threads work on
-//! it and reply. A pool whose results another thread writes out is of neither kind.
+//! have such workers. In the first, a thread (or goroutine) reads a request, works on it and replies.
+//! In the second, one thread reads all requests and hands them to a pool, and a thread of the pool
+//! works on the request and replies. Where another thread writes the pool's results, nothing tells
+//! which worker had which request.
 
 use crate::keyed::SLACK_NS;
 use crate::summary::{Keeper, Threads};
@@ -35,7 +36,7 @@ pub struct Keepers {
 }
 
 impl Keepers {
-    /// Who sent a call, if that tells whose it is.
+    /// The worker that sent a call; none where the worker does not tell the call's request.
     pub fn caller(&self, call: &Turn) -> Option<Caller> {
         let (worker, after_reply) = ((call.process, call.worker), call.after_reply);
         match self.threads.one_request_each? {

@@ -3,10 +3,11 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `bpf/trace.bpf.c` | runs in the kernel: times by state for each thread, an event for each turn |
+//! | `bpf` | runs in the kernel: times by state for each thread, an event for each turn |
 //! | `kernel` | loads and attaches it, reads its events |
 //! | `event` | what an event says |
 //! | `programs` | which processes are written in Go |
+//! | `turn` | what a thread did at a socket |
 //! | `turns` | from events to turns: requests that a thread served, and calls that it sent |
 //! | `unix` | UNIX sockets as connections for the dissector |
 //! | `budget` | how much is traced, by what it costs |
@@ -23,6 +24,7 @@ mod kernel;
 mod plan;
 mod programs;
 mod session;
+mod turn;
 mod turns;
 mod unix;
 

@@ -5,3 +5,4 @@
 pub mod application;
 pub mod judgement;
 pub mod simulation;
+pub mod under_way;

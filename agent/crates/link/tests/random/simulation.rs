@@ -1,12 +1,13 @@
 //! A discrete-event simulation of an application: its visits as a capture shows them, and the truth.
 
 use super::application::{Application, Connections, Page};
+use super::under_way::{Call, State, Task};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap};
 use tierlab_link::{Span, Visit};
 
 /// Visits in the order of departure, and the parents of those that have one.
@@ -29,51 +30,6 @@ enum Event {
     Worked(usize),
     /// A task's caller gives up, if it still waits.
     GivenUp(usize),
-}
-
-/// A visit under way, or a round of background work (without a number).
-struct Task {
-    tier: usize,
-    number: Option<i64>,
-    server: u16,
-    label: u32,
-    caller: Option<usize>,
-    user: Option<usize>,
-    connection: i64,
-    thread: usize,
-    arrival_ns: i64,
-    /// What it does next, the last first: the work before, and the calls that it issues together.
-    steps: Vec<(i64, Vec<Call>)>,
-    last_ns: i64,
-    pending: usize,
-    literal: u64,
-    leases: BTreeMap<usize, i64>,
-    /// Its caller still waits for it.
-    awaited: bool,
-}
-
-#[derive(Clone, Copy)]
-struct Call {
-    tier: usize,
-    page: usize,
-    is_given_up: bool,
-}
-
-/// A tier's threads and connections.
-#[derive(Default)]
-struct State {
-    /// All threads, and those that are free.
-    size: usize,
-    threads: Vec<usize>,
-    waiting: VecDeque<usize>,
-    idle: VecDeque<i64>,
-    opened: usize,
-    pool: usize,
-    for_connection: VecDeque<(usize, Call)>,
-    in_use: usize,
-    /// Time integrals of threads and connections in use.
-    busy_ns: f64,
-    used_ns: f64,
 }
 
 pub struct Simulation<'a> {
@@ -118,13 +74,6 @@ pub fn simulate(application: &Application, seed: u64, calls: usize) -> Capture {
     it.capture.visits.sort_by_key(|visit| visit.ended_ns);
     it.capture.under_way = it.under_way_ns / it.now_ns as f64;
     it.capture
-}
-
-impl State {
-    fn grow(&mut self, threads: usize) {
-        self.size = threads;
-        self.threads = (0..threads).collect();
-    }
 }
 
 impl<'a> Simulation<'a> {
