@@ -16,6 +16,7 @@ const ROUTES = {
   "/missing": (stream) => answer(stream, 404, "missing"),
   "/failed": (stream) => answer(stream, 500, "failed"),
   "/slow": (stream) => setTimeout(() => answer(stream, 200, "late"), 30),
+  "/never": () => {}, // its client gives up, and no reply can come before that is read
   "/reset": (stream) => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR),
   "/early": (stream) => {
     stream.additionalHeaders({ ":status": 103 });

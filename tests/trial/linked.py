@@ -18,4 +18,5 @@ def check_links(run: Run) -> None:
     for server, visits, linked in of_requests:
         figure(f"{server}: {linked} of {visits} visits linked")
         assert linked >= 0.99 * visits, server
-    assert all(pair["by_id"] > 0 for pair in run.manifest.observation.summaries["link"]["pairs"])
+    pairs = run.manifest.observation.summaries["link"]["pairs"]
+    assert all(pair["by_id"] + pair["by_thread"] > 0 for pair in pairs)

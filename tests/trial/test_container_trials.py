@@ -81,7 +81,7 @@ def test_pages_are_served_driven_sampled_traced_reported_and_removed(
         # The pool's own statements, at its start, carry no id: many beside so few requests.
         linked = pair["by_id"] + pair["by_thread"] + pair["inferred"]
         assert linked >= 0.99 * (pair["visits"] - pair["unlinked"])
-        assert pair["by_id"] >= 0.9 * linked
+        assert pair["by_id"] + pair["by_thread"] >= 0.9 * linked
 
 
 @pytest.mark.environments
