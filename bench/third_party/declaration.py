@@ -58,7 +58,9 @@ class Application:
     ``socket`` says how the same is set up with UNIX sockets, ``notes`` what does not work.
     ``disturbed`` is false where no injector can reach its servers. ``parts`` names two
     servers, such as ``web.1`` and ``db.1``: the first keeps a thread for each request and calls the
-    second.
+    second. ``held`` names a database server that is held while it is called, and ``locked`` the
+    table of MariaDB's that most of its statements need. ``crowded`` names two servers, of which a
+    request at the first keeps a connection to the second until it needs it no more.
     """
 
     name: str
@@ -73,6 +75,9 @@ class Application:
     quick: bool
     disturbed: bool
     parts: tuple[str, ...]
+    held: str
+    locked: str
+    crowded: tuple[str, ...]
 
     @property
     def folder(self) -> Path:
@@ -112,6 +117,9 @@ def read(name: str) -> Application:
         quick=told.get("quick", False),
         disturbed=told.get("disturbed", True),
         parts=tuple(told.get("parts", ())),
+        held=told.get("held", ""),
+        locked=told.get("locked", ""),
+        crowded=tuple(told.get("crowded", ())),
     )
 
 

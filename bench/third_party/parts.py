@@ -18,6 +18,9 @@ BAR = 0.95
 LEAST_S = 0.1
 """Less than this of something tells nothing about it."""
 
+HELD = "least(departure_ns, $end) - greatest(arrival_ns, $begin)"
+WITHIN = "arrival_ns < $end AND departure_ns > $begin"
+
 CALLEE, FREEZE = "calls", "freeze"
 PARTS = {FREEZE: "stopped", CALLEE: "calls", "quota": "throttled", "cpu": "runnable"}
 """What was done, and the part that should have it."""
@@ -83,19 +86,17 @@ def _times(
     run: Path, done: str, server: str, callee: str, span: dict[str, int]
 ) -> tuple[float, float]:
     """Return how long it held the server's requests, and the sum of their parts, in nanoseconds."""
-    held = "least(departure_ns, $end) - greatest(arrival_ns, $begin)"
-    within = "arrival_ns < $end AND departure_ns > $begin"
-    own = f"read_parquet($visits) WHERE server = $server AND cpu_ns IS NOT NULL AND {within}"
+    own = f"read_parquet($visits) WHERE server = $server AND cpu_ns IS NOT NULL AND {WITHIN}"
     told = {"visits": str(run / "visits.parquet"), "server": server, **span}
     if done == FREEZE:
-        return _row(f"SELECT sum({held}), sum(least(stopped_ns, {held})) FROM {own}", told)
+        return time_in_part(run, server, PARTS[FREEZE], span)
     if done == CALLEE:
         # A request waits while its call is at the frozen server.
         return _row(
             f"""SELECT sum(ns), sum(least(calls_ns + connecting_ns, ns))
             FROM (SELECT visit, calls_ns, connecting_ns FROM {own}) JOIN (
-                SELECT parent AS visit, sum({held}) AS ns FROM read_parquet($visits)
-                WHERE server = $callee AND {within} GROUP BY parent
+                SELECT parent AS visit, sum({HELD}) AS ns FROM read_parquet($visits)
+                WHERE server = $callee AND {WITHIN} GROUP BY parent
             ) USING (visit)""",
             {**told, "callee": callee},
         )
@@ -111,6 +112,17 @@ def _times(
                     AND t_ns BETWEEN $begin AND $end),
             (SELECT sum({PARTS[done]}_ns) FROM {own})""",
         told,
+    )
+
+
+def time_in_part(run: Path, server: str, part: str, span: dict[str, int]) -> tuple[float, float]:
+    """Return how long a server's visits were there within the span, and how much of that is in a
+    part of theirs, in nanoseconds.
+    """
+    return _row(
+        f"""SELECT sum({HELD}), sum(least({part}_ns, {HELD})) FROM read_parquet($visits)
+        WHERE server = $server AND cpu_ns IS NOT NULL AND {WITHIN}""",
+        {"visits": str(run / "visits.parquet"), "server": server, **span},
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from blind import Blind, by_verdict
 from counting import Count
+from crowding import Crowd
 from declaration import Application
 from linking import Links, by_means
 from parts import BAR, Appearance
@@ -27,6 +28,7 @@ class Result:
     requests: int = 0
     single: list[Links] = field(default_factory=list)
     loaded: list[Links] = field(default_factory=list)
+    crowd: Crowd | None = None
     blind: list[Blind] = field(default_factory=list)
     undisturbed: list[str] = field(default_factory=list)
     parts: list[Appearance] = field(default_factory=list)
@@ -47,6 +49,8 @@ class Result:
                 )
             if each.invented > each.calls * (1 - LEAST_RIGHT):
                 found.append(f"{each.server}: {each.invented} calls of no request have a parent")
+        if self.crowd is not None and not self.crowd.holds:
+            found.append(str(self.crowd))
         found += [str(each) for each in self.parts if each.share is not None and each.share < BAR]
         if self.requests and self.errors > self.requests / 100:
             found.append(f"{self.errors} of {self.requests} requests failed")
@@ -71,6 +75,7 @@ class Result:
             "links": {
                 "one request at a time": [asdict(each) for each in self.single],
                 "loaded": [asdict(each) for each in self.loaded],
+                "crowded": None if self.crowd is None else asdict(self.crowd),
             },
             "blind": [asdict(each) for each in self.blind],
             "undisturbed": self.undisturbed,
@@ -96,12 +101,13 @@ class Result:
         missing = "; ".join(self.misses()) or "nothing"
         about = [told.title, told.runtime, where, told.brought, came]
         parts = "; ".join(map(str, self.parts)) or "-"
-        return [*about, visits, one, many, parts, done, alone, missing]
+        crowd = "-" if self.crowd is None else str(self.crowd)
+        return [*about, visits, one, many, crowd, parts, done, alone, missing]
 
 
 HEADINGS = (
     "application", "runtime", "databases", "brought", "came up", "visits/logged",
-    "links, one request at a time", "links under load",
+    "links, one request at a time", "links under load", "links in a crowd",
     "what was done, in its part", "blind disturbances", "told undisturbed", "misses",
 )  # fmt: skip
 

@@ -1,11 +1,12 @@
 """Bring applications that others wrote, and hold what Tierlab sees of them against their own logs.
 
 Each application is a folder of ``applications``. It is set up below ``build/third-party``, checked,
-and run for seconds: by one user, so that one request is under way at a time; by several; by several
-with disturbances drawn from ``--seed``; and, where requests have threads to themselves, by one
-user while its servers are frozen and kept from their CPUs. What Tierlab saw of each server is
+and run for seconds: by one user, so that one request is under way at a time; by several; by many,
+where links can be judged then; by several with disturbances drawn from ``--seed``; and, where
+requests have threads to themselves, by one user while its servers are frozen and kept from their
+CPUs, and while its database is held by a lock and by a disk. What Tierlab saw of each server is
 compared with the server's own log, links with the only request that was under way, and what
-requests waited for with the kernel's accounts.
+requests waited for with the truth and the kernel's accounts.
 
 ``--quick`` takes the two applications that need no more packages than the tests do, for a quarter
 of the time, and leaves the disturbances out. Names select applications. ``--again`` judges the runs
@@ -25,6 +26,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import blind
+import crowding
+import holding
 import parts
 from counting import counts, one
 from declaration import Application, every
@@ -36,7 +39,7 @@ from running import FailedError, Tierlab
 ALONE = ("load.users=1", "load.think=10ms")
 SHORT = ("load.phases.ramp_up=1s", "load.phases.runtime=4s", "load.phases.ramp_down=0s")
 """For CI, which has not the time for more."""
-RUNS = ("alone", "loaded", "parts", "disturbed")
+RUNS = ("alone", "loaded", "crowded", "parts", "held", "disturbed")
 CHECKED_S = 10
 """The first pages of some take seconds."""
 
@@ -108,10 +111,18 @@ def measure(result: Result, asked: argparse.Namespace) -> None:
         result.counts = counts(application, run)
         result.requests, result.errors = requests(run)
         result.undisturbed = blind.undisturbed(run)
+        if application.crowded and not quick:
+            with timed(result, "crowded"):
+                run = command.trial("crowded", text, *crowding.USERS)
+            result.crowd = crowding.crowd(run, *application.crowded)
         if application.parts and not quick:
             with timed(result, "parts"):
                 run = command.trial("parts", text + parts.disturbances(application), *ALONE)
             result.parts = parts.appearances(application, run)
+        if application.held and not quick:
+            with timed(result, "held"):
+                run = holding.trial(command, application, text, *ALONE)
+            result.parts += holding.appearances(application, run, place / "held.json")
         if application.disturbed and not quick:
             text = seeded(text, application, asked.seed) + blind.TABLES
             with timed(result, "disturbed"):

@@ -22,10 +22,12 @@ class Tierlab:
     """Tierlab's command line in an application's folder.
 
     Of ``kept`` nothing is run: what was printed, and the run folders, are those from before.
+    ``within`` is a command that runs another.
     """
 
     place: Path
     kept: frozenset[str] = frozenset()
+    within: tuple[str, ...] = ()
 
     def check(self, seconds: int) -> str:
         """Return what ``tierlab check`` prints after so long. Raises :class:`FailedError`."""
@@ -45,20 +47,20 @@ class Tierlab:
         file = self.place / log
         if file.stem in self.kept and file.exists():
             return file.read_text("utf-8")
-        done = subprocess.run(
-            [TIERLAB, *arguments],
-            cwd=self.place,
-            env=os.environ | {"NO_COLOR": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=LONGEST_S,
-            check=False,
-        )
-        file.write_text(done.stdout)
+        with file.open("w", encoding="utf-8") as said:
+            done = subprocess.run(
+                [*self.within, TIERLAB, *arguments],
+                cwd=self.place,
+                env=os.environ | {"NO_COLOR": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                timeout=LONGEST_S,
+                check=False,
+            )
+        text = file.read_text("utf-8")
         if done.returncode:
-            lines = done.stdout.splitlines()
-            said = [line for line in lines if line.startswith(("FAILS", "tierlab: "))]
-            raise FailedError("\n".join(said or lines[-3:]))
-        return done.stdout
+            lines = text.splitlines()
+            told = [line for line in lines if line.startswith(("FAILS", "tierlab: "))]
+            raise FailedError("\n".join(told or lines[-3:]))
+        return text

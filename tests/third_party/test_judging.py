@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "third_party"))
 
 import blind
 import counting
+import crowding
 import linking
 import parts
 from declaration import Application, Truth, every
@@ -145,6 +146,31 @@ def test_a_frozen_servers_visit_was_stopped_for_as_long(
     assert found.part == "stopped"
 
 
+@pytest.mark.parametrize(("second", "torn"), [(1, 0), (2, 2)])
+def test_calls_of_two_requests_mixed_on_one_connection_are_torn(
+    second: int, torn: int, tmp_path: Path
+) -> None:
+    """Requests 1 and 2 are under way together, and a connection has five calls: three of the first,
+    then two of the second. With its second call given to the other request, that and the one after
+    it stand between calls of the other.
+    """
+    rows = [(1, "web.1", 0, 9, None), (2, "web.1", 0, 9, None)]
+    rows += [(at + 2, "db.1", at, at + 1, of) for at, of in enumerate((1, second, 1, 2, 2), 1)]
+    values = ", ".join(
+        f"({visit}, '{server}', 7, {begin}000000, {end}000000, {parent or 'NULL'})"
+        for visit, server, begin, end, parent in rows
+    )
+    with duckdb.connect() as own:
+        own.execute(
+            f"""COPY (FROM (VALUES {values})
+                AS t(visit, server, connection, arrival_ns, departure_ns, parent))
+                TO '{tmp_path}/visits.parquet'"""
+        )
+        told = {"file": f"{tmp_path}/visits.parquet", "caller": "web.1", "server": "db.1"}
+        found = own.execute(crowding.TORN, {**told, "begin": 0, "end": 10**9}).fetchone()
+    assert found == (torn,)
+
+
 @pytest.mark.parametrize("application", [each for each in APPLICATIONS if each.parts], ids=by_name)
 def test_what_is_done_is_done_to_servers_of_the_experiment(application: Application) -> None:
     experiment = tomllib.loads(application.experiment + parts.disturbances(application))
@@ -157,6 +183,8 @@ def test_a_declaration_is_of_its_experiment(application: Application) -> None:
     experiment = tomllib.loads(application.experiment)
     assert experiment["experiment"]["name"] == application.name
     servers = set(experiment["system"]) - {"workload", "environment", "sessions"}
+    named = (*application.parts, *application.crowded, *filter(None, [application.held]))
+    assert {each.removesuffix(".1") for each in named} <= servers
     assert application.truths
     assert set(application.truths) <= servers
     assert (application.folder / "setup.sh").exists()
