@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import duckdb
 import pytest
 
 from tests.command import commands
+from tests.figures import figure
 
 FOLDER = Path(__file__).parent
 PYTHON = "/usr/bin/python3"
@@ -132,6 +134,25 @@ def test_the_parts_of_a_visit_are_its_time(run: Path) -> None:
     assert isinstance(near, int)
     assert measured == visits
     assert near >= 0.99 * visits
+
+
+def test_the_cpu_time_of_visits_is_their_servers(goroutines: Path) -> None:
+    """Of one that does nothing but answer, on connections that are kept: its control group's time.
+    That leaves out interrupts, which visits' time has; 0.990 to 1.026 of it was seen.
+    """
+    phases = json.loads((goroutines / "manifest.json").read_text())["phases"]
+    begin, end = phases[0]["start_ns"], phases[-1]["end_ns"]
+    [(of_visits, of_group)] = rows(
+        goroutines,
+        f"""SELECT sum(cpu_ns), (SELECT sum(cpu_ns) FROM '{goroutines}/domain.parquet'
+                WHERE subject = 'app.1' AND t_ns - dt_ns >= {begin} AND t_ns <= {end})
+            FROM visits WHERE server = 'app.1' AND arrival_ns BETWEEN {begin} AND {end}""",
+    )
+    assert isinstance(of_visits, int)
+    assert isinstance(of_group, int)
+    figure(f"visits' CPU time is {of_visits / of_group:.3f} of their server's")
+    assert of_group > 1e9
+    assert abs(of_visits / of_group - 1) < 0.03
 
 
 @pytest.mark.parametrize(
