@@ -9,6 +9,7 @@ import pytest
 
 from tests import visit_parts
 from tierlab.analysis.observed import observe
+from tierlab.analysis.queues.loop_threads import STATES
 from tierlab.analysis.queues.visits import server_visits
 from tierlab.analysis.queues.waits import PARTS, server_waits
 from tierlab.analysis.summary import summarise
@@ -64,6 +65,36 @@ def test_means_and_shares_are_of_the_visits_that_have_parts(tiny):
     assert means["queued"] == 0.0, "measured, and nothing of it"
     assert found.cpu_s == pytest.approx(0.006)
     assert found.why is None
+
+
+def stretch(end_ms, length_ms, thread=7, **states):
+    """What a thread did until then; what is not named is 0 ms."""
+    spent = {f"{name}_ns": states.get(name, 0) * MS for name in STATES}
+    times = {"t_ns": end_ms * MS, "dt_ns": length_ms * MS}
+    return {"subject": "app.1", "process": 6, "thread": thread, **times, **spent}
+
+
+def test_an_event_loop_has_its_own_states_and_of_a_row_that_begins_before_the_part_within(tiny):
+    rows = [
+        stretch(50, 100, cpu=40, asleep=60),
+        stretch(150, 100, cpu=70, disk=30),
+        stretch(150, 50, thread=8, runnable=50),
+    ]
+
+    found = waits(tiny({"visits": [visit(1, "app.1", 10)], "threads": rows}))["app.1"]
+
+    assert found.all is None
+    assert found.loops is not None
+    assert (found.loops.threads, found.loops.seen_s) == (2, pytest.approx(0.2))
+    states = {each.name: each.share for each in found.loops.states if each.share}
+    expected = {"cpu": 90 / 200, "asleep": 30 / 200, "disk": 30 / 200, "runnable": 50 / 200}
+    assert states == pytest.approx(expected)
+
+
+def test_where_visits_have_parts_no_thread_is_told_beside_them(tiny):
+    rows = [stretch(50, 50, cpu=50)]
+    found = waits(tiny({"visits": [visit(1, "app.1", 10, cpu=10)], "threads": rows}))
+    assert found["app.1"].loops is None
 
 
 def test_the_slowest_are_the_longest_hundredth(tiny):

@@ -10,7 +10,7 @@ from pages import DOCS, section
 
 from tierlab.cli.verbs import Verbs
 from tierlab.tables.manifest import Manifest
-from tierlab.tables.schemas import PROFILE, SCHEMAS, TABLES
+from tierlab.tables.schemas import PROFILE, SCHEMAS, TABLES, THREADS
 
 
 def test_the_reference_has_every_key_of_the_manifest() -> None:
@@ -30,7 +30,7 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize("table", list(SCHEMAS | PROFILE))
+@pytest.mark.parametrize("table", list(SCHEMAS | PROFILE | THREADS))
 def test_the_reference_has_every_column_with_its_type(table: str) -> None:
     row = re.compile(r"^\| `(\w+)` \| ((?:int\d+|float64|texts?)(?:, null)?) \|", re.MULTILINE)
     rows = row.findall(section("run-folder.md", table))

@@ -82,7 +82,7 @@ def test_every_column_that_holds_a_moment_has_one_and_no_duration_has() -> None:
         *("dt_ns", "duration_ns", "read_time_ns", "write_time_ns", "run_ns", "wait_ns"),
         *("may_wait_ns", "cpu_ns", "throttled_ns", "poll_ns", "row_lock_time_ns", "delay_ns"),
         *("queued_ns", "runnable_ns", "stopped_ns", "disk_ns", "lock_ns", "calls_ns"),
-        *("connecting_ns", "other_ns", "sending_ns"),
+        *("connecting_ns", "other_ns", "sending_ns", "asleep_ns"),
     }
 
 

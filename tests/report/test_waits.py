@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from tests import visit_parts
 from tests.report.reader import Page
 from tierlab.analysis.observed import observe
+from tierlab.analysis.queues.loop_threads import STATES, LoopThreads, ThreadState
 from tierlab.analysis.queues.slowest_visits import REQUESTS
 from tierlab.analysis.queues.waits import PARTS, Part
 from tierlab.cli.main import app
@@ -77,6 +78,42 @@ def test_the_first_screen_has_a_bar_for_each_server_and_a_reason_where_there_is_
     legend = dict(drawn.legend)
     assert legend["cpu"] == "on CPU"
     assert set(legend) == {each.name for bar in drawn.bars for each in bar.segments}
+
+
+def with_loops(summary, server, threads=1):
+    """The summary with what threads of a server did."""
+    states = {"cpu": 0.6, "disk": 0.1, "asleep": 0.3}
+    loops = LoopThreads(
+        threads=threads,
+        seen_s=10.0,
+        states=[ThreadState(name=name, share=states.get(name, 0.0)) for name in STATES],
+    )
+    waits = [
+        each.model_copy(update={"loops": loops}) if each.server == server else each
+        for each in summary.waits
+    ]
+    return summary.model_copy(update={"waits": waits})
+
+
+def test_a_server_of_event_loops_has_a_bar_of_what_its_threads_did(report, made):
+    summary = with_loops(report.summary, "lb.1", threads=2)
+
+    (bar,) = (each for each in bars(summary).bars if each.server == "lb.1")
+
+    assert (bar.figure, bar.note) == ("its 2 threads", "each with several requests at once")
+    assert [each.title for each in bar.segments] == ["on CPU 60 %", "disk 10 %", "asleep 30 %"]
+    assert ("asleep", "asleep") in bars(summary).legend
+    text = Page(render(summary, report.diagnosis, made.manifest, None)).text
+    assert "Of the time of its 2 such threads: 60 % on CPU, 10 % disk, 30 % asleep." in text
+
+
+def test_where_no_visit_has_parts_the_sentence_is_of_the_loop(made):
+    summary = with_loops(made.summary, "lb.1")
+    assert none_measured(summary) == ""
+    assert sentence(summary) == (
+        "Time of lb.1's thread, which has several requests at once:"
+        " 60 % on CPU, 30 % asleep, 10 % disk."
+    )
 
 
 def test_the_table_has_all_visits_and_the_slowest(report):

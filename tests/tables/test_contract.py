@@ -8,7 +8,7 @@ import subprocess
 import pyarrow as pa
 
 from tierlab.observe.agent import binary
-from tierlab.tables.schemas import PROFILE, SCHEMAS
+from tierlab.tables.schemas import PROFILE, SCHEMAS, THREADS
 
 ARROW_NAMES = {
     pa.int16(): "Int16",
@@ -24,7 +24,7 @@ def test_agent_and_python_declare_the_same_columns() -> None:
     agent = json.loads(printed.stdout)
     ours = {
         name: {f.name: ARROW_NAMES[f.type] + ("?" if f.nullable else "") for f in schema}
-        for name, schema in (SCHEMAS | {"counters": PROFILE["counters"]}).items()
+        for name, schema in (SCHEMAS | THREADS | {"counters": PROFILE["counters"]}).items()
     }
     assert {name: agent.get(name) for name in ours} == ours
     assert set(agent) - set(ours) == {"raw_visits", "raw_turns"}, "only what is not linked yet"

@@ -69,14 +69,14 @@ def check_operations(run: Run) -> None:
 
 
 def check_links(run: Run) -> None:
-    """Statements and the geocoder's requests carry ids, and the threads that sent them are known;
-    where system calls are not traced, what memcached was asked is the request's whose process asked,
-    or nobody's: its protocol has no place for an id.
+    """Statements and the geocoder's requests carry ids, and the threads that sent them are known.
+    Where system calls are not traced, what memcached was asked is the request's whose process
+    asked, or nobody's: its protocol has no place for an id.
     """
     with run.connect() as db:
         rows = db.execute(
-            """SELECT server, count(*), count(*) FILTER (link IN ('id', 'thread')), count(parent) FROM visits
-            WHERE server NOT LIKE 'web.%' AND label NOT IN ('LOGIN', 'PING')
+            """SELECT server, count(*), count(*) FILTER (link IN ('id', 'thread')), count(parent)
+            FROM visits WHERE server NOT LIKE 'web.%' AND label NOT IN ('LOGIN', 'PING')
             AND arrival_ns >= (SELECT min(start_ns) FROM requests) GROUP BY 1"""
         ).fetchall()
         calls = db.execute(

@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tierlab.analysis.queues.waits import PARTS
 from tierlab.analysis.summary import Summary
 from tierlab.diagnosis import Diagnosis
 from tierlab.report import figures
@@ -47,7 +48,8 @@ def render(
             waits=bars(summary),
             slowest_waits=bars(summary, "slowest"),
             no_waits=none_measured(summary),
-            part_names=list(NAMES.items()),
+            part_names=[(name, NAMES[name]) for name in PARTS],
+            words_of=NAMES,
             panels=panels,
             against=against,
             slowest=slowest,

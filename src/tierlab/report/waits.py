@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from tierlab.analysis.queues.loop_threads import STATES, LoopThreads
 from tierlab.analysis.queues.waits import PARTS, Part, ServerWaits, Waiting
 from tierlab.analysis.summary import Summary
 from tierlab.report.figures import count, seconds, share
 
-NAMES: Final = {name: name for name in PARTS} | {"cpu": "on CPU"}
-"""What each part is called."""
+NAMES: Final = {name: name for name in (*PARTS, *STATES)} | {"cpu": "on CPU"}
+"""What each part of a visit, and each state of a thread, is called."""
 
 CHARACTER: Final = 0.011
 """The share of a bar that a character of its label takes on a page of 800 pixels."""
@@ -56,20 +57,20 @@ class Bars:
 
 
 def bars(summary: Summary, which: Which = "all") -> Bars | None:
-    """Return the servers' bars; None where no server's visits have parts."""
-    if all(each.all is None for each in summary.waits):
+    """Return the servers' bars; None where no server has one."""
+    if all(each.all is None and each.loops is None for each in summary.waits):
         return None
     shown = summary.waits
     if which == "slowest":
         shown = [each for each in shown if each.slowest is not None]
     drawn = [_bar(each, which) for each in shown]
     seen = {segment.name for bar in drawn for segment in bar.segments}
-    return Bars(drawn, [(name, NAMES[name]) for name in PARTS if name in seen])
+    return Bars(drawn, [(name, words) for name, words in NAMES.items() if name in seen])
 
 
 def none_measured(summary: Summary) -> str:
     """Say why no visit has parts; empty where some have, or no visit was traced."""
-    if not summary.waits or any(each.all is not None for each in summary.waits):
+    if not summary.waits or bars(summary) is not None:
         return ""
     servers: dict[str, list[str]] = {}
     for each in summary.waits:
@@ -90,7 +91,7 @@ def sentence(summary: Summary) -> str:
     shares = {each.tier: each.share for each in tiers}
     found = [(each, each.all) for each in summary.waits if each.all is not None]
     if not found:
-        return ""
+        return next(map(_of_loops, filter(_has_loops, summary.waits)), "")
     server, waiting = max(
         found,
         key=lambda pair: (
@@ -129,6 +130,8 @@ def _called(callees: Sequence[str], tier_of: dict[str, str]) -> str:
 
 def _bar(server: ServerWaits, which: Which) -> Bar:
     waiting = server.all if which == "all" else server.slowest
+    if waiting is None and server.loops is not None:
+        return _loops_bar(server.server, server.loops)
     if waiting is None:
         note = f"Not measured: {server.why}."
         return Bar(server.server, [], "", note, f"{server.server}: {note}")
@@ -137,6 +140,33 @@ def _bar(server: ServerWaits, which: Which) -> Bar:
     note = _of_measured(server) if which == "all" else ""
     words = f"{server.server}, {_whose(waiting, which)}, {figure}: {_listed(segments)}"
     return Bar(server.server, segments, figure, note, words)
+
+
+def _loops_bar(server: str, loops: LoopThreads) -> Bar:
+    """What the threads did, as no visit had one to itself."""
+    segments = [
+        segment(Part(name=each.name, mean_s=None, share=each.share))
+        for each in loops.states
+        if each.share >= LEAST_SEEN
+    ]
+    figure = "its thread" if loops.threads == 1 else f"its {count(loops.threads)} threads"
+    note = "each with several requests at once"
+    words = f"{server}, {figure}, {note}: {_listed(segments)}"
+    return Bar(server, segments, figure, note, words)
+
+
+def _has_loops(server: ServerWaits) -> bool:
+    return server.all is None and server.loops is not None
+
+
+def _of_loops(server: ServerWaits) -> str:
+    """Say what they did, where no server's visits have parts."""
+    assert server.loops is not None
+    is_one = server.loops.threads == 1
+    whose = f"{server.server}'s " + ("thread, which has" if is_one else "threads, which each have")
+    states = sorted(server.loops.states, key=lambda each: -each.share)
+    told = [f"{share(each.share)} {NAMES[each.name]}" for each in states if each.share >= 0.01]
+    return f"Time of {whose} several requests at once: {', '.join(told)}."
 
 
 def _whose(waiting: Waiting, which: Which) -> str:

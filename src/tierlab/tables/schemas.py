@@ -114,6 +114,14 @@ PROFILE: Final[dict[str, pa.Schema]] = {
 (``dt_ns`` is 0), or what was counted in ``dt_ns``. ``source`` is ``pmu``, ``software`` or
 ``simulated``; ``frames`` are symbols, the outermost first."""
 
+THREADS: Final[dict[str, pa.Schema]] = {
+    "threads": _schema(
+        """t_ns:i64 dt_ns:i64 subject:text process:i64 thread:i64 cpu_ns:i64 runnable_ns:i64
+        throttled_ns:i64 stopped_ns:i64 disk_ns:i64 lock_ns:i64 asleep_ns:i64"""
+    )
+}
+"""What threads did that had several requests under way. Where none had, there are no rows."""
+
 INSTANTS: Final[dict[str, str]] = {
     "t_ns": "time",
     "intended_ns": "intended_time",
@@ -130,7 +138,7 @@ INSTANTS: Final[dict[str, str]] = {
 """The columns that hold a moment (the other ``*_ns`` are durations), and what each is called as a
 timestamp."""
 
-STREAMS: Final = SCHEMAS | INSIDE | OUTSIDE | PROFILE
+STREAMS: Final = SCHEMAS | INSIDE | OUTSIDE | PROFILE | THREADS
 """The columns of what is written while a trial runs."""
 
 

@@ -87,6 +87,24 @@ tables! {
         other_call: Option<Text>,
     }
 
+    /// What threads did that had several requests under way, as the system-call tracer saw them: how
+    /// long each was in each state (`tierlab_trace::State`) during `dt_ns`. A row ends with a read or
+    /// write of the thread's.
+    Threads / ThreadRow = "threads" {
+        t_ns: i64,
+        dt_ns: i64,
+        subject: Text,
+        process: i64,
+        thread: i64,
+        cpu_ns: i64,
+        runnable_ns: i64,
+        throttled_ns: i64,
+        stopped_ns: i64,
+        disk_ns: i64,
+        lock_ns: i64,
+        asleep_ns: i64,
+    }
+
     /// Linked visits. From `process` to `sending_ns` is what is known of the thread that worked on the
     /// request: null where no thread had it to itself, or where threads were not traced.
     Visits / VisitRow = "visits" {

@@ -21,6 +21,7 @@ mod budget;
 mod calls;
 mod event;
 mod kernel;
+mod loops;
 mod plan;
 mod programs;
 mod session;
@@ -34,7 +35,7 @@ use anyhow::Result;
 use std::path::Path;
 
 /// Traces the threads of the plan's subjects until a signal comes or the plan's time is over. Tables
-/// go to `out`: `raw_turns.arrows`, and where servers listen at UNIX sockets
+/// go to `out`: `raw_turns.arrows`, `threads.arrows`, and where servers listen at UNIX sockets
 /// `unix.raw_visits.arrows` and `trace.events.arrows`.
 ///
 /// # Errors

@@ -2,8 +2,9 @@
 
 use crate::budget::{Budget, Sample};
 use crate::calls;
-use crate::event::{Ends, Report, Role};
+use crate::event::{Ends, Report, Role, State as Does};
 use crate::kernel::{Kernel, Ways};
+use crate::loops::{Loops, Stretch};
 use crate::plan::Plan;
 use crate::programs::Programs;
 use crate::turn::Turn;
@@ -21,7 +22,7 @@ use tierlab_dissect::{Dissector, Peer, connection_hash};
 use tierlab_record::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 use tierlab_record::priority::{self, Role as Priority};
 use tierlab_record::status::say;
-use tierlab_record::tables::{RawTurnRow, RawTurns};
+use tierlab_record::tables::{RawTurnRow, RawTurns, ThreadRow, Threads};
 use tierlab_record::{Rows, Stop, WhenFull, Writer};
 use tierlab_sample::{Members, Subject};
 
@@ -61,6 +62,7 @@ struct Session {
     state: State,
     writer: Writer,
     turn_rows: Rows<RawTurns>,
+    thread_rows: Rows<Threads>,
     second_ns: i64,
     budget_ns: i64,
 }
@@ -70,10 +72,12 @@ struct State {
     names: Vec<String>,
     endpoints: FxHashSet<Peer>,
     turns: Turns,
+    loops: Loops,
     unix: UnixSockets,
     dissector: Dissector,
     tables: Option<Tables>,
     ready: Vec<Turn>,
+    stretches: Vec<Stretch>,
     /// From the monotonic clock to the epoch.
     offset_ns: i64,
     events: u64,
@@ -83,7 +87,7 @@ struct State {
 impl Session {
     fn start(plan: &Plan, kernel: Kernel, out: &Path) -> Result<Self> {
         let writer = Writer::start(WhenFull::Wait, Priority::Observer)?;
-        let turn_rows = writer.table(out)?;
+        let (turn_rows, thread_rows) = (writer.table(out)?, writer.table(out)?);
         let now_ns = monotonic_ns();
         let names: Vec<String> = plan.subjects.iter().map(|it| it.name.clone()).collect();
         let members = Members::of_all(&plan.subjects, Path::new("/proc"));
@@ -96,10 +100,12 @@ impl Session {
             names: names.clone(),
             endpoints: plan.servers.iter().filter_map(|it| it.endpoint()).collect(),
             turns: Turns::default(),
+            loops: Loops::default(),
             unix: UnixSockets::new(&plan.servers, names, FxHashSet::default()),
             dissector: Dissector::within(DISSECTOR_BYTES, unix_servers, salt),
             tables: tables.transpose()?,
             ready: Vec::new(),
+            stretches: Vec::new(),
             offset_ns: offset_ns(),
             events: 0,
             unknown: 0,
@@ -115,6 +121,7 @@ impl Session {
             state,
             writer,
             turn_rows,
+            thread_rows,
             second_ns: now_ns,
             budget_ns: now_ns,
         };
@@ -158,6 +165,7 @@ impl Session {
         let (kernel, state) = (&mut self.kernel, &mut self.state);
         kernel.drain(|bytes| state.take(bytes));
         write(&mut self.turn_rows, state);
+        write_stretches(&mut self.thread_rows, state);
     }
 
     fn keep_budgets(&mut self, now_ns: i64) {
@@ -182,9 +190,11 @@ impl Session {
         self.find_processes();
         let now_ns = realtime_ns();
         self.state.turns.tick(now_ns, &mut self.state.ready);
+        self.state.loops.tick(now_ns);
         self.state.unix.forget(now_ns - 600 * SECOND_NS);
         write(&mut self.turn_rows, &mut self.state);
         self.turn_rows.hand_over();
+        self.thread_rows.hand_over();
         if let Some(tables) = &mut self.state.tables {
             tables.flush()?;
         }
@@ -204,6 +214,7 @@ impl Session {
             tables.finish()?;
         }
         self.turn_rows.hand_over();
+        self.thread_rows.hand_over();
         self.writer.finish()?;
         say(&json!({ "summary": figures }));
         Ok(())
@@ -277,6 +288,11 @@ impl State {
         };
         if let Some(connection) = connection.filter(|_| event.bytes > 0) {
             self.turns.take(&event, at_ns, connection, &mut self.ready);
+            // A thread that runs goroutines is none's.
+            if event.worker == u64::from(event.thread) {
+                let has_several = self.turns.has_several(&event);
+                self.stretches.extend(self.loops.take(&event, at_ns, has_several));
+            }
         }
     }
 }
@@ -306,6 +322,25 @@ fn write(rows: &mut Rows<RawTurns>, state: &mut State) {
             before: &turn.before,
             after: &turn.after,
             other_call: other_call.as_deref(),
+        });
+    }
+}
+
+fn write_stretches(rows: &mut Rows<Threads>, state: &mut State) {
+    for stretch in state.stretches.drain(..) {
+        rows.push(ThreadRow {
+            t_ns: stretch.at_ns,
+            dt_ns: stretch.dt_ns,
+            subject: &state.names[stretch.subject],
+            process: stretch.process.into(),
+            thread: stretch.thread.into(),
+            cpu_ns: stretch.in_state(Does::OnCpu),
+            runnable_ns: stretch.in_state(Does::Runnable),
+            throttled_ns: stretch.in_state(Does::Throttled),
+            stopped_ns: stretch.in_state(Does::Stopped),
+            disk_ns: stretch.in_state(Does::Disk),
+            lock_ns: stretch.in_state(Does::Lock),
+            asleep_ns: stretch.asleep_ns(),
         });
     }
 }

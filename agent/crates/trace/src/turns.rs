@@ -55,6 +55,12 @@ impl Turns {
         }
     }
 
+    /// Whether the worker of an event has read several requests that it has not begun to reply to.
+    pub fn has_several(&self, event: &Event<'_>) -> bool {
+        let working = self.workers.get(&(event.process, event.worker));
+        working.is_some_and(|it| it.open.len() > 1)
+    }
+
     /// Gives the turns whose replies have not gone on for a while.
     pub fn tick(&mut self, now_ns: i64, out: &mut Vec<Turn>) {
         for serving in self.served.values_mut().filter(|it| !it.given) {

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tierlab.analysis.query import IN_SPAN, Connection, bounds, rows
+from tierlab.analysis.queues.loop_threads import LoopThreads, loop_threads
 from tierlab.analysis.queues.visits import ServerVisits
 from tierlab.analysis.result import Result
 from tierlab.analysis.span import Span
@@ -55,7 +56,8 @@ class ServerWaits(Result):
     ones, ``slowest`` those of them that are among the slowest 1 % of the visits; each is None where
     there are none, and where ``all`` is None ``why`` says the reason. ``cpu_s`` is the CPU time of
     the measured visits together, ``other_call`` the system call in which they slept longest for
-    anything else, ``callees`` the servers that it calls.
+    anything else, ``callees`` the servers that it calls. Where ``all`` is None ``loops`` are what
+    its threads did that had several requests under way; None where none had.
     """
 
     server: str
@@ -68,6 +70,7 @@ class ServerWaits(Result):
     other_call: str | None
     callees: list[str]
     why: str | None
+    loops: LoopThreads | None = None
 
 
 def server_waits(
@@ -76,9 +79,15 @@ def server_waits(
     """Return what visits waited for at each server, in the order of ``visits``."""
     found = _sums(db, span, visits)
     calls = _other_calls(db, span) if found else {}
-    return [
-        _server(each, found.get(each.server), calls.get(each.server), manifest, traced=bool(found))
+    loops = loop_threads(db, span)
+    traced = bool(found or loops)
+    servers = [
+        _server(each, found.get(each.server), calls.get(each.server), manifest, traced=traced)
         for each in visits
+    ]
+    return [
+        each.model_copy(update={"loops": loops.get(each.server)}) if each.all is None else each
+        for each in servers
     ]
 
 
