@@ -127,6 +127,7 @@ fn heads_without_end_fit() {
     let mut it = Attacked::new(SMALL, Protocol::Http1);
     let head = [b"GET /".as_slice(), &[b'x'; 59_000]].concat();
     for client in 0..4_000 {
+        it.segment(client, true, 0, true, b"");
         it.segment(client, true, 1, false, &head);
     }
     it.holds(0.5);
@@ -155,6 +156,7 @@ fn requests_that_are_never_answered_fit() {
         for number in 0..1_200 {
             requests.extend(format!("GET /{client}x{number}y HTTP/1.1\r\n\r\n").into_bytes());
         }
+        it.segment(client, true, 0, true, b"");
         it.segment(client, true, 1, false, &requests[..requests.len().min(60_000)]);
     }
     it.holds(0.5);

@@ -1,7 +1,10 @@
 //! The head of an HTTP/1.1 reply: its status, and how its body ends (RFC 9112, section 6.3).
 
 use crate::reply::ReplyError;
-use httparse::{Header, Status};
+use httparse::{Header, ParserConfig, Status};
+
+/// Fields that a head may have at most. Browsers have no limit, servers of 100 and more.
+const MOST_FIELDS: usize = 512;
 
 /// What a head says.
 pub struct Head {
@@ -37,11 +40,17 @@ pub enum Framing {
 }
 
 impl Head {
-    /// The head at the front of `bytes` and its length, when it is complete.
+    /// The head at the front of `bytes` and its length, when it is complete. It is read as browsers
+    /// read it: fields may go on in the next line, may have blanks before the colon, and are passed
+    /// over where they are none (RFC 9112, sections 5.1 and 5.2).
     pub fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, ReplyError> {
-        let mut headers = [httparse::EMPTY_HEADER; 64];
+        let mut headers = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut reply = httparse::Response::new(&mut headers);
-        let length = match reply.parse(bytes) {
+        let mut config = ParserConfig::default();
+        config.allow_obsolete_multiline_headers_in_responses(true);
+        config.allow_spaces_after_header_name_in_responses(true);
+        config.ignore_invalid_headers_in_responses(true);
+        let length = match config.parse_response(&mut reply, bytes) {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) => return Ok(None),
             Err(_) => return Err(ReplyError::Malformed),
@@ -64,9 +73,16 @@ impl Head {
         let (mut content_length, mut chunked) = (None, false);
         for header in headers {
             if header.name.eq_ignore_ascii_case("content-length") {
-                content_length = Some(std::str::from_utf8(header.value).ok()?.trim().parse().ok()?);
+                for element in elements(header) {
+                    let length = std::str::from_utf8(element).ok()?.parse().ok()?;
+                    // Said several times it is one; two that differ make no sense.
+                    if content_length.is_some_and(|other| other != length) {
+                        return None;
+                    }
+                    content_length = Some(length);
+                }
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-                chunked = says(header, "chunked");
+                chunked |= says(header, "chunked");
             } else if header.name.eq_ignore_ascii_case("connection") {
                 if says(header, "close") {
                     self.persistent = false;
@@ -103,6 +119,44 @@ fn is_html(content_type: &[u8]) -> bool {
 
 /// Whether a token is in a header's list.
 fn says(header: &Header<'_>, token: &str) -> bool {
-    let mut parts = header.value.split(|byte| *byte == b',');
-    parts.any(|part| part.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
+    elements(header).any(|element| element.eq_ignore_ascii_case(token.as_bytes()))
+}
+
+/// The elements of a header's list, without empty ones.
+fn elements<'a>(header: &Header<'a>) -> impl Iterator<Item = &'a [u8]> {
+    let parts = header.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    parts.filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framing(fields: &str) -> Option<Framing> {
+        let head = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n");
+        let (length, head_read) = Head::parse(head.as_bytes()).expect("a head").expect("all of it");
+        assert_eq!(length, head.len());
+        head_read.framing
+    }
+
+    #[test]
+    fn heads_are_read_as_browsers_read_them() {
+        let many = "X-Field: y\r\n".repeat(150);
+        for fields in ["A: b\r\n c\r\n\td", "A : b", "no colon", "A: b\r\nContent-Length: 5", &many]
+        {
+            let fields = format!("{}\r\nContent-Length: 5, 5", fields.trim_end());
+            assert!(matches!(framing(&fields), Some(Framing::Length(5))), "{fields}");
+        }
+        let coded = framing("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked");
+        assert!(matches!(coded, Some(Framing::Chunks)));
+        let coded = framing("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity");
+        assert!(matches!(coded, Some(Framing::Chunks)));
+    }
+
+    #[test]
+    fn lengths_that_differ_make_no_sense() {
+        for fields in ["Content-Length: 5, 6", "Content-Length: 5\r\nContent-Length: 6"] {
+            assert!(framing(fields).is_none(), "{fields}");
+        }
+    }
 }

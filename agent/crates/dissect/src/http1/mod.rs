@@ -2,6 +2,7 @@
 
 mod body;
 mod bulk;
+mod fields;
 mod head;
 mod reader;
 mod replies;
@@ -23,6 +24,31 @@ enum Method {
     Other,
 }
 
+/// Whether the client holds its request's content back (RFC 9110 section 10.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Waits {
+    /// It does not.
+    #[default]
+    No,
+    /// Until the server asks for it, or for as long as it likes.
+    Yes,
+    /// The server has replied instead: the client may send it all the same, or go on with its next
+    /// request.
+    Refused,
+}
+
+/// What was taken for a request where another's content may go on that looks like one. It is none if
+/// the client goes on before the server answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Surmised {
+    #[default]
+    Nothing,
+    /// The head in progress.
+    Head,
+    /// The last request.
+    Request,
+}
+
 /// The head of a reply whose request was not seen. That may have been a HEAD: then nothing follows.
 #[derive(Clone, Copy)]
 struct Unasked {
@@ -36,6 +62,8 @@ pub(crate) struct Http1 {
     replies: Reader,
     /// The form that the current request carries, as far as it is worth hashing.
     form: Option<Vec<u8>>,
+    waits: Waits,
+    surmised: Surmised,
     exchanges: Exchanges<Method>,
     /// The current reply's request was not seen.
     unasked: Option<Unasked>,
@@ -55,7 +83,7 @@ impl Http1 {
 
 /// Whether a connection with these first bytes, or bytes of its middle, speaks it.
 pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
-    head::looks_like_request(client) && (server.is_empty() || head::looks_like_reply(server))
+    head::may_be_request(client) && (server.is_empty() || head::looks_like_reply(server))
 }
 
 impl Parser for Http1 {
@@ -64,6 +92,8 @@ impl Parser for Http1 {
             requests: Reader::new(from_start),
             replies: Reader::new(from_start),
             form: None,
+            waits: Waits::No,
+            surmised: Surmised::Nothing,
             exchanges: Exchanges::default(),
             unasked: None,
             opaque: false,
@@ -77,7 +107,10 @@ impl Parser for Http1 {
         }
         match from {
             Side::Client => self.request_bytes(at_ns, bytes, cx),
-            Side::Server => self.reply_bytes(at_ns, bytes, cx),
+            Side::Server => {
+                self.surmised = Surmised::Nothing;
+                self.reply_bytes(at_ns, bytes, cx);
+            }
         }
     }
 
@@ -87,7 +120,10 @@ impl Parser for Http1 {
         }
         match from {
             Side::Client => self.request_lost(gap, cx),
-            Side::Server => self.reply_lost(gap, cx),
+            Side::Server => {
+                self.surmised = Surmised::Nothing;
+                self.reply_lost(gap, cx);
+            }
         }
     }
 

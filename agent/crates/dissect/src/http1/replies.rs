@@ -1,9 +1,9 @@
 //! The server's direction.
 
 use super::body::{Body, Reach};
-use super::head::{self, ReplyHead};
+use super::head::{self, ReplyHead, Stated};
 use super::reader::State;
-use super::{Http1, Method, Unasked};
+use super::{Http1, Method, Unasked, Waits};
 use crate::context::Context;
 use crate::parser::Gap;
 use crate::sink::Side;
@@ -93,10 +93,15 @@ impl Http1 {
         };
         let (start_ns, size) = (self.replies.start_ns, self.replies.size);
         if matches!(head.status, 100..=199) && head.status != 101 {
+            self.waits = Waits::No;
             self.replies.enter(Body::Length(0));
             self.replies.state = State::Head;
             cx.message(Side::Server, (start_ns, at_ns), size, "interim reply");
             return used;
+        }
+        // One that waits has asked last, and those before it are answered first.
+        if self.waits == Waits::Yes && self.exchanges.len() == 1 {
+            self.waits = Waits::Refused;
         }
         let mut method = Method::Other;
         let alone = self.exchanges.is_empty();
@@ -106,7 +111,10 @@ impl Http1 {
             exchange.status = Some(i32::from(head.status));
             method = exchange.detail;
         }
-        let body = body(&head, method);
+        let Some(body) = body(&head, method) else {
+            self.lose_replies(at_ns);
+            return used;
+        };
         self.replies.enter(body);
         if body == Body::Length(0) {
             self.reply_ended(at_ns, cx);
@@ -171,10 +179,15 @@ impl Http1 {
     }
 }
 
-/// How the reply's content is framed (RFC 9112 section 6.3).
-fn body(head: &ReplyHead, method: Method) -> Body {
+/// How the reply's content is framed (RFC 9112 section 6.3); none if that is not clear.
+fn body(head: &ReplyHead, method: Method) -> Option<Body> {
     let bodiless = method == Method::Head
         || matches!(head.status, 100..=199 | 204 | 304)
         || (method == Method::Connect && head.status / 100 == 2);
-    if bodiless { Body::Length(0) } else { head.stated.unwrap_or(Body::UntilClose) }
+    match head.stated {
+        _ if bodiless => Some(Body::Length(0)),
+        Stated::Length(body) => Some(body),
+        Stated::Nothing | Stated::Coded => Some(Body::UntilClose),
+        Stated::Unclear => None,
+    }
 }

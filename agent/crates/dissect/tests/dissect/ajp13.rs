@@ -47,6 +47,15 @@ fn forward(method: u8, content_length: &str) -> Vec<u8> {
     packet(&[0x12, 0x34], &payload)
 }
 
+/// A FORWARD_REQUEST and this content, all of which the web server sends unasked.
+pub fn post(content: &[u8]) -> Vec<u8> {
+    let head = forward(4, &content.len().to_string());
+    let body =
+        |it: &[u8]| packet(&[0x12, 0x34], &[&(it.len() as u16).to_be_bytes()[..], it].concat());
+    let packets = content.chunks(8_000).map(body);
+    std::iter::once(head).chain(packets).collect::<Vec<_>>().concat()
+}
+
 /// A FORWARD_REQUEST for a path, with a header of this content.
 pub fn get(path: &str, filling: &str) -> Vec<u8> {
     let mut payload = vec![2, 2];

@@ -70,6 +70,14 @@ fn params(method: &str, target: &str, filling: &str) -> Vec<u8> {
     ])
 }
 
+/// A whole request with this content.
+pub fn post(id: u16, target: &str, content: &[u8]) -> Vec<u8> {
+    let records = content.chunks(4_000).map(|it| record(STDIN, id, it));
+    let head =
+        [begin(id), record(PARAMS, id, &params("POST", target, "")), record(PARAMS, id, &[])];
+    head.into_iter().chain(records).chain([record(STDIN, id, &[])]).collect::<Vec<_>>().concat()
+}
+
 /// A whole request without content.
 pub fn get(id: u16, target: &str, filling: &str) -> Vec<u8> {
     [

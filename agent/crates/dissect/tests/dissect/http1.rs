@@ -289,3 +289,122 @@ fn chunks_that_a_filter_cut_still_tell_the_end() {
     assert_eq!(cut.visits[0].departure_ns, Some(end));
     assert_eq!((cut.visits, cut.messages), (whole.visits, whole.messages));
 }
+
+const UPLOAD: &[u8] = b"PUT /up HTTP/1.1\r\nContent-Length: 60\r\nExpect: 100-continue\r\n\r\n";
+const AGAIN: &[u8] = b"PUT /up HTTP/1.1\r\nContent-Length: 60\r\n\r\n";
+const CONTENT: &[u8; 60] = b"secret words GET /secret HTTP/1.1\r\nHost: secret\r\n\r\nand more.";
+const REFUSED: &[u8] = b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n";
+
+/// curl goes on so on the same connection.
+#[test]
+fn content_that_was_refused_and_is_sent_again_is_of_the_second_request() {
+    let mut it = Conversation::open(&web(), 50_000, 0);
+    for _ in 0..3 {
+        it.say(Client, UPLOAD);
+        it.say(ServerSide, REFUSED);
+        it.say(Client, AGAIN);
+        it.say(Client, CONTENT);
+        it.say(ServerSide, OK);
+        it.say(Client, GET);
+        it.say(ServerSide, OK);
+    }
+    let results = results(&it);
+    assert_eq!(results.labels(), ["PUT /up", "PUT /up", "GET /a/{id}"].repeat(3));
+    let statuses: Vec<_> = results.visits.iter().map(|it| it.status).collect();
+    assert_eq!(statuses, [Some(417), Some(200), Some(200)].repeat(3));
+    assert!(results.visits.iter().all(|it| it.departure_ns.is_some()));
+}
+
+#[test]
+fn content_that_is_sent_though_it_was_refused_is_no_request() {
+    for content in [&CONTENT[..], &[b"GET /secret HTTP/1.1\r\n", &[b'x'; 38][..]].concat()] {
+        let mut it = Conversation::open(&web(), 50_000, 0);
+        it.say(Client, UPLOAD);
+        it.say(ServerSide, REFUSED);
+        it.say(Client, content);
+        it.say(Client, GET);
+        it.say(ServerSide, OK);
+        assert_eq!(results(&it).labels(), ["PUT /up", "GET /a/{id}"]);
+    }
+}
+
+#[test]
+fn content_that_the_server_asks_for_or_the_client_does_not_hold_back_is_content() {
+    for asks in [true, false] {
+        let mut it = Conversation::open(&web(), 50_000, 0);
+        it.say(Client, UPLOAD);
+        if asks {
+            it.say(ServerSide, b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        it.say(Client, &CONTENT[..13]);
+        it.say(Client, &CONTENT[13..]);
+        it.say(ServerSide, OK);
+        let results = results(&it);
+        assert_eq!(results.labels(), ["PUT /up"]);
+        assert_eq!(results.visits[0].bytes.0 as usize, UPLOAD.len() + CONTENT.len());
+    }
+}
+
+/// A connection that is seen from the middle of some content that looks like requests.
+#[test]
+fn content_that_goes_on_is_no_request() {
+    let mut it = Conversation::silent(&web(), 50_000, 0);
+    for _ in 0..3 {
+        it.say(Client, b"GET /secret HTTP/1.1\r\nHost: secret\r\n\r\n");
+    }
+    it.say(Client, b"the end");
+    it.say(ServerSide, OK);
+    it.say(Client, GET);
+    it.say(ServerSide, OK);
+    assert_eq!(results(&it).labels(), ["GET /a/{id}"]);
+}
+
+#[test]
+fn heads_are_read_as_browsers_servers_and_proxies_read_them() {
+    let many = "X-Field: y\r\n".repeat(150);
+    for fields in [
+        "X: a\r\n b\r\n\tc",
+        "X : y",
+        "no colon",
+        "Transfer-Encoding: identity",
+        "Content-Length: 5",
+        many.trim_end(),
+    ] {
+        let mut it = Conversation::open(&web(), 50_000, 0);
+        for path in ["/a", "/b c", "/k\u{e4}se"] {
+            it.say(
+                Client,
+                format!("GET {path} HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n").as_bytes(),
+            );
+            let reply = format!("HTTP/1.1 200 OK\r\n{fields}\r\nContent-Length: 5\r\n\r\nhello");
+            it.say(ServerSide, reply.as_bytes());
+        }
+        let results = results(&it);
+        assert_eq!(results.labels(), ["GET /a", "GET /b?c", "GET /k??se"], "{fields}");
+        assert!(results.visits.iter().all(|it| it.departure_ns.is_some()), "{fields}");
+    }
+}
+
+#[test]
+fn what_follows_unclear_lengths_is_not_told() {
+    for fields in ["Content-Length: 5, 6", "Content-Length: +5", "Transfer-Encoding: gzip"] {
+        let mut it = Conversation::open(&web(), 50_000, 0);
+        it.say(Client, format!("POST /a HTTP/1.1\r\n{fields}\r\n\r\n").as_bytes());
+        it.say(Client, b"secret GET /secret HTTP/1.1\r\n\r\n");
+        it.say(ServerSide, OK);
+        it.say(Client, GET);
+        it.say(ServerSide, OK);
+        assert_eq!(results(&it).labels(), ["POST /a", "GET /a/{id}"], "{fields}");
+    }
+}
+
+#[test]
+fn methods_and_paths_that_may_be_the_end_of_some_content_are_not_told() {
+    let mut it = Conversation::open(&web(), 50_000, 0);
+    for request in ["POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\n1secretGET /b", "GET secret /c"] {
+        it.say(Client, format!("{request} HTTP/1.1\r\n\r\n").as_bytes());
+        it.say(ServerSide, &[OK, OK].concat());
+    }
+    let results = results(&it);
+    assert_eq!(results.labels(), ["POST /a", "(unknown method)", "GET (no path)"]);
+}

@@ -68,6 +68,12 @@ fn fields(method: &str, path: &str, filling: &str) -> Vec<u8> {
     literals(&[(":method", method), (":path", path), ("x-filling", filling)])
 }
 
+/// A whole request with this content.
+pub fn post(stream: u32, path: &str, content: &[u8]) -> Vec<u8> {
+    let head = frame(HEADERS, END_HEADERS, stream, &fields("POST", path, ""));
+    [head, frame(DATA, END_STREAM, stream, content)].concat()
+}
+
 /// A whole request without content.
 pub fn get(stream: u32, path: &str, filling: &str) -> Vec<u8> {
     frame(HEADERS, WHOLE, stream, &fields("GET", path, filling))

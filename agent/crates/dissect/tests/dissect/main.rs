@@ -1,6 +1,7 @@
 //! Whole conversations through the dissector, packet by packet.
 
 mod ajp13;
+mod contents;
 mod extended;
 mod fastcgi;
 mod hostile;
