@@ -39,7 +39,20 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     [
         (b"", "is empty; `tierlab init` writes a file to start from."),
         (b" \n\t\n", "is empty; `tierlab init` writes a file to start from."),
-        (b"name = '\xff'", "is not UTF-8 text (byte 8)."),
+        (b"name = '\xff'", "is not UTF-8 text (line 1, column 9: byte 0xff); save it as UTF-8."),
+        ("a = 1\r\nb = 'é\udce9'".encode(errors="surrogateescape"),
+         "is not UTF-8 text (line 2, column 7: byte 0xe9); save it as UTF-8."),
+        ("[load]".encode("utf-16") + b"x", "is not UTF-16 text (line 1, column 7: byte 0x78); save"
+         " it as UTF-8."),
+        (b"\xef\xbb\xbf \n", "is empty; `tierlab init` writes a file to start from."),
+        ("\ufeff[load]\na = “x”\n".encode(), "not valid TOML: invalid value (at line 2, column 5);"
+         ' there is U+201C, write a plain quote (").'),
+        ("[load]\na\u00a0= 1\n".encode(), "not valid TOML: expected '=' after a key in a key/value"
+         " pair (at line 2, column 2); there is U+00A0, write a plain blank."),
+        ("[load]\na = \u20131\n".encode(), "not valid TOML: invalid value (at line 2, column 5);"
+         " there is U+2013, write a plain hyphen (-)."),
+        ("[load]\n\ufeffa = 1\n".encode(), "not valid TOML: invalid statement (at line 2, column"
+         " 1); there is U+FEFF, write nothing, for it is not visible."),
         (b"[load\nusers = 1", "not valid TOML: expected ']' at the end of a table declaration "
          "(at line 1, column 6)."),
         (b"[load]\nusers = \n", "not valid TOML: invalid value (at line 2, column 9)."),
@@ -51,7 +64,6 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         (b"\x00", "not valid TOML: invalid statement (at line 1, column 1)."),
         (b"# only a comment\n", "3 mistakes:\n  experiment is missing.\n  system is missing.\n"
          "  load is missing."),
-        (b"\xef\xbb\xbf[load]\n", "not valid TOML: invalid statement (at line 1, column 1)."),
         (b"x = 2020-01-01\n", "4 mistakes:\n  x is not a known key; allowed here: experiment, "
          "system, load, observe, factors, objective, disturb, change.\n  experiment is missing.\n"
          "  system is missing.\n  load is missing."),
@@ -72,3 +84,27 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     if os.access(path, os.R_OK):
         path = Path("/proc/self/mem")
     assert sentence(path).startswith("cannot be read: ")
+
+
+PLAIN = """\
+[experiment]
+name = "plain"
+[system]
+workload = "own"
+\tweb = { command = "/bin/true", folder = "app", port = 8000 }
+sessions = { start = "/" }
+[load]
+users\t= 20\t# é
+think = "100ms"
+"""
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_file_of_any_editor_is_read(tmp_path: Path, encoding: str, end: str) -> None:
+    (tmp_path / "app").mkdir()
+    path = tmp_path / "plain.toml"
+    path.write_bytes(PLAIN.replace("\n", end).encode(encoding))
+    assert load(path).trials()[0].as_file()["load"]["users"] == 20

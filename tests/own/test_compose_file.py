@@ -161,7 +161,10 @@ CASES = [
     ("services: { web: { image: none } }", 'services.web.image names "none", an image that'),
     ("services: { web: { image: silent, ports: [] } }", "services.web says no port, nor does its"),
     ("services: { web: { build: ./app } }", "services.web.build is not run by Tierlab; build it"),
-    (WEB + "    ports: [http]", "services.web.ports has 'http', which says no port"),
+    (
+        "services: { web: { image: shop, ports: [http] } }",
+        "services.web.ports has 'http', which says no port",
+    ),
     (WEB + "    cap_add: [NET_ADMIN]", "services.web.cap_add asks for rights that no server"),
     (
         WEB + "    cpus: 0.5",
@@ -178,13 +181,13 @@ CASES = [
     (WEB + "    volumes: [./none:/x]", "services.web.volumes has './none:/x', and there is no"),
     (WEB + "    volumes: [data:/x]", 'and the file has no volume "data"'),
     (WEB + "    volumes: [d:/x]\nvolumes: {d: {external: true}}", "which is external"),
-    (WEB + "    secrets: [key]", 'services.web.secrets has "key", which is no file'),
+    (WEB + "    secrets: [key]", 'services.web.secrets has "key", and the file has no such'),
     (WEB + "    mem_limit: much", "services.web has the limit of memory 'much'"),
     (WEB + "    command: ${COMMAND:?say it}", "services.web.command needs the variable COMMAND ("),
     (WEB + "    command: ${COMMAND", "whose brace is not closed"),
     (
         WEB + "    depends_on: {web: {condition: service_completed_successfully}}",
-        "services.web.depends_on.web waits for a service that ends",
+        "services.web.depends_on waits for itself to end; remove that",
     ),
     (
         WEB + "  other: { image: shop, ports: ['81:3000'] }",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tierlab.environments.containers.oci_image import OciImage
+from tierlab.errors import UserError
 from tierlab.workloads.own.compose import service
 from tierlab.workloads.own.compose.expand import expanded
 
@@ -130,3 +131,146 @@ def test_a_line_that_is_no_variable_and_what_is_not_set_are_told(tmp_path: Path)
     notes = expanded({"workload": "own", "compose": str(tmp_path / "compose.yml")}).notes
     assert ".env: DB_USER is not set, and empty" in notes
     assert ".env: .env is not read at line 2" in notes
+
+
+@pytest.mark.parametrize(
+    ("size", "kib"),
+    [
+        ("536870912", 512 << 10),
+        ("512m", 512 << 10),
+        ("512MB", 512 << 10),
+        ("512MiB", 512 << 10),
+        ("512 mib", 512 << 10),
+        ("0.5g", 512 << 10),
+        (".5G", 512 << 10),
+        ("1.5G", 1536 << 10),
+        ("1.5GiB", 1536 << 10),
+        ("1gb", 1 << 20),
+        ("'1 g'", 1 << 20),
+        ("524288k", 512 << 10),
+        ("524288KiB", 512 << 10),
+        ("536870912b", 512 << 10),
+        ("536870912.0", 512 << 10),
+        ("0.001t", 1073741),
+        ("0", None),
+    ],
+)
+@pytest.mark.parametrize(
+    "key", ["mem_limit: {}", "deploy: {{resources: {{limits: {{memory: {}}}}}}}"]
+)
+def test_sizes_are_those_of_docker(tmp_path: Path, key: str, size: str, kib: int | None) -> None:
+    found = web(tmp_path, f"{WEB}    {key.format(size)}\n").get("memory")
+    assert found == (None if kib is None else f"{kib}KiB")
+
+
+@pytest.mark.parametrize("size", ["much", "-1", "10x", "1.5.2g", "1ib", "5i", "true", "1e3", "''"])
+def test_what_is_no_size_is_told(tmp_path: Path, size: str) -> None:
+    with pytest.raises(UserError, match=r"is no size; write it as 512m or 1\.5g"):
+        web(tmp_path, f"{WEB}    mem_limit: {size}\n")
+
+
+def test_limits_that_are_said_twice_have_to_be_the_same(tmp_path: Path) -> None:
+    deploy = "    deploy: { replicas: 2, resources: { limits: { memory: 1g } } }\n"
+    made = web(tmp_path, f"{WEB}{deploy}    mem_limit: 1024m\n    scale: 2\n")
+    assert (made["memory"], made["count"]) == ("1048576KiB", 2)
+    with pytest.raises(UserError) as raised:
+        web(tmp_path, f"{WEB}{deploy}    mem_limit: 2g\n    scale: 3\n")
+    assert "services.web.scale is 3, and deploy.replicas is 2; keep one." in str(raised.value)
+    assert "services.web.mem_limit is 2g, and deploy.resources.limits.memory is 1g" in str(
+        raised.value
+    )
+
+
+FORMS = """\
+export A=1
+B: as yaml
+C: "quoted\\nlines"
+D:no blank=kept
+K
+export EXPORTED
+UNSET
+E=a:b=c
+  F = spaced
+'G'=7
+"""
+FOUND = {
+    **{"A": "1", "B": "as yaml", "C": "quoted\nlines", "D": "no blank=kept", "K": "shell"},
+    **{"EXPORTED": "too", "E": "a:b=c", "F": "spaced", "G": "7"},
+}
+
+
+@pytest.fixture
+def _shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*FOUND, "UNSET", "RAW", "NOT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("K", "shell")
+    monkeypatch.setenv("EXPORTED", "too")
+
+
+@pytest.mark.usefixtures("_shell")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_of_a_service_s_file_have_each_of_the_forms(
+    tmp_path: Path, encoding: str, end: str
+) -> None:
+    (tmp_path / "web.env").write_bytes(FORMS.replace("\n", end).encode(encoding))
+    (tmp_path / "compose.yml").write_text(f"{WEB}    env_file: web.env\n")
+    found = expanded({"workload": "own", "compose": str(tmp_path / "compose.yml")})
+    assert found.system["web"]["environment"] == FOUND
+    assert (
+        "services.web.env_file: web.env names UNSET without a value, and it is not set: it is left"
+        " out"
+    ) in found.notes
+
+
+RAW = """\
+\ufeff# of the shop
+RAW="quoted" # kept
+DOLLARS=a$b$$c${d}
+SINGLE='x'
+EMPTY=
+K
+NOT_SET
+no name=x
+=x
+"""
+
+
+@pytest.mark.usefixtures("_shell")
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_in_the_raw_format_is_kept_as_it_stands(tmp_path: Path, end: str) -> None:
+    (tmp_path / "raw.env").write_bytes(RAW.replace("\n", end).encode())
+    text = f"{WEB}    env_file: [{{ path: raw.env, format: raw }}]\n"
+    (tmp_path / "compose.yml").write_text(text)
+    found = expanded({"workload": "own", "compose": str(tmp_path / "compose.yml")})
+    assert found.system["web"]["environment"] == {
+        **{"RAW": '"quoted" # kept', "DOLLARS": "a$b$$c${d}", "SINGLE": "'x'", "EMPTY": ""},
+        "K": "shell",
+    }
+    lines = [each for each in found.notes if "is not read at line" in each]
+    assert [each.rpartition(" ")[2] for each in lines] == ["8", "9"]
+    with pytest.raises(UserError, match='has the format "json"; there is raw, or none'):
+        web(tmp_path, text.replace("format: raw", "format: json"))
+
+
+@pytest.mark.usefixtures("_shell")
+def test_a_value_that_is_one_dollar_name_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "raw.env").write_text("RAW=$NOT\n")
+    text = f"{WEB}    env_file: [{{ path: raw.env, format: raw }}]\n"
+    with pytest.raises(UserError) as raised:
+        web(tmp_path, text)
+    assert "export RAW='$NOT', and say environment.RAW = \"$RAW\" in [system.web]" in str(
+        raised.value
+    )
+    system = {"workload": "own", "compose": str(tmp_path / "compose.yml")}
+    found = expanded({**system, "web": {"environment": {"RAW": "$RAW"}}})
+    assert found.system["web"]["environment"] == {"RAW": "$RAW"}
+
+
+def test_a_name_in_the_project_s_file_takes_the_shell_s_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("K", "shell")
+    (tmp_path / ".env").write_text("K\nJ: yaml\n")
+    made = web(tmp_path, f"{WEB}    environment: {{ A: '${{K}}', B: '${{J}}' }}\n")
+    assert made["environment"] == {"A": "shell", "B": "yaml"}

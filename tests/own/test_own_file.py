@@ -115,7 +115,10 @@ CASES: list[tuple[Change, str]] = [
     ({"system.sessions": {}}, "system.sessions needs one of start (pages), har"),
     ({"system.sessions.har": __file__}, "system.sessions needs one of start (pages), har"),
     ({"system.sessions": {"har": "none.har"}}, "system.sessions.har must be a file that there is"),
-    ({"system.sessions": {"har": __file__}}, "is no HAR file; save one from a browser's"),
+    (
+        {"system.sessions": {"har": __file__}},
+        "is no HAR file: it is no JSON (line 1, column 1); save",
+    ),
     ({"system.sessions": {"log": __file__}}, "is no access log in the common or the combined"),
     ({"system.sessions.start": "shop"}, 'system.sessions.start must begin with "/" and have no'),
     ({"system.sessions.start": []}, "system.sessions.start must be paths: a text or a list"),

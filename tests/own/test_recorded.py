@@ -255,8 +255,15 @@ def test_a_pattern_that_no_recorded_page_matches_is_refused(visit: Path) -> None
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "is no HAR file; save one from a browser's developer tools"),
-        ("[]", "is no HAR file"),
+        ("", "is no HAR file: it is empty; save one from a browser's developer tools"),
+        ("\0\0\0", "is no HAR file: it has nothing but NUL bytes"),
+        ("<!DOCTYPE html><html>", "is no HAR file: it is an HTML page"),
+        ("<?xml version='1.0'?><log/>", "is no HAR file: it is XML"),
+        ("GET / 200", "is no HAR file: it is no JSON (line 1, column 1)"),
+        ("[]", "is no HAR file: it is JSON without log.entries"),
+        ('{"constants": {}, "events": []}', "log.entries (its keys: constants, events)"),
+        ('{"log": {"version": "1.2", "entr', "it is cut, or damaged, before the end of its first"),
+        ('{"log": {"entries": [{"time": 1, "req', "it is cut, or damaged, before the end of its"),
         ('{"log": {"entries": []}}', "has no requests; record some pages first"),
         ('{"log": {"entries": [{}]}}', "request 1 is not of HAR's form"),
         (json.dumps({"log": {"entries": [{"request": 1, "response": 2}]}}), "request 1 is not of"),

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tierlab.exchange.perf_data import read_perf
+from tierlab.exchange.perf_frame import Frame
 from tierlab.exchange.perf_rows import PerfRows, source_of
-from tierlab.exchange.perf_script import Frame, Sample, records
+from tierlab.exchange.perf_script import Sample, records
 
 OLD_PERF = """\
 #!/bin/sh

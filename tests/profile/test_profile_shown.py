@@ -20,8 +20,9 @@ from tierlab.analysis.observed import observe
 from tierlab.analysis.resources.flame import flame
 from tierlab.cli.main import app
 from tierlab.errors import UserError
+from tierlab.exchange.perf_frame import Frame
 from tierlab.exchange.perf_rows import PerfRows
-from tierlab.exchange.perf_script import Clock, Fork, Frame, Sample
+from tierlab.exchange.perf_script import Clock, Fork, Sample
 from tierlab.report import build
 from tierlab.report.figures import seconds
 from tierlab.tables.run import Run

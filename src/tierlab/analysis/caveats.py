@@ -22,11 +22,13 @@ def caveats(
     linked: Linking | None,
     use: CpuUse | None,
     unseen: list[str],
+    inputs: list[str],
 ) -> list[str]:
     """Return one sentence for each thing that a reader has to know before the figures.
 
     ``note`` says why the figures are not of the runtime, if they are not; ``entries`` are the tiers
-    that users call; ``unseen`` is what was not seen of messages at UNIX sockets.
+    that users call; ``unseen`` is what was not seen of messages at UNIX sockets, and
+    ``inputs`` what was not understood of the files that the application was brought with.
     """
     said = [
         _ending(about),
@@ -35,6 +37,7 @@ def caveats(
         _entries(shares, entries),
         _links(linked),
         _at_sockets(unseen),
+        *inputs,
     ]
     said += [_unfinished(visits), _company(use)]
     return [sentence for sentence in said if sentence is not None]

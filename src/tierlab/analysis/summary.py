@@ -143,6 +143,7 @@ def summarise(observed: Observed) -> Summary:
             linked=linked,
             use=use,
             unseen=run.manifest.unseen_at_sockets,
+            inputs=run.manifest.inputs,
         ),
     )
 
@@ -206,5 +207,6 @@ def _nothing(run: Run) -> Summary:
             linked=None,
             use=None,
             unseen=[],
+            inputs=run.manifest.inputs,
         ),
     )

@@ -13,6 +13,7 @@ from rich.console import Console
 from tierlab import experiment
 from tierlab.analysis.checked import checked
 from tierlab.analysis.checked_calls import checked_calls
+from tierlab.cli.input_notes import say_assumed, say_notes
 from tierlab.cli.progress import progress_on
 from tierlab.experiment import TrialPlan
 from tierlab.experiment.checking import checking
@@ -40,10 +41,10 @@ def check(
     does not work.
     """
     experiment.load(file)
-    for assumed in assumptions(file):
-        typer.echo(f"assumed  {assumed}.")
+    say_assumed(assumptions(file))
     asked = experiment.Experiment.from_tables(checking(load_tables(file), seconds), str(file))
     plan = asked.trials()[0]
+    say_notes(plan.systems)
     check_needs(plan)
     with (
         tempfile.TemporaryDirectory(prefix="tierlab-check-") as runs,

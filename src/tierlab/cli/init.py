@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tierlab.cli.asked import Answers, completed
+from tierlab.cli.input_notes import say_assumed, say_notes
 from tierlab.cli.running import look
 from tierlab.environments.behind_port import behind
 from tierlab.errors import UserError
@@ -124,13 +125,16 @@ def _write_own(path: Path, answers: dict[str, Any], users: int) -> None:
     tables = own_tables(_name(path), answers, users)
     system = anchored(tables["system"], path.parent)
     try:
-        Experiment.from_tables({**tables, "system": expanded(system).system}, str(path))
+        brought = expanded(system)
+        asked = Experiment.from_tables({**tables, "system": brought.system}, str(path))
     except UserError as error:
         if path.exists() or not Path(system.get("compose", "")).is_file():
             raise
         _write(path, own_template(tables))
         raise UserError(f"{path} is written, and lacks something yet: {error}") from None
     _write(path, own_template(tables))
+    say_assumed(brought.notes)
+    say_notes(asked.trials()[0].systems)
 
 
 def _standing(path: Path, where: str, users_do: dict[str, str | None], users: int) -> str:
@@ -141,7 +145,8 @@ def _standing(path: Path, where: str, users_do: dict[str, str | None], users: in
     servers = [asdict(each) | {"calls": list(each.calls)} for each in seen.servers]
     tables = standing_tables(_name(path), servers, users_do, users)
     checked = {**tables, "system": anchored(tables["system"], path.parent)}
-    Experiment.from_tables(checked, str(path))
+    asked = Experiment.from_tables(checked, str(path))
+    say_notes(asked.trials()[0].systems)
     for each in seen.servers:
         typer.echo(f"found  {each.name} at {each.where}{_calling(each)}")
         if each.port and (unseen := behind(each.address, each.port).unseen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as encoder
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -57,17 +58,28 @@ def profile(
         return
     found = profile_of(db, span, top)
     if not found:
-        # Events may have been counted where nothing could be sampled.
-        reason = Run(run).manifest.not_measured.get("counters", "none was taken")
-        raise UserError(
-            f"{run} has no sample in its runtime ({reason.removesuffix('.')}): profile it while it"
-            " runs."
-        )
+        raise UserError(_why_none(Run(run)))
     shown = chosen(found, event or (), domain or ())
     if json:
         typer.echo(encoder.dumps([each.model_dump() for each in shown], indent=2))
     else:
         show(shown, Console())
+
+
+def _why_none(run: Run) -> str:
+    """Return why a run has no samples in its runtime, and what to do: a sentence."""
+    with closing(run.connect()) as db:
+        query = "SELECT count(*) FROM counters WHERE dt_ns = 0"
+        ((samples,),) = db.execute(query).fetchall()
+    if samples:
+        return (
+            f"{run.path} has {samples} samples, and none in its runtime: import them with their"
+            " times (`tierlab import perf --first-at`), or into the run during which they were"
+            " recorded."
+        )
+    # Events may have been counted where nothing could be sampled.
+    reason = run.manifest.not_measured.get("counters", "none was taken").removesuffix(".")
+    return f"{run.path} has no sample in its runtime ({reason}): profile it while it runs."
 
 
 def _profiled(run: Path) -> tuple[Connection, Span]:

@@ -5,6 +5,7 @@ What some verbs need takes seconds to load where the machine is busy; the others
 
 from __future__ import annotations
 
+import atexit
 import gc
 from importlib import import_module
 from types import ModuleType
@@ -63,6 +64,9 @@ def _module(name: str) -> ModuleType:
     """Load a module, which stays: to look for garbage in it again and again takes a sixth of the
     time of loading, and as much of each later search.
     """
+    # At exit, Python frees modules by a search for garbage, which passes over frozen ones. DuckDB's
+    # binding would report all of its objects as leaked.
+    atexit.register(gc.unfreeze)
     gc.disable()
     try:
         return import_module(name)

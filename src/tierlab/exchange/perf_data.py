@@ -8,11 +8,13 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tierlab.errors import UserError
-from tierlab.exchange.perf_script import Record, Sample, records
+from tierlab.exchange.perf_file import recording_in
+from tierlab.exchange.perf_script import Damage, Record, Sample, Unread, records
+from tierlab.exchange.perf_text import printed
 
 PROGRAMS = {"perf": "linux-perf"}
 """With the Debian package that brings it."""
@@ -26,54 +28,69 @@ FIELDS = (
     *("comm", "pid", "tid", "cpu", "time", "event", "period", "ip", "sym", "dso"),
     *OF_GUESTS,
 )
-_MAGIC = b"PERFILE2"
+NEEDED = {
+    "time": "times: record with `perf record -T`",
+    "pid": "process numbers: record with `perf record`'s usual options",
+}
+"""Fields without which nothing can be done, and what to do."""
 _NO_FIELD = re.compile(r"Cannot print '(\w+)' field")
 _UNKNOWN_FIELD = "Invalid field requested"
+_CUT = "unexpected end of event stream"
 
 
 def read_perf(file: Path) -> Iterator[Record]:
-    """The records of a file that ``perf record`` or ``perf script`` has written.
+    """The records of a file or folder that ``perf record`` or ``perf script`` has written.
 
-    Raises :class:`UserError` when it is neither, or perf cannot read it.
+    Raises :class:`UserError` when it is neither, is not whole, or perf cannot read it.
     """
-    try:
-        with file.open("rb") as opened:
-            is_recording = opened.read(len(_MAGIC)) == _MAGIC
-    except OSError as error:
-        raise UserError(f"{file} cannot be read ({error.strerror}): name another file.") from error
-    yield from _recorded(file) if is_recording else _printed(file)
+    with tempfile.TemporaryDirectory(prefix="tierlab-perf-") as room:
+        recording = recording_in(file, Path(room))
+        yield from printed(file) if recording is None else _recorded(recording, file)
 
 
-def _printed(file: Path) -> Iterator[Record]:
-    any_sample = False
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        for record in records(lines):
-            any_sample |= isinstance(record, Sample)
-            yield record
-    if not any_sample:
-        raise UserError(
-            f"{file} is neither a recording of perf's nor has it a sample as `perf script` prints"
-            " them: name a perf.data, or what `perf script --header --ns --no-inline` has printed."
-        )
-
-
-def _recorded(file: Path, fields: Sequence[str] = FIELDS) -> Generator[Record, None, None]:
+def _recorded(
+    recording: Path, named: Path, fields: Sequence[str] = FIELDS
+) -> Generator[Record, None, None]:
     """What perf prints of a recording, which is asked twice: of a sample whose stack it cannot
     follow it prints not even the function when it is to print stacks.
     """
-    flat = _perf_script(file, fields, "--hide-call-graph")
-    deep = _perf_script(file, fields)
+    flat = _perf_script(recording, named, fields, "--hide-call-graph")
+    deep = _perf_script(recording, named, fields)
     try:
-        for record, same in zip(flat, deep, strict=True):
+        for record, same in _pairs(flat, deep):
             if isinstance(record, Sample) and isinstance(same, Sample) and same.frames:
                 yield same
             else:
                 yield record
     except _NoFieldError as error:
-        yield from _recorded(file, [each for each in fields if each not in error.fields])
+        lacking = [each for each in error.fields if each in NEEDED]
+        if lacking:
+            raise UserError(f"{named} has no {NEEDED[lacking[0]]}.") from None
+        rest = [each for each in fields if each not in error.fields]
+        yield from _recorded(recording, named, rest)
     finally:
         flat.close()
         deep.close()
+
+
+def _pairs(flat: Iterable[Record], deep: Iterable[Record]) -> Iterator[tuple[Record, Record]]:
+    """Return what is the same of both; what is not understood of the one is left out."""
+    unread: list[Unread] = []
+
+    def known(found: Iterable[Record], *, kept: bool) -> Iterator[Record]:
+        for each in found:
+            if not isinstance(each, Unread):
+                yield each
+            elif kept:
+                unread.append(each)
+
+    for pair in zip(known(flat, kept=False), known(deep, kept=True), strict=True):
+        yield pair
+        while unread:
+            each = unread.pop()
+            yield each, each
+    for each in unread:
+        yield each, each
 
 
 class _NoFieldError(Exception):
@@ -84,11 +101,13 @@ class _NoFieldError(Exception):
         self.fields = fields
 
 
-def _perf_script(file: Path, fields: Sequence[str], *options: str) -> Generator[Record, None, None]:
+def _perf_script(
+    recording: Path, named: Path, fields: Sequence[str], *options: str
+) -> Generator[Record, None, None]:
     """Run `perf script`; closing the generator ends it."""
     argv = [
-        *("perf", "script", "--input", str(file), "--force", "--header", "--ns", "--no-inline"),
-        *("--show-task-events", "--show-lost-events", "--fields", ",".join(fields)),
+        *("perf", "script", "--input", str(recording), "--force", "--header", "--ns"),
+        *("--no-inline", "--show-task-events", "--show-lost-events", "--fields", ",".join(fields)),
         *(*GUESTS_TOO, *options),
     ]
     with tempfile.TemporaryFile() as errors:
@@ -104,7 +123,7 @@ def _perf_script(file: Path, fields: Sequence[str], *options: str) -> Generator[
             )
         except FileNotFoundError:
             raise UserError(
-                f"{file} is read by the program 'perf', which is missing; install it with"
+                f"{named} is read by the program 'perf', which is missing; install it with"
                 f" 'apt-get install {PROGRAMS['perf']}'."
             ) from None
         with perf:
@@ -118,5 +137,13 @@ def _perf_script(file: Path, fields: Sequence[str], *options: str) -> Generator[
     if _UNKNOWN_FIELD in said and set(OF_GUESTS) & set(fields):
         raise _NoFieldError(*OF_GUESTS)
     if perf.returncode:
-        last = (said.strip().splitlines() or ["it said nothing"])[-1]
-        raise UserError(f"`perf script` cannot read {file} ({last}): record it anew.")
+        last = (said.strip().splitlines() or [_silent_end(perf.returncode)])[-1]
+        raise UserError(
+            f"`perf script` cannot read {named} ({last}): if it is whole, record it anew."
+        )
+    if _CUT in said:
+        yield Damage("ends too early, as a file that was cut")
+
+
+def _silent_end(status: int) -> str:
+    return f"signal {-status} ended it" if status < 0 else "it gave no reason"

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tierlab.errors import UserError
-from tierlab.exchange.perf_script import Clock, Fork, Frame, Lost, Record, Sample
+from tierlab.exchange.perf_frame import Frame
+from tierlab.exchange.perf_script import Clock, Damage, Fork, Lost, Record, Sample, Unread
+from tierlab.exchange.perf_unread import NotUnderstood
 
 HOST = "host"
 """The domain of processes that are no server's."""
@@ -30,6 +32,8 @@ _IDLE_FUNCTION = re.compile(
     r"|acpi_processor_ffh_cstate_enter"
 )
 _IDLE_LOOP = "do_idle"
+MOST_STEPS_BACK = 0.25
+"""Share of the samples that may be earlier than the one before; `perf script` sorts them."""
 
 
 def source_of(event: str) -> str:
@@ -65,8 +69,9 @@ def _is_idle(frames: Sequence[Frame]) -> bool:
 
 
 class PerfRows:
-    """Makes the rows. After them `stacks` are those that they have, by frames, and `lost` says how
-    many events perf had no room for.
+    """Makes the rows. After them `stacks` are those that they have, by frames, `samples` says how
+    many there are, `lost` how many events perf had no room for, and `not_understood` what else is
+    missing.
     """
 
     def __init__(
@@ -79,29 +84,43 @@ class PerfRows:
     ) -> None:
         """`owners`: domains by process, as they are at first; of those that are no such process's,
         nor started by one, the domain is `others`. `first_ns`: when the first sample was taken,
-        should the recording not tell. Stacks are numbered from `first_stack` on.
+        whatever the recording's own clock says. Stacks are numbered from `first_stack` on.
         """
         self.stacks: dict[tuple[str, ...], int] = {}
-        self.lost = 0
+        self.lost = self.samples = 0
+        self.not_understood = NotUnderstood()
+        self.overruled_ns: int | None = None
+        """When the first sample was taken by the recording's own clock, if `first_ns` says it."""
         self._owners, self._others = dict(owners), others
         self._first_ns, self._first_stack = first_ns, first_stack
+        self._clock_ns: int | None = None
         self._offset_ns: int | None = None
+        self._last_ns = self._steps_back = 0
 
     def counters(self, records: Iterable[Record], recording: str) -> Iterator[dict[str, Any]]:
         """A row for each sample.
 
-        Raises :class:`UserError` when the `recording` does not tell the time of day.
+        Raises :class:`UserError` when the `recording` does not tell the time of day, when its times
+        are no times, or when too much of it is not understood.
         """
         for record in records:
             match record:
                 case Clock():
-                    self._offset_ns = record.offset_ns
+                    self._clock_ns = record.offset_ns
                 case Fork():
                     self._inherit(record)
                 case Lost():
                     self.lost += record.count
                 case Sample():
                     yield self._row(record, recording)
+                case Unread() | Damage():
+                    self.not_understood.add(record)
+        self.not_understood.check(recording, self.samples)
+        if self._steps_back > MOST_STEPS_BACK * self.samples:
+            raise UserError(
+                f"{recording} has times that run backwards at {self._steps_back} of its"
+                f" {self.samples} samples: print it without `--deltatime`."
+            )
 
     def stack_rows(self) -> Iterator[dict[str, Any]]:
         """A row for each stack so far."""
@@ -120,6 +139,9 @@ class PerfRows:
 
     def _row(self, sample: Sample, recording: str) -> dict[str, Any]:
         inner = sample.frames[0] if sample.frames else None
+        self.samples += 1
+        self._steps_back += sample.t_ns < self._last_ns
+        self._last_ns = sample.t_ns
         return {
             "t_ns": self._time(sample, recording),
             "dt_ns": 0,
@@ -135,14 +157,17 @@ class PerfRows:
         }
 
     def _time(self, sample: Sample, recording: str) -> int:
-        if self._offset_ns is None:
-            if self._first_ns is None:
+        if self._first_ns is None:
+            if self._clock_ns is None:
                 raise UserError(
                     f"{recording} does not tell the time of day: record with `-k CLOCK_MONOTONIC`"
                     " (and print with `perf script --header`), or say with --first-at when its"
                     " first sample was taken."
                 )
+            return sample.t_ns + self._clock_ns
+        if self._offset_ns is None:
             self._offset_ns = self._first_ns - sample.t_ns
+            self.overruled_ns = None if self._clock_ns is None else sample.t_ns + self._clock_ns
         return sample.t_ns + self._offset_ns
 
     def _domain(self, sample: Sample) -> str:

@@ -8,40 +8,45 @@ had it printed; process, time and event have to be among them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
-JIT = "[JIT]"
-"""The binary of code that a runtime compiled while it ran."""
+from tierlab.exchange.perf_frame import INLINED, Frame, in_sample_line, stack, stack_line
+
+HAS_TIME = re.compile(r"(?:^|\s)\d+\.\d{6,9}:(?:\s|$)")
+"""A sample's time, somewhere in a line."""
 
 _HEAD = re.compile(
     r"""\s*(?:VM:\s*(?P<vm>\d+)\s+)?(?:VCPU:\s*(?P<vcpu>\d+)\s+)?
-    (?P<comm>\S.*?)\s+(?P<pid>-?\d+)(?:/-?\d+)?\s+(?:\[(?P<cpu>\d+)\]\s+)?
-    (?P<s>\d+)\.(?P<part>\d{6,9}):\s+(?P<rest>.*)""",
+    (?:(?P<comm>\S.*?)\s+)?(?P<pid>-?\d+)(?:/-?\d+)?\s+(?:\[(?P<cpu>\d+)\]\s+)?
+    (?:(?!\d+\s)[\w.\#]{1,6}\s+)?             # of +misc, or of --Latency
+    (?:\d{4}-\d\d-\d\d\s+[\d:]{8}\.\d+:?\s+)? # of +tod
+    (?P<s>\d+)\.(?P<part>\d{6,9}):(?:\s+(?P<rest>.*))?""",
     re.VERBOSE,
 )
-_EVENT = re.compile(r"(?:(?P<period>\d+)\s+)?(?P<event>\S+):(?:\s+(?P<rest>.*))?$")
-_FRAME = re.compile(r"\s*[0-9a-f]+\s+(?P<symbol>.*?)(?:\+0x[0-9a-f]+)? \((?P<binary>/.*|[^ ]*)\)$")
+_EVENT = re.compile(
+    r"(?:(?P<period>\d+)\s+)?(?P<event>[\w.-]+/[^/]*/\S*?|\S.*?):(?:\s+(?P<rest>.*))?$"
+)
+_IS_TRACEPOINT = re.compile(r"\w+:\w+")
 _FORK = re.compile(r"PERF_RECORD_FORK\((?P<child>\d+):\d+\):\((?P<parent>\d+):\d+\)")
 _LOST = re.compile(r"PERF_RECORD_LOST\S* lost (?P<count>\d+)")
 _REFERENCE = re.compile(r"# reference time: .* = (\d+)\.(\d+) \(TOD\) = (\d+)\.(\d+) \(\w+\)")
-_PERF_MAP = re.compile(r"(?:.*/)?perf-\d+\.map")
-_UNKNOWN = "[unknown]"
-_INLINED = "inlined"
-"""In the place of a binary: whose code the function has become part of is the next frame's."""
-_DELETED = " (deleted))"
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A function and the file that it is of; None where perf knows it not."""
-
-    symbol: str | None
-    binary: str | None
-
-    def __str__(self) -> str:
-        return self.symbol or (f"[{self.binary.strip('[]')}]" if self.binary else _UNKNOWN)
+_OTHER_RECORD = "PERF_RECORD_"
+_MORE_FIELDS = re.compile(
+    r"""\s*\|\d+                                        # +srccode
+    | .*/[A-Z-]{1,3}/[A-Z-]/[A-Z-]/\d+(?:[/\s]|$)       # +brstack, +brstacksym, +brstackoff
+    | \s+ABI:\d                                         # +iregs, +uregs
+    | \s*(?:insn|ilen|IPC|BPF\ output|BPF\ string):
+    | \t\s*[0-9a-f]+\s*\t | \t\S.*:$                    # +brstackinsn
+    | \s+[0-9a-f]{4}:\ (?:[0-9a-f.]{2}\ )+              # raw bytes
+    | \s+[0-9a-f]{1,16}(?:\s+\d+[KMG])*$                # +phys_addr, +code_page_size
+    | \[\ perf\ \w+: | (?i:warning):""",
+    re.VERBOSE,
+)
+"""Lines of a sample that say nothing of its function, and what perf says of its own work."""
+_SOURCE_LINE = re.compile(r"  (?! ).*?(?::\d+|:\?|\[[0-9a-f]+\])(?: \([^()]*\))*$")
+_NAMES_BINARY = re.compile(r"\((?:/|\[)")
+_INLINED_AT = f" ({INLINED})"
 
 
 @dataclass(frozen=True)
@@ -86,92 +91,139 @@ class Clock:
     offset_ns: int
 
 
-Record = Sample | Fork | Lost | Clock
+@dataclass(frozen=True)
+class Unread:
+    """Lines that are not understood: a sample with its stack, or one that is none."""
+
+    line: int
+    """The number of the first, from 1 on."""
+    text: str
+    has_stack: bool = False
+    of_sample: bool = False
+    """Whether the sample itself is known, and only its function is not."""
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether a sample is missing."""
+        return not self.of_sample and (self.has_stack or HAS_TIME.search(self.text) is not None)
+
+
+@dataclass(frozen=True)
+class Damage:
+    """The file does not go on to its end."""
+
+    reason: str
+    """How a sentence about the file goes on."""
+
+
+Record = Sample | Fork | Lost | Clock | Unread | Damage
 
 
 def records(lines: Iterable[str]) -> Iterator[Record]:
-    """What lines say, in their order; others, such as a tracepoint's fields, are passed over."""
-    head: Sample | None = None
-    frames: list[Frame] = []
-    for raw in lines:
+    """Return what lines say, in their order."""
+    reader = _Reader()
+    for number, raw in enumerate(lines, 1):
         line = raw.rstrip()
-        # A frame begins with a tab; where that is lost, what is no other record may be one.
-        found = None if line.startswith("\t") else _record(line)
-        if found is None:
-            if head is not None and (frame := _frame(line)) is not None:
-                frames.append(frame)
-            continue
-        if head is not None:
-            yield replace(head, frames=_stack(frames)) if frames else head
-        head, frames = None, []
-        if isinstance(found, Sample):
-            head = found
+        # Nearly all lines are of stacks.
+        if line.startswith("\t") and (frame := stack_line(line)) is not None:
+            reader.add(number, line, frame)
         else:
-            yield found
-    if head is not None:
-        yield replace(head, frames=_stack(frames)) if frames else head
+            yield from reader.line(number, line)
+    yield from reader.close()
 
 
-def _stack(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The frames; an inlined one has the binary of the next outwards that is not inlined."""
-    if all(frame.binary != _INLINED for frame in frames):
-        return tuple(frames)
-    found: list[Frame] = []
-    binary = None
-    for frame in reversed(frames):
-        binary = binary if frame.binary == _INLINED else frame.binary
-        found.append(Frame(frame.symbol, binary))
-    return tuple(reversed(found))
+class _Reader:
+    """Puts the lines of one sample after the other together."""
 
+    def __init__(self) -> None:
+        self._head: Sample | Unread | None = None
+        self._fields: tuple[int, str, str] = 0, "", ""
+        """The head's number and line, and what stands behind the event."""
+        self._frames: list[tuple[Frame, bool]] = []
+        self._has_stack = self._is_together = False
 
-def _record(line: str) -> Record | None:
-    if (times := _REFERENCE.match(line)) is not None:
-        day, day_part, own, own_part = times.groups()
-        return Clock(_ns(day, day_part) - _ns(own, own_part))
-    head = None if line.startswith("#") else _HEAD.match(line)
-    if head is None:
-        return None
-    if (fork := _FORK.match(head["rest"])) is not None:
-        return Fork(int(fork["child"]), int(fork["parent"]), _ns(head["s"], head["part"]))
-    if (lost := _LOST.match(head["rest"])) is not None:
-        return Lost(int(lost["count"]))
-    event = _EVENT.match(head["rest"])
-    if event is None or event["event"].startswith("PERF_RECORD_"):
-        return None
-    return _sample(head, event)
+    def line(self, number: int, line: str) -> Iterator[Record]:
+        """Take a line that is no stack's; yield what it ends."""
+        if not line:
+            self._is_together = False
+        elif not line.startswith("\t") and (head := _HEAD.match(line)) is not None:
+            yield from self.close()
+            yield from self._begin(number, line, head)
+        elif line.startswith("#"):
+            yield from self.close()
+            if (times := _REFERENCE.match(line)) is not None:
+                day, day_part, own, own_part = times.groups()
+                yield Clock(_ns(day, day_part) - _ns(own, own_part))
+        elif (frame := stack_line(line)) is not None:
+            # Its tab was lost.
+            self.add(number, line, frame)
+        elif _OTHER_RECORD in line:
+            yield from self.close()
+        elif not self._is_field(line):
+            yield from self.close()
+            self._head, self._is_together = Unread(number, line.strip()), False
+
+    def close(self) -> Iterator[Record]:
+        """Yield the sample so far."""
+        head, frames = self._head, self._frames
+        self._head, self._frames, has_stack = None, [], self._has_stack
+        self._has_stack = False
+        if isinstance(head, Unread):
+            yield replace(head, has_stack=has_stack)
+        elif head is not None:
+            number, line, rest = self._fields
+            yield replace(head, frames=stack(frames)) if frames else head
+            if not frames and not head.frames and _NAMES_BINARY.search(rest):
+                yield Unread(number, line.strip(), of_sample=True)
+
+    def _begin(self, number: int, line: str, head: re.Match[str]) -> Iterator[Record]:
+        rest = head["rest"] or ""
+        if (fork := _FORK.match(rest)) is not None:
+            yield Fork(int(fork["child"]), int(fork["parent"]), _ns(head["s"], head["part"]))
+        elif (lost := _LOST.match(rest)) is not None:
+            yield Lost(int(lost["count"]))
+        elif not rest.startswith(_OTHER_RECORD):
+            event = _EVENT.match(rest)
+            self._head = Unread(number, line.strip()) if event is None else _sample(head, event)
+            self._fields = number, line, "" if event is None else event["rest"] or ""
+            self._is_together = True
+
+    def add(self, number: int, line: str, frame: tuple[Frame, bool]) -> None:
+        """Take a line of a stack."""
+        if self._head is None:
+            # Where it begins is missing, as in a file that was cut.
+            self._head = Unread(number, line.strip())
+        self._has_stack = True
+        self._frames.append(frame)
+
+    def _is_field(self, line: str) -> bool:
+        """Whether it belongs to the sample above it, of whose function it says nothing more."""
+        if _MORE_FIELDS.match(line) is not None:
+            return True
+        if not self._is_together or _SOURCE_LINE.match(line) is None:
+            return False
+        if line.endswith(_INLINED_AT) and self._frames:
+            self._frames[-1] = Frame(self._frames[-1][0].symbol, INLINED), True
+        return True
 
 
 def _sample(head: re.Match[str], event: re.Match[str]) -> Sample:
-    alone = _frame(event["rest"] or "")
+    name, rest = event["event"], event["rest"] or ""
+    if rest.endswith(":") and _IS_TRACEPOINT.fullmatch(name) is None:
+        # Nothing stands behind the event: the colon before was of its name.
+        name, rest = f"{name}: {rest[:-1]}", ""
+    alone = in_sample_line(rest)
     return Sample(
-        comm=head["comm"],
+        comm=head["comm"] or "",
         pid=int(head["pid"]),
         cpu=_number(head["cpu"]),
         t_ns=_ns(head["s"], head["part"]),
-        event=event["event"],
+        event=name,
         period=_number(event["period"]) or 1,
-        frames=() if alone is None else _stack([alone]),
+        frames=() if alone is None else stack([(alone, True)]),
         machine=_number(head["vm"]),
         vcpu=_number(head["vcpu"]),
     )
-
-
-@lru_cache(maxsize=100_000)
-def _frame(line: str) -> Frame | None:
-    if line.endswith(_DELETED):
-        line = f"{line.removesuffix(_DELETED)})"
-    found = _FRAME.match(line)
-    if found is None:
-        return None
-    symbol, binary = found["symbol"].strip(), found["binary"]
-    if _PERF_MAP.fullmatch(binary):
-        # PHP puts its own word before each name.
-        binary, symbol = JIT, symbol.removeprefix("JIT$")
-    return Frame(_known(symbol), _known(binary))
-
-
-def _known(name: str) -> str | None:
-    return None if name in ("", _UNKNOWN) else name
 
 
 def _number(digits: str | None) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +12,20 @@ from tierlab.errors import UserError
 from tierlab.experiment.assign import assigned, assignment
 from tierlab.experiment.experiment import Experiment
 from tierlab.experiment.several import are_several, with_environment
+from tierlab.values.decode import NotTextError, decoded
 from tierlab.workloads.own.compose.expand import Expanded, expanded
 from tierlab.workloads.own.paths import anchored
 from tierlab.workloads.own.workload import Own
 
 MOST_BYTES = 1 << 20
+LOOKALIKES = {
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", 'a plain quote (")'),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "a plain quote (')"),
+    **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f\u3000", "a plain blank"),
+    **dict.fromkeys("\ufeff\u200b\u2060", "nothing, for it is not visible"),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "a plain hyphen (-)"),
+}
+"""Characters that look like those of TOML, and what is meant."""
 
 
 def load(
@@ -64,10 +74,13 @@ def _described(system: Any) -> Expanded:
 
 def read_tables(path: Path) -> dict[str, Any]:
     """The file's tables, unchecked."""
+    text = _text(path)
     try:
-        return tomllib.loads(_text(path))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path}: not valid TOML: {_lower(str(error))}.") from None
+        raise UserError(
+            f"{path}: not valid TOML: {_lower(str(error))}{_why(str(error), text)}."
+        ) from None
     except (ValueError, RecursionError):
         raise UserError(f"{path}: not valid TOML: a number too long or nested too deep.") from None
 
@@ -106,12 +119,27 @@ def _text(path: Path) -> str:
         raise UserError(f"{path}: cannot be read: {error.strerror}.") from None
     if len(content) > MOST_BYTES:
         raise UserError(f"{path}: is over 1 MiB; that is no experiment file.")
-    if not content.strip():
-        raise UserError(f"{path}: is empty; `tierlab init` writes a file to start from.")
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: is not UTF-8 text (byte {error.start}).") from None
+        text = decoded(content)
+    except NotTextError as error:
+        raise UserError(f"{path}: {error}.") from None
+    if not text.strip():
+        raise UserError(f"{path}: is empty; `tierlab init` writes a file to start from.")
+    # The line ends of old Macs, which TOML does not know.
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
+def _why(problem: str, text: str) -> str:
+    """Return how the sentence goes on if a character that looks like another stands at the place of
+    a problem: a quote, as word processors write it, or a blank that is none.
+    """
+    place = re.search(r"at line (\d+), column (\d+)", problem)
+    lines = text.replace("\r\n", "\n").split("\n")
+    if place is None or int(place[1]) > len(lines):
+        return ""
+    found = lines[int(place[1]) - 1][int(place[2]) - 1 :][:1]
+    meant = LOOKALIKES.get(found)
+    return "" if meant is None else f"; there is U+{ord(found):04X}, write {meant}"
 
 
 def _lower(text: str) -> str:

@@ -187,6 +187,7 @@ class Manifest(_Part):
     phases: list[Phase] = Field(default_factory=list)
     observation: Observation = Field(default_factory=Observation)
     not_measured: dict[str, str] = Field(default_factory=dict)
+    inputs: list[str] = Field(default_factory=list)
     clocks: dict[str, list[ClockReading]] = Field(default_factory=dict)
     owner: Owner | None = None
     exit: Exit = Field(default_factory=lambda: Exit(state="running"))

@@ -57,6 +57,7 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         rules=None if plan.several else _rules(plan.systems[0]),
         very_long=_very_long(plan),
         plan=without_secrets(plan.as_file()),
+        inputs=[note for each in systems for note in each.system.application.notes()],
         owner=Owner(
             pid=me.pid,
             start=me.start,

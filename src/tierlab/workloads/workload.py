@@ -115,6 +115,12 @@ class Workload(ABC):
         """The workload whose tiers a file's tables describe; itself where it knows its own."""
         return self
 
+    def notes(self) -> tuple[str, ...]:
+        """What was not understood, or is only surmised, of the files that it was brought with: a
+        sentence each.
+        """
+        return ()
+
     def rules(self, mix: str) -> RunRules | None:  # noqa: ARG002
         """The rules by which a run passes: what each operation may take, the mix, the delays, and
         what pages have to hold; None where the benchmark has none.

@@ -8,14 +8,15 @@ A visitor (address, user and browser) who asks for nothing for half an hour begi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tierlab.errors import UserError
-from tierlab.exchange.access_log import Line, read_access_log
+from tierlab.exchange.access_log import Line
+from tierlab.workloads.own.asked import can_be_asked, is_resource, log_of, seconds_between
 from tierlab.workloads.own.checks import (
     check_matched,
     pattern_of,
@@ -23,15 +24,14 @@ from tierlab.workloads.own.checks import (
     saying,
     with_expected,
 )
+from tierlab.workloads.own.log_notes import notes, reasons, visits_of
 from tierlab.workloads.own.page_kinds import kind
 from tierlab.workloads.own.pages import drawn
-from tierlab.workloads.own.secrets import is_sensitive
-from tierlab.workloads.own.slots import target_slots
-from tierlab.workloads.own.steps import RESOURCE_ENDS
 from tierlab.workloads.sessions.delay import think
 from tierlab.workloads.sessions.description import State
 
-SESSION_GAP_S = 1800
+__all__ = ["logged", "notes"]
+
 LONGEST_THINK_S = 600
 MOST_KINDS = 100
 """Kinds of page; the seldom ones beyond are left out."""
@@ -39,15 +39,15 @@ MOST_TARGETS = 1000
 """Of one kind of page, the most frequent."""
 FIRST = "first page"
 
-Asked = TypeVar("Asked")
 
-
-def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[str, Any]:
+def logged(
+    file: Path, expect: Mapping[str, str], *, own_think: bool, log_format: str | None = None
+) -> dict[str, Any]:
     """The description of users fitted to a log: kinds of page, how likely each is after each, and
     the mean think time after each; `UserError` where the log has no such page, or none that is as
-    `expect` has it.
+    `expect` has it. `log_format`: the format of its lines, as the server's configuration has it.
     """
-    visits, left_out = _visits(file, file.stat().st_mtime_ns)
+    visits, _ = _visits(file, file.stat().st_mtime_ns, log_format)
     firsts = Counter(visit[0].target for visit in visits)
     kinds = Counter(kind(line.target) for visit in visits for line in visit)
     kept = [name for name, _ in kinds.most_common(MOST_KINDS)]
@@ -65,7 +65,7 @@ def logged(file: Path, expect: Mapping[str, str], *, own_think: bool) -> dict[st
             state["delay"] = think(thinks[name])
     transitions = _transitions(visits, kept)
     return {
-        "name": f"own log ({left_out} other lines left out)",
+        "name": _name(visits, file, log_format),
         "home": FIRST,
         "states": states,
         "sessions": [
@@ -107,58 +107,34 @@ def _drawn(name: str, counted: Counter[str]) -> State:
 
 
 @lru_cache(maxsize=8)
-def _visits(file: Path, _changed_ns: int) -> tuple[tuple[tuple[Line, ...], ...], int]:
-    """The sessions of a log, and how many lines are in none."""
-    lines = read_access_log(file)
-    by_client: dict[str, list[Line]] = defaultdict(list)
-    for line in lines:
-        if can_be_asked(line) and not is_resource(line):
-            by_client[line.client].append(line)
-    found: list[tuple[Line, ...]] = []
-    for asked in by_client.values():
-        found += map(tuple, sessions(asked, lambda line: line))
-    if not found:
+def _visits(
+    file: Path, _changed_ns: int, log_format: str | None = None
+) -> tuple[tuple[tuple[Line, ...], ...], int]:
+    """The sessions of a log, and how many requests are in none."""
+    lines = log_of(file, log_format).lines
+    pages = [line for line in lines if can_be_asked(line) and not is_resource(line)]
+    if not pages:
         raise UserError(
             f"{file}: has no page that was asked for by GET and answered well; give a log of pages."
         )
-    return tuple(found), len(lines) - sum(map(len, found))
+    return tuple(map(tuple, visits_of(pages))), len(lines) - len(pages)
 
 
-def sessions(asked: Sequence[Asked], line: Callable[[Asked], Line]) -> list[list[Asked]]:
-    """What one visitor asked for, cut where it was away for long; `asked` is not empty."""
-    found = [[asked[0]]]
-    for before, after in pairwise(asked):
-        if line(after).time_s - line(before).time_s > SESSION_GAP_S:
-            found.append([])
-        found[-1].append(after)
-    return found
-
-
-def can_be_asked(line: Line) -> bool:
-    """Whether asking again makes sense, and tells no secret."""
-    good = line.method == "GET" and 200 <= line.status < 400 and line.target.startswith("/")
-    plain = all("!" <= character <= "~" for character in line.target)
-    return good and plain and not _tells_secret(line.target)
-
-
-def is_resource(line: Line) -> bool:
-    """Whether it is a part of a page: a picture, a style, a program."""
-    return line.target.partition("?")[0].lower().endswith(RESOURCE_ENDS)
-
-
-def _tells_secret(target: str) -> bool:
-    return any(
-        slot.name and slot.place == "query" and is_sensitive(slot.name, slot.value)
-        for slot in target_slots(target)
-    )
+def _name(visits: Sequence[Sequence[Line]], file: Path, log_format: str | None) -> str:
+    """What the log is called, with what was left out of it, by reason."""
+    lines = log_of(file, log_format).lines
+    left_out = reasons(lines, resources=False)
+    kept = f"{sum(map(len, visits))} of {len(lines)} requests"
+    parts = ", ".join(f"{count} {why}" for why, count in left_out.most_common())
+    return f"own log ({kept}{f'; left out: {parts}' if parts else ''})"
 
 
 def _thinks(visits: Sequence[Sequence[Line]]) -> dict[str, int]:
     """By kind of page, the mean time to the next one, in nanoseconds."""
-    gaps: dict[str, list[int]] = defaultdict(list)
+    gaps: dict[str, list[float]] = defaultdict(list)
     for visit in visits:
         for number, (line, after) in enumerate(pairwise(visit)):
-            gap = min(after.time_s - line.time_s, LONGEST_THINK_S)
+            gap = min(seconds_between(line, after), LONGEST_THINK_S)
             gaps[FIRST if number == 0 else kind(line.target)].append(gap)
     return {name: round(sum(found) / len(found) * 1e9) for name, found in gaps.items()}
 

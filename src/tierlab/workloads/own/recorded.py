@@ -10,10 +10,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from tierlab.errors import UserError
-from tierlab.exchange.har import Exchange, read_har
+from tierlab.exchange.har import Exchange, Recording, read_recording
 from tierlab.workloads.own.checks import check_matched, rules, with_expected
 from tierlab.workloads.own.origins import Origins, is_number, is_token
 from tierlab.workloads.own.page_kinds import kind
+from tierlab.workloads.own.recording_notes import notes_of
 from tierlab.workloads.own.secrets import is_sensitive
 from tierlab.workloads.own.slots import (
     FORM,
@@ -25,7 +26,7 @@ from tierlab.workloads.own.slots import (
     says_origin,
     target_slots,
 )
-from tierlab.workloads.own.steps import Step, steps
+from tierlab.workloads.own.steps import Step, Visit, visit
 from tierlab.workloads.sessions.delay import think
 from tierlab.workloads.sessions.description import State
 
@@ -56,8 +57,8 @@ def recorded(
     sessions = []
     for number, file in enumerate(files, start=1):
         lead = f"{number}." if len(files) > 1 else ""
-        visit = _visit(_steps(file, file.stat().st_mtime_ns), lead, expect, own_think=own_think)
-        names = [state["name"] for state in visit]
+        repeated = _states(_read(file)[1].steps, lead, expect, own_think=own_think)
+        names = [state["name"] for state in repeated]
         onward = [*names[1:], "End"]
         sessions.append(
             {
@@ -68,7 +69,7 @@ def recorded(
                 "transitions": {name: [(to, 1.0)] for name, to in zip(names, onward, strict=True)},
             }
         )
-        states += visit
+        states += repeated
     if len(states) > MOST_STEPS:
         raise UserError(
             f"{files[0]}: has {len(states)} steps, with the other recordings; at most {MOST_STEPS}"
@@ -85,17 +86,33 @@ def recorded(
     }
 
 
+def notes(files: Sequence[Path]) -> list[str]:
+    """Return what users do not do of the recordings, and what of the files was not understood, each
+    a sentence. Raises UserError where a file is no recording, as `recorded` does.
+    """
+    return [each for file in files for each in notes_of(file.name, *_read(file))]
+
+
+def _read(file: Path) -> tuple[Recording, Visit]:
+    try:
+        changed_ns = file.stat().st_mtime_ns
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror}.") from None
+    return _read_once(file, changed_ns)
+
+
 @lru_cache(maxsize=8)
-def _steps(file: Path, _changed_ns: int) -> tuple[Step, ...]:
-    return tuple(steps(read_har(file), str(file)))
+def _read_once(file: Path, _changed_ns: int) -> tuple[Recording, Visit]:
+    recording = read_recording(file)
+    return recording, visit(recording.exchanges, str(file))
 
 
-def _visit(
-    visit: Sequence[Step], lead: str, expect: Mapping[str, str], *, own_think: bool
+def _states(
+    steps: Sequence[Step], lead: str, expect: Mapping[str, str], *, own_think: bool
 ) -> list[State]:
-    rendering = _Rendering(visit)
-    states = [rendering.state(number) for number in range(len(visit))]
-    for number, (step, state) in enumerate(zip(visit, states, strict=True)):
+    rendering = _Rendering(steps)
+    states = [rendering.state(number) for number in range(len(steps))]
+    for number, (step, state) in enumerate(zip(steps, states, strict=True)):
         state["name"] = f"{lead}{number + 1} {state['interaction']}"
         state["extract"] = rendering.origins.extracts.get(number, [])
         if own_think or step.think_ns == 0:
@@ -146,7 +163,7 @@ class _Rendering:
 
     def _body(self, number: int, exchange: Exchange) -> State:
         if not exchange.body:
-            said = _content_type(exchange)
+            said = exchange.content_type
             return {"body": {"content_type": said, "values": "plain", "parts": []}} if said else {}
         if (values := body_kind(exchange)) == "plain":
             # Whatever is in a body that cannot be read may be secret.
@@ -155,7 +172,7 @@ class _Rendering:
             parts = _joined(self._source(number, slot) for slot in body_slots(exchange))
         return {
             "body": {
-                "content_type": _content_type(exchange) or TYPES[values],
+                "content_type": exchange.content_type or TYPES[values],
                 "values": "plain" if values == "multipart" else values,
                 "parts": parts,
             }
@@ -235,10 +252,3 @@ def _without_first_slash(rest: list[Source]) -> list[Source]:
     """A state's path is its first slash; what follows goes on from there."""
     first = rest[0]["constant"].removeprefix("/")
     return [*([{"constant": first}] if first else []), *rest[1:]]
-
-
-def _content_type(exchange: Exchange) -> str:
-    return next(
-        (value for name, value in exchange.headers if name.lower() == "content-type"),
-        exchange.body_type,
-    )

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tierlab.errors import UserError
-from tierlab.exchange.access_log import Line, read_access_log
+from tierlab.exchange.access_log import Line
 from tierlab.values.quantities import SECOND
+from tierlab.workloads.own.asked import can_be_asked, log_of, sessions
 from tierlab.workloads.own.checks import (
     check_matched,
     is_of_all,
@@ -22,7 +23,6 @@ from tierlab.workloads.own.checks import (
     saying,
     with_expected,
 )
-from tierlab.workloads.own.logged import can_be_asked, sessions
 from tierlab.workloads.own.page_kinds import kind
 from tierlab.workloads.own.pages import OTHER
 
@@ -35,11 +35,14 @@ Request = tuple[int, str, str]
 """When it was sent, in nanoseconds since the first one; its kind of page; its target."""
 
 
-def replayed(file: Path, expect: Mapping[str, str]) -> dict[str, Any]:
+def replayed(
+    file: Path, expect: Mapping[str, str], log_format: str | None = None
+) -> dict[str, Any]:
     """The description of a log's visits; `UserError` where it has none, or no page that is as
-    `expect` has it.
+    `expect` has it. `log_format`: the format of its lines, as the server's configuration has it.
     """
-    lines = [line for line in read_access_log(file) if can_be_asked(line)]
+    whole = log_of(file, log_format).lines
+    lines = [line for line in whole if can_be_asked(line)]
     if not lines:
         raise UserError(f"{file}: has no page that was asked for by GET and answered well.")
     counted = Counter(kind(line.target) for line in lines)
@@ -51,7 +54,7 @@ def replayed(file: Path, expect: Mapping[str, str]) -> dict[str, Any]:
         of_all = narrowest(filter(is_of_all, expect))
         states.append(saying({"name": OTHER, "path": "/"}, expect, of_all))
     return {
-        "name": f"own log, replayed ({len(visits)} visits)",
+        "name": f"own log, replayed ({len(visits)} visits, {len(lines)} of {len(whole)} requests)",
         "home": states[0]["name"],
         "states": states,
         "sessions": [
@@ -84,12 +87,16 @@ def _visits(lines: Sequence[Line], kept: Mapping[str, None]) -> list[list[Reques
 
 
 def _times(lines: Sequence[Line]) -> Iterator[int]:
-    """When each was sent, since the first one's second. A log has whole seconds: those of one are
-    spread evenly over it, in their order.
+    """When each was sent, since the first one's second. Where a log has whole seconds, those of one
+    are spread evenly over it, in their order.
     """
-    alike = Counter(line.time_s for line in lines)
+    begin = lines[0].time_ns // SECOND * SECOND
+    if any(line.time_ns % SECOND for line in lines):
+        yield from (line.time_ns - begin for line in lines)
+        return
+    alike = Counter(line.time_ns for line in lines)
     seen: Counter[int] = Counter()
     for line in lines:
-        within = seen[line.time_s] * SECOND // alike[line.time_s]
-        seen[line.time_s] += 1
-        yield (line.time_s - lines[0].time_s) * SECOND + within
+        within = seen[line.time_ns] * SECOND // alike[line.time_ns]
+        seen[line.time_ns] += 1
+        yield line.time_ns - begin + within

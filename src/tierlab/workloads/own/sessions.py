@@ -18,7 +18,7 @@ from tierlab.errors import UserError
 from tierlab.values.kinds import Whole
 from tierlab.values.problem import problem, raise_all
 from tierlab.values.section import Section
-from tierlab.values.texts import Existing, ExistingFiles, Lines, LineTable
+from tierlab.values.texts import Existing, ExistingFiles, Line, Lines, LineTable
 from tierlab.workloads.own.logged import logged
 from tierlab.workloads.own.pages import starts_as
 from tierlab.workloads.own.recorded import recorded
@@ -27,6 +27,7 @@ WAYS = ("start", "har", "log")
 """The keys of which a table has one."""
 OF_PAGES = ("pages", "avoid", "length")
 OF_RECORDS = ("think",)
+OF_LOGS = ("log_format",)
 """Keys that go with one of them."""
 
 
@@ -44,8 +45,15 @@ class Sessions(Section):
     times between them. What changes from visit to visit (ids, tokens) is taken from the replies."""
 
     log: Annotated[str | None, Existing("file")] = Field(default=None, examples=["access.log"])
-    """An access log of a web server's, common or combined: the pages that were asked for without a
-    form, how likely each is after each, and the think times between."""
+    """An access log of a web server's: the pages that were asked for without a form, how likely
+    each is after each, and the think times between. Its format is recognised: common, combined,
+    JSON, HAProxy's or W3C extended. It may be compressed (gzip, bzip2, xz)."""
+
+    log_format: Annotated[str | None, Line("a format of lines")] = Field(
+        default=None, examples=['$remote_addr - $remote_user [$time_local] "$request" $status']
+    )
+    """With `log`: the format of its lines, as `log_format` (nginx), `LogFormat` (Apache) or
+    `log-format` (HAProxy) has it, if the log has one that is not recognised."""
 
     pages: Annotated[tuple[str, ...] | None, Lines("patterns of paths")] = Field(
         default=None, examples=[["/item/*", "/search"]]
@@ -76,7 +84,8 @@ class Sessions(Section):
 
     def _unused(self) -> tuple[str, ...]:
         """The keys that mean nothing for such sessions."""
-        return OF_PAGES if self.start is None else OF_RECORDS
+        of_logs = OF_LOGS if self.log is None else ()
+        return (OF_PAGES if self.start is None else OF_RECORDS) + of_logs
 
     @model_serializer(mode="wrap", when_used="json")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -90,7 +99,8 @@ class Sessions(Section):
             return
         for key in self._unused():
             if key in self.model_fields_set:
-                other = "har or log" if key in OF_RECORDS else "start"
+                others = {"think": "har or log", "log_format": "log"}
+                other = others.get(key, "start")
                 yield problem(f"goes with {other}; remove it", key)
         for path in self.start or ():
             if not path.startswith("/") or any(c <= " " for c in path):
@@ -104,9 +114,11 @@ class Sessions(Section):
             if self.har:
                 recorded([Path(file) for file in self.har], expect, own_think=True)
             if self.log is not None:
-                logged(Path(self.log), expect, own_think=True)
+                logged(Path(self.log), expect, own_think=True, log_format=self.log_format)
         except UserError as error:
-            yield problem(str(error).rstrip("."), given[0])
+            said = str(error).rstrip(".")
+            key = "log_format" if said.startswith("log_format: ") else given[0]
+            yield problem(said.removeprefix("log_format: "), key)
 
     def _expect_problems(self) -> Iterator[PydanticCustomError]:
         for pattern in self.expect:

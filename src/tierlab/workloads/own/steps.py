@@ -1,15 +1,18 @@
 """What a recorded visit consists of: the requests of its pages in order, each with what belongs to
-it, and how long its user thought after it.
+it, and how long its user thought after it; and what of the recording is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 from tierlab.errors import UserError
 from tierlab.exchange.har import Exchange
+from tierlab.values.quantities import SECOND
+from tierlab.workloads.own.site import PAGES, Site, site_of
 
 RESOURCES = frozenset({"stylesheet", "script", "image", "font", "media", "manifest"})
 """Chromium's words for what belongs to a page."""
@@ -24,6 +27,17 @@ REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 SOONEST_NS = 200_000_000
 """A request that comes sooner after the one before is the page's own doing: nobody thought."""
+LONGEST_THINK_S = 600
+"""A longer pause was none of thinking; logs have the same limit."""
+OPEN_NS, WENT_ON_NS = 10 * SECOND, 5 * SECOND
+"""Who waits for what comes to pass asks for it, and goes on: a request that was open for the first,
+and during which the user went on after the second, was waited for by nobody.
+"""
+
+Reason = Literal["elsewhere", "stream", "unanswered", "method", "open", "failed"]
+"""Why a request is left out: it went to another host, is no request and reply, got no reply, is of
+a method that users do not send, was open while the user went on, or failed.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,21 +65,74 @@ class Step:
         return self.replies[-1].reply
 
 
+@dataclass(frozen=True)
+class Visit:
+    """A recording as users repeat it."""
+
+    site: Site
+    steps: tuple[Step, ...]
+    left_out: Mapping[Reason, tuple[Exchange, ...]]
+    """Requests that are not repeated; pages and what their programs ask for, styles and pictures of
+    other hosts."""
+    pauses_ns: tuple[int, ...]
+    """Those that were longer than a think time may be."""
+    asked: int
+    """Requests over HTTP, and streams, of the whole recording."""
+
+
 def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
-    """The steps of a recording on the host of its first page; `UserError` where there are none."""
-    host = _host(exchanges, source)
-    kept = [each for each in exchanges if each.host == host and _counts(each)]
+    """Return the steps of a recording. Raises UserError where there are none."""
+    return list(visit(exchanges, source).steps)
+
+
+def visit(exchanges: Sequence[Exchange], source: str) -> Visit:
+    """Return what users repeat of a recording, and what is left out. Raises UserError where no page
+    is left.
+    """
+    asked = [each for each in exchanges if _is_asked(each)]
+    usable = [each for each in asked if _reason(each) is None]
+    pages = [each for each in usable if not is_resource(each)]
+    if not pages:
+        raise UserError(f"{source}: has no page; record a visit to your application.")
+    site = site_of(pages, [each for each in usable if is_resource(each)])
+    own = [each for each in asked if site.has(each)]
+    # Before it asks another host, a browser asks whether it may.
+    elsewhere = [each for each in asked if not site.has(each) and each.method != "OPTIONS"]
+    waited = [each for each in own if _reason(each) is None]
+    open_ = {each.number for each in waited if _is_open(each, waited)}
+    kept = [each for each in waited if each.number not in open_]
     whole = _found(kept)
     found = [each for each in whole if each.replies[-1].status < FAILED]
     if not found:
-        raise UserError(f"{source}: has no page of {host}; record a visit to your application.")
-    nexts = [each.replies[0].start_ns for each in found[1:]]
-    ends = [max(reply.end_ns for reply in each.replies) for each in found]
-    thinks = [after - end for after, end in zip(nexts, ends, strict=False)]
+        raise UserError(
+            f"{source}: has no page of {site.name}; record a visit to your application."
+        )
+    left_out: dict[Reason, list[Exchange]] = {
+        "elsewhere": elsewhere,
+        "open": [each for each in waited if each.number in open_],
+        "failed": [each.replies[-1] for each in whole if each.replies[-1].status >= FAILED],
+    }
+    for each in own:
+        if (reason := _reason(each)) is not None:
+            left_out.setdefault(reason, []).append(each)
+    pauses = _pauses(found)
+    return Visit(
+        site,
+        _steps(whole, found, pauses),
+        {reason: tuple(listed) for reason, listed in left_out.items() if listed},
+        tuple(pause for pause in pauses if pause > LONGEST_THINK_S * SECOND),
+        len(own) + len(elsewhere),
+    )
+
+
+def _steps(
+    whole: Sequence[_Found], found: Sequence[_Found], pauses: Sequence[int]
+) -> tuple[Step, ...]:
+    thinks = [min(pause, LONGEST_THINK_S * SECOND) for pause in pauses]
     thinks.append(round(sum(thinks) / len(thinks)) if thinks else 0)
     came = {target for each in whole for target in each.targets(came=True)}
     gone = [target for each in whole for target in each.targets(came=False) if target not in came]
-    return [
+    return tuple(
         Step(
             each.replies[0],
             tuple(each.replies),
@@ -74,7 +141,14 @@ def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
             think if think >= SOONEST_NS else 0,
         )
         for each, think in zip(found, thinks, strict=True)
-    ]
+    )
+
+
+def _pauses(found: Sequence[_Found]) -> list[int]:
+    """Between the end of each step and the beginning of the next."""
+    nexts = [each.replies[0].start_ns for each in found[1:]]
+    ends = [max(reply.end_ns for reply in each.replies) for each in found]
+    return [after - end for after, end in zip(nexts, ends, strict=False)]
 
 
 @dataclass
@@ -104,7 +178,7 @@ def _found(kept: Sequence[Exchange]) -> list[_Found]:
             # Users are sent there themselves.
             part.append(each)
             continue
-        elif _is_resource(each):
+        elif is_resource(each):
             part = [each]
             if found:
                 found[-1].parts.append(part)
@@ -117,24 +191,41 @@ def _found(kept: Sequence[Exchange]) -> list[_Found]:
     return found
 
 
-def _host(exchanges: Sequence[Exchange], source: str) -> str:
-    pages = [each for each in exchanges if _counts(each) and not _is_resource(each)]
-    if not pages:
-        raise UserError(f"{source}: has no page; record a visit to your application.")
-    return pages[0].host
+def _is_asked(exchange: Exchange) -> bool:
+    """Whether a browser asked a host for it."""
+    schemes = ("http", "https", "ws", "wss")
+    tunnel = exchange.method == "CONNECT" and not exchange.stream
+    return exchange.scheme in schemes and exchange.host != "" and not tunnel
 
 
-def _counts(exchange: Exchange) -> bool:
-    """Whether it is a request over HTTP that got a reply."""
-    wanted = exchange.scheme in ("http", "https") and exchange.method in METHODS
-    wanted = wanted and exchange.host != ""
-    return wanted and exchange.status > 0 and exchange.resource not in ("websocket", "eventsource")
+def _reason(exchange: Exchange) -> Reason | None:
+    """Why users cannot repeat it; None where they can."""
+    if exchange.stream:
+        return "stream"
+    if exchange.method not in METHODS:
+        return "method"
+    return None if exchange.status > 0 else "unanswered"
 
 
-def _is_resource(exchange: Exchange) -> bool:
+def _is_open(exchange: Exchange, asked: Sequence[Exchange]) -> bool:
+    """Whether the user went on while it was open, as with a long poll; pages, and what belongs to
+    them, are waited for.
+    """
+    if exchange.end_ns - exchange.start_ns < OPEN_NS or exchange.method != "GET":
+        return False
+    if is_resource(exchange) or exchange.resource == "document" or exchange.reply_type in PAGES:
+        return False
+    latest = exchange.start_ns + WENT_ON_NS
+    return any(
+        latest <= each.start_ns < exchange.end_ns and not is_resource(each) for each in asked
+    )
+
+
+def is_resource(exchange: Exchange) -> bool:
+    """Return whether it belongs to a page: a style, a script, a picture."""
     if exchange.method != "GET" or exchange.resource in ("document", "xhr", "fetch"):
         return False
-    path = urlsplit(exchange.target).path.lower()
+    path = exchange.target.partition("?")[0].lower()
     return (
         exchange.resource in RESOURCES
         or exchange.reply_type.startswith(RESOURCE_TYPES)
@@ -150,7 +241,10 @@ def _leads_to(before: Exchange, exchange: Exchange) -> bool:
     """Whether a reply sent the browser on to this."""
     if before.status not in REDIRECTIONS or not before.location:
         return False
-    wanted = urlsplit(urljoin(_url(before), before.location))
+    try:
+        wanted = urlsplit(urljoin(_url(before), before.location))
+    except ValueError:
+        return False
     found = urlsplit(_url(exchange))
     return exchange.method == _sent_on_by(before) and (wanted.path or "/", wanted.query) == (
         found.path,

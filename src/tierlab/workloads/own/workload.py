@@ -12,6 +12,8 @@ from tierlab.servers.content import Content, Fidelity, Filling
 from tierlab.servers.database import Credentials
 from tierlab.servers.placeholders import from_environment
 from tierlab.values.section import Section
+from tierlab.workloads.own import logged as logs
+from tierlab.workloads.own import recorded as recordings
 from tierlab.workloads.own.compose.composed import Composed
 from tierlab.workloads.own.load import StatementLoader
 from tierlab.workloads.own.logged import logged
@@ -86,14 +88,25 @@ class Own(Workload):
         if asked.har:
             return recorded([Path(file) for file in asked.har], asked.expect, own_think=own_think)
         if asked.log is not None:
-            return logged(Path(asked.log), asked.expect, own_think=own_think)
+            return logged(
+                Path(asked.log), asked.expect, own_think=own_think, log_format=asked.log_format
+            )
         pages, avoid = asked.pages or (), asked.avoid or ()
         return following(asked.start or (), pages, avoid, asked.length, asked.expect)
+
+    def notes(self) -> tuple[str, ...]:
+        """What was not understood of the recordings, or of the log."""
+        asked = Sessions.model_validate(self._tables.get(SESSIONS, {"start": "/"}))
+        if asked.har:
+            return tuple(recordings.notes([Path(file) for file in asked.har]))
+        if asked.log is not None:
+            return tuple(logs.notes(Path(asked.log), asked.log_format))
+        return ()
 
     def replayed(self) -> dict[str, Any]:
         """The visits of the log that the table of sessions names."""
         asked = Sessions.model_validate(self._tables[SESSIONS])
-        return replayed(Path(asked.log or ""), asked.expect)
+        return replayed(Path(asked.log or ""), asked.expect, asked.log_format)
 
 
 def _entry_paths(servers: Mapping[str, Any], sessions: object) -> tuple[str, ...]:

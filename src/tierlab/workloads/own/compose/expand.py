@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from tierlab.errors import UserError
 from tierlab.servers.own_options import FOUND
+from tierlab.servers.placeholders import named
+from tierlab.workloads.own.compose.env_file import of_the_project
+from tierlab.workloads.own.compose.files import files_over
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.graph import calls_of, entry_of, in_order
+from tierlab.workloads.own.compose.keys import look_at_top
+from tierlab.workloads.own.compose.once import awaited, before, run_before, with_first
 from tierlab.workloads.own.compose.replaced import takes_place
 from tierlab.workloads.own.compose.service import Reader, Service
 from tierlab.workloads.own.compose.shapes import shaped
-from tierlab.workloads.own.compose.variables import Interpolation, of_the_project
+from tierlab.workloads.own.compose.variables import Interpolation
 
 KEYS = ("compose", "entry", "services")
 """Of a system's table: the file, whom users call, and the services that are servers."""
 LONGEST = 12
-MOST_BYTES = 1 << 20
+OWN_PLACES = ("address", "port", "socket")
+"""What a server's texts may leave open of its own place."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,11 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
         return Expanded(dict(system))
     file = Path(str(system["compose"]))
     findings = Findings(file)
-    document = _document(file)
     variables = of_the_project(file.parent, findings)
-    document = shaped(Interpolation(variables, findings).all(document), findings)
+    document = _document(file, variables, findings)
     given = {name: each for name, each in system.items() if isinstance(each, dict)}
     reader = Reader(file.parent, document, findings, variables, given)
-    services = _services(reader, system.get("services"))
+    services, once = _services(reader, system.get("services"))
     findings.settle()
     entry = entry_of(services, system.get("entry"), findings)
     called = calls_of(services, given, findings)
@@ -64,55 +69,123 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
             " servers",
         )
     findings.settle()
-    rest = {name: each for name, each in system.items() if name not in (*KEYS, *order)}
+    done = [each.tier for each in once.values()]
+    rest = {name: each for name, each in system.items() if name not in (*KEYS, *order, *done)}
     tables = {each.tier: _merged(each, called, given) for each in services}
+    tables |= _with_first(services, once, order, tables, findings)
+    findings.settle()
     return Expanded({**rest, **{tier: tables[tier] for tier in order}}, tuple(findings.notes))
 
 
-def _document(file: Path) -> dict[str, Any]:
+def _document(file: Path, variables: Mapping[str, str], findings: Findings) -> dict[str, Any]:
+    """Return the tables of a file, and of those that are merged over it, all in one form."""
     # By who has such a file.
-    import yaml
+    from tierlab.workloads.own.compose.document import Document, read_document
+    from tierlab.workloads.own.compose.merge import merged
 
-    from tierlab.workloads.own.compose.scalars import Loader
-
-    try:
-        with file.open("rb") as opened:
-            text = opened.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise UserError(f"{file}: is over 1 MiB; that is no compose file.")
-        document = yaml.load(text, Loader)
-    except OSError as error:
-        raise UserError(f"system.compose: {file} cannot be read: {error.strerror}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = "" if mark is None else f" (line {mark.line + 1})"
-        raise UserError(f"{file}: is not valid YAML{where}.") from None
-    services = document.get("services") if isinstance(document, dict) else None
+    interpolation = Interpolation(variables, findings)
+    made = Document({})
+    for each in (file, *files_over(file, variables, findings)):
+        read = read_document(each)
+        tables = interpolation.all(read.tables)
+        made = merged(made, Document(tables, read.replaced), findings)
+    document = made.tables
+    services = document.get("services")
     if not isinstance(services, dict) or not services:
         raise UserError(f"{file}: has no services; name a compose file.")
     if not all(isinstance(each, dict) for each in services.values()):
         raise UserError(f"{file}: services must be tables, each with an image.")
-    if "include" in document:
-        raise UserError(f"{file}: include is not followed; write the services of those files here.")
-    return {str(key): value for key, value in document.items()}
+    document = shaped(document, findings)
+    look_at_top(document, findings)
+    return document
 
 
-def _services(reader: Reader, chosen: Any) -> list[Service]:
-    """Those that are servers: of these, or all that belong to no profile."""
+def _services(reader: Reader, chosen: Any) -> tuple[list[Service], dict[str, Service]]:
+    """Return those that are servers (of these, or all that are started without a word), and those
+    that end before others begin, by name.
+    """
     said: Mapping[str, Mapping[str, Any]] = reader.document["services"]
-    names = [name for name, each in said.items() if not each.get("profiles")]
+    names = _started(reader, said)
     if isinstance(chosen, list):
         for name in chosen:
             if name not in said:
                 reader.findings.wrong("services", f'has no "{name}", which system.services names')
         names = [name for name in said if name in chosen]
-    tiers = _tiers(names)
+    once = awaited(said, names)
+    names = [name for name in names if name not in once]
+    run = run_before(said, names, once, chosen, reader)
+    reader = replace(reader, once=once)
+    tiers = _tiers([*names, *run])
     made = [reader.service(name, tiers[name], said[name]) for name in names]
+    for each in made:
+        for name in (name for name in each.after if name not in names):
+            reader.findings.note(f"{each.name} depends on {name}, which is left out")
+        _look_at_places(each, [*tiers.values()], reader.findings)
     for each in made:
         for alias, name in each.aliases.items():
             other = next((one for one in made if one.name == name), None)
             if other is not None and alias not in (other.tier, *other.table.get("names", ())):
                 other.table.setdefault("names", []).append(alias)
+    ending = {name: reader.service(name, tiers[name], each) for name, each in run.items()}
+    for each in made:
+        behind = [name for one in before(each, ending) for name in one.after if name != each.name]
+        each.after = tuple(dict.fromkeys((*each.after, *behind)))
+    return made, ending
+
+
+def _look_at_places(service: Service, tiers: Sequence[str], findings: Findings) -> None:
+    """Say where Tierlab puts something in for braces that are a text to compose."""
+    texts = {key: str(service.table.get(key) or "") for key in ("command", "entrypoint")}
+    texts |= {f"environment.{key}": each for key, each in _variables(service).items()}
+    for key, text in texts.items():
+        for name in named(text, [*tiers, *OWN_PLACES]):
+            findings.note(
+                f'services.{service.name}.{key}: has braces about "{name}", for which Tierlab puts'
+                " in an address or a port"
+            )
+
+
+def _variables(service: Service) -> dict[str, str]:
+    return dict(service.table.get("environment") or {})
+
+
+def _started(reader: Reader, said: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the services that have no profile, or one that COMPOSE_PROFILES names."""
+    asked = {each.strip() for each in reader.variables.get("COMPOSE_PROFILES", "").split(",")}
+    names = []
+    for name, each in said.items():
+        profiles = each.get("profiles") or []
+        if not profiles or "*" in asked or asked & set(map(str, profiles)):
+            names.append(name)
+        else:
+            reader.findings.note(
+                f"{name} is left out, as it has a profile ({', '.join(map(str, profiles))}):"
+                " COMPOSE_PROFILES or system.services brings it in"
+            )
+    return names
+
+
+def _with_first(
+    services: Iterable[Service],
+    once: Mapping[str, Service],
+    order: Sequence[str],
+    tables: Mapping[str, Mapping[str, Any]],
+    findings: Findings,
+) -> dict[str, dict[str, Any]]:
+    """Return the tables of the servers that run others to their end before they begin: of all that
+    wait for one, the first that is started, which is the last in the order.
+    """
+    made, left = {}, set(once)
+    for each in sorted(services, key=lambda each: order.index(each.tier), reverse=True):
+        first = [one for one in before(each, once) if one.name in left]
+        left -= {one.name for one in first}
+        if not first:
+            continue
+        if "image" not in tables[each.tier]:
+            names = ", ".join(one.name for one in first)
+            findings.note(f"{names} is not run, as another server takes the place of {each.name}")
+            continue
+        made[each.tier] = with_first(each, tables[each.tier], first, findings)
     return made
 
 

@@ -14,6 +14,10 @@ LABELS = frozenset({"z", "Z", "cached", "delegated", "consistent", "nocopy", "rp
 """Modes of a volume that say nothing of what may be written."""
 
 
+HEEDED = frozenset({"type", "source", "target", "read_only"})
+"""Keys of a volume in its long form."""
+
+
 class FormError(Exception):
     """How the sentence about an entry goes on."""
 
@@ -22,11 +26,11 @@ def ports_of(entries: Any) -> Iterator[int]:
     """The TCP ports in the container, in the file's order; `FormError` for what is none."""
     for entry in entries if isinstance(entries, list) else [entries]:
         if isinstance(entry, dict):
-            if entry.get("protocol", "tcp") == "tcp":
+            if str(entry.get("protocol") or "tcp").lower() == "tcp":
                 yield _port(entry.get("target"), entry)
             continue
         text, _, protocol = str(entry).partition("/")
-        if protocol in ("", "tcp"):
+        if protocol.lower() in ("", "tcp"):
             yield _port(text.rpartition(":")[2].partition("-")[0], entry)
 
 
@@ -60,12 +64,35 @@ class Volumes:
         if source:
             if source not in self.named:
                 raise FormError(f'has {said!r}, and the file has no volume "{source}"')
-            if switch((self.named[source] or {}).get("external")):
-                raise FormError(
-                    f"has {said!r}, which is external: a trial sees no volume of yours; bind a"
-                    " folder"
-                )
+            bound = self._bound(said, source)
+            if bound is not None:
+                return f"{bound}:{target}"
         return f"{source or anonymous}:{target}"
+
+    def _bound(self, said: Any, name: str) -> Path | None:
+        """Return the folder that a volume of the file is, by its driver's options; None if it is
+        the trial's own. `FormError` if it is neither.
+        """
+        known = self.named[name] or {}
+        if switch(known.get("external")):
+            raise FormError(
+                f"has {said!r}, which is external: a trial sees no volume of yours; bind a folder"
+            )
+        driver, options = known.get("driver") or "local", known.get("driver_opts")
+        options = options if isinstance(options, dict) else {}
+        if driver != "local":
+            raise FormError(f'has {said!r}, which asks for the driver "{driver}"; bind a folder')
+        if not options or options.get("type") == "tmpfs":
+            return None
+        if "bind" not in str(options.get("o", "")).split(","):
+            raise FormError(
+                f"has {said!r}, which is mounted by the options of its driver"
+                f" ({', '.join(f'{key}={value}' for key, value in options.items())}); bind a folder"
+            )
+        path = (self.folder / Path(str(options.get("device", ""))).expanduser()).resolve()
+        if not path.exists():
+            raise FormError(f"has {said!r}, and there is no {path}")
+        return path
 
     def _long(self, said: Mapping[str, Any]) -> tuple[str, str, str]:
         kind, target = said.get("type", "volume"), str(said.get("target", ""))
@@ -77,8 +104,17 @@ class Volumes:
             is_path = source.startswith((".", "/", "~"))
             return (source if is_path else f"./{source}"), target, mode
         if kind == "volume":
+            more = said.get("volume")
+            if isinstance(more, dict) and more.get("subpath"):
+                raise FormError(f"has {said!r}, a part of a volume; name the whole one")
             return source, target, ""
         raise FormError(f'has one of type "{kind}"; there are bind, volume and tmpfs')
+
+
+def idle_keys(said: Any) -> str:
+    """Return the keys of a volume in its long form that are not heeded, as one text."""
+    keys = said if isinstance(said, dict) else ()
+    return ", ".join(str(each) for each in keys if each not in HEEDED)
 
 
 def _short(text: str) -> tuple[str, str, str]:

@@ -10,8 +10,8 @@ import re
 
 import yaml
 
-_TAG = "tag:yaml.org,2002:"
-_OF_1_1 = {f"{_TAG}{name}" for name in ("bool", "int", "float", "timestamp", "value")}
+TAG = "tag:yaml.org,2002:"
+_OF_1_1 = {f"{TAG}{name}" for name in ("bool", "int", "float", "timestamp", "value")}
 
 
 class Loader(yaml.SafeLoader):
@@ -24,10 +24,10 @@ class Loader(yaml.SafeLoader):
 
 
 Loader.add_implicit_resolver(
-    f"{_TAG}bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+    f"{TAG}bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
 )
 Loader.add_implicit_resolver(
-    f"{_TAG}float",
+    f"{TAG}float",
     re.compile(
         r"""(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
         |[-+]?\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$""",
@@ -36,7 +36,7 @@ Loader.add_implicit_resolver(
     list("-+0123456789."),
 )
 Loader.add_implicit_resolver(
-    f"{_TAG}int",
+    f"{TAG}int",
     re.compile(r"[-+]?(?:0b[01][01_]*|0x[0-9a-fA-F][0-9a-fA-F_]*|0[0-7_]*|[1-9][0-9_]*)$"),
     list("-+0123456789"),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,18 +12,25 @@ from tierlab.environments.containers.oci_image import OciImage, find_image
 from tierlab.errors import UserError
 from tierlab.servers.image_options import NO_HEALTH
 from tierlab.servers.own_options import USUAL_PORTS
+from tierlab.workloads.own.compose.build import build_command, image_of, unknown_keys
+from tierlab.workloads.own.compose.environment import (
+    Variables,
+    environment_of,
+    look_at_literals,
+    written,
+)
 from tierlab.workloads.own.compose.findings import Findings
-from tierlab.workloads.own.compose.keys import REFUSED, look_at_keys
-from tierlab.workloads.own.compose.places import FormError, Volumes, ports_of
+from tierlab.workloads.own.compose.inline import Files
+from tierlab.workloads.own.compose.keys import look_at_keys
+from tierlab.workloads.own.compose.limits import look_at_limits
+from tierlab.workloads.own.compose.places import FormError, Volumes, idle_keys, ports_of
 from tierlab.workloads.own.compose.replaced import calls_nobody, spoken, takes_place
 from tierlab.workloads.own.compose.switches import switch
-from tierlab.workloads.own.compose.variables import from_file
 
 SHELL = ("/bin/sh", "-c")
 OURS = {"user": "run_as", "working_dir": "workdir", "stop_signal": "stop_signal"}
 """Keys that are taken as they stand, and what an experiment file calls them."""
-UNIT = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20}
-UNIT |= {"g": 1 << 30, "gb": 1 << 30}
+COMPLETED = "service_completed_successfully"
 
 
 @dataclass
@@ -39,6 +45,10 @@ class Service:
     published: bool = False
     aliases: dict[str, str] = field(default_factory=dict)
     """Names by which it calls others, each with the service."""
+    first: tuple[str, ...] = ()
+    """The services that have to end before it begins."""
+    found: OciImage | None = None
+    """Its image, if podman has it."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,8 @@ class Reader:
     findings: Findings
     variables: Mapping[str, str]
     given: Mapping[str, Mapping[str, Any]]
+    once: frozenset[str] = frozenset()
+    """The services that end before others begin: they need no port."""
 
     def service(self, name: str, tier: str, said: Mapping[str, Any]) -> Service:
         """Read one; what is wrong with it is in the findings."""
@@ -63,8 +75,11 @@ class Reader:
         else:
             self._described(key, said, made)
         if not calls_nobody(own):
-            self._commands(said, made)
-            self._environment(key, said, made)
+            self._commands(key, said, made)
+            found = environment_of(key, said, Variables(self.folder, self.variables, self.findings))
+            if found:
+                made.table["environment"] = found
+                look_at_literals(key, made.tier, found, own.get("environment"), self.findings)
             made.after = tuple(self._dependencies(key, said, made))
         names = [name, said.get("container_name"), said.get("hostname")]
         networks = said.get("networks")
@@ -81,11 +96,13 @@ class Reader:
 
     def _described(self, key: str, said: Mapping[str, Any], made: Service) -> None:
         look_at_keys(key, said, self.findings, made.tier, self.given)
-        found = self._image(key, made.name, said, made)
-        self._ports(key, said, made, found)
+        made.found = self._image(key, made.name, said, made)
+        if made.name not in self.once:
+            self._ports(key, said, made, made.found)
         self._volumes(key, made.name, said, made)
         self._health(key, said, made)
-        self._limits(key, made.tier, said, made)
+        given = self.given.get(made.tier, {})
+        made.table |= look_at_limits(key, made.tier, said, given, self.findings)
         for theirs, ours in OURS.items():
             if said.get(theirs) is not None:
                 made.table[ours] = str(said[theirs])
@@ -100,15 +117,18 @@ class Reader:
         if not isinstance(image, str):
             if build is None:
                 self.findings.wrong(key, "has no image")
-            else:
-                self._unbuilt(key, build, f"localhost/{self.folder.resolve().name}-{name}".lower())
-            return None
+                return None
+            image = image_of(name, said, self.project)
+        for each in unknown_keys(build):
+            self.findings.wrong(
+                f"{key}.build.{each}", "is nothing that Tierlab knows of; remove it"
+            )
         made.table["image"] = image
         try:
             found = find_image(image)
         except UserError as error:
             if build is not None and own is None:
-                self._unbuilt(key, build, image)
+                self._unbuilt(key, said, image)
             else:
                 self.findings.wrong(f"{key}.image", str(error))
             return None
@@ -116,62 +136,41 @@ class Reader:
             self.findings.note(f"{key}: {image} is as it was built last (build is not run)")
         return found
 
-    def _unbuilt(self, key: str, build: Any, tag: str) -> None:
-        context = build.get("context", ".") if isinstance(build, dict) else build
-        file = build.get("dockerfile") if isinstance(build, dict) else None
-        where = (self.folder / str(context)).resolve()
-        words = [
-            "podman",
-            "build",
-            "-t",
-            tag,
-            *(["-f", str(where / file)] if file else []),
-            str(where),
-        ]
+    @property
+    def project(self) -> str:
+        """The name by which images are called that have none."""
+        said = self.document.get("name") or self.variables.get("COMPOSE_PROJECT_NAME")
+        return str(said or self.folder.resolve().name)
+
+    def _unbuilt(self, key: str, said: Mapping[str, Any], tag: str) -> None:
+        command = build_command(said, tag, self.folder, self.document, self.project)
         self.findings.wrong(
             f"{key}.build",
-            f"is not run by Tierlab; build it first ({shlex.join(words)}), and say image: {tag}",
+            f"is not run by Tierlab; build it first: {command}",
         )
 
-    def _commands(self, said: Mapping[str, Any], made: Service) -> None:
+    def _commands(self, key: str, said: Mapping[str, Any], made: Service) -> None:
         for name in ("command", "entrypoint"):
             value = said.get(name)
             if isinstance(value, list):
-                made.table[name] = shlex.join(map(_written, value))
+                made.table[name] = shlex.join(map(written, value))
             elif value is not None:
                 made.table[name] = str(value)
+        if made.found is not None:
+            self._emptied(key, made, made.found)
 
-    def _environment(self, key: str, said: Mapping[str, Any], made: Service) -> None:
-        found: dict[str, str] = {}
-        files = said.get("env_file") or []
-        for each in files if isinstance(files, list) else [files]:
-            path = self.folder / str(each.get("path") if isinstance(each, dict) else each)
-            if not path.is_file():
-                if not (isinstance(each, dict) and switch(each.get("required")) is False):
-                    self.findings.wrong(
-                        f"{key}.env_file", f"names {path}, and there is no such file"
-                    )
-                continue
-            try:
-                known = {**found, **self.variables}
-                found |= from_file(path, known, self.findings, f"{key}.env_file")
-            except UserError as error:
-                self.findings.wrong(f"{key}.env_file", f"names {str(error).rstrip('.')}")
-        stated = said.get("environment") or {}
-        pairs = stated.items() if isinstance(stated, dict) else map(_pair, stated)
-        for name, value in pairs:
-            if value is None and name in self.variables:
-                found[str(name)] = self.variables[str(name)]
-            elif value is not None:
-                found[str(name)] = _written(value)
-        for name, value in found.items():
-            if re.fullmatch(r"\$[A-Za-z_]\w*", value):
-                self.findings.wrong(
-                    f"{key}.environment.{name}",
-                    f'is "{value}", which to Tierlab is the variable of that name where it runs',
-                )
-        if found:
-            made.table["environment"] = found
+    def _emptied(self, key: str, made: Service, image: OciImage) -> None:
+        """Have what is empty stand for no words, where the image's own would be taken."""
+        table = made.table
+        if not table.get("entrypoint", "x").strip():
+            table["entrypoint"] = table.pop("command", "")
+        elif not table.get("command", "x").strip():
+            del table["command"]
+            table.setdefault("entrypoint", shlex.join(image.words("Entrypoint")))
+        if not table.get("entrypoint", "x").strip():
+            self.findings.wrong(
+                key, "has an empty entrypoint or command, and no other words to run"
+            )
 
     def _ports(
         self, key: str, said: Mapping[str, Any], made: Service, image: OciImage | None
@@ -205,30 +204,35 @@ class Reader:
         for at, each in enumerate(said.get("volumes") or ()):
             try:
                 found.append(volumes.entry(each, f"{name}-{at}"))
+                if idle := idle_keys(each):
+                    self.findings.note(f"{key}.volumes: without effect in a trial: {idle}")
             except FormError as error:
                 self.findings.wrong(f"{key}.volumes", str(error))
         memory = said.get("tmpfs") or []
         for each in memory if isinstance(memory, list) else [memory]:
-            found.append(f"tmpfs:{str(each).partition(':')[0]}")
+            place, _, options = str(each).partition(":")
+            found.append(f"tmpfs:{place}")
+            if options:
+                self.findings.note(f"{key}.tmpfs: without effect in a trial: {options}")
         found += self._files(key, said, "secrets", "/run/secrets/{}")
         found += self._files(key, said, "configs", "/{}")
         if found:
             made.table["volumes"] = found
 
     def _files(self, key: str, said: Mapping[str, Any], kind: str, usual: str) -> Iterator[str]:
-        """Secrets and configs that are files."""
+        """Secrets and configs, each a file."""
+        files = Files(self.folder, self.document, self.variables)
         for each in said.get(kind) or ():
-            source = str(each.get("source") if isinstance(each, dict) else each)
-            target = each.get("target") if isinstance(each, dict) else None
+            table = each if isinstance(each, dict) else {"source": each}
+            source, target = str(table.get("source")), table.get("target")
             place = str(target) if str(target).startswith("/") else usual.format(target or source)
-            file = ((self.document.get(kind) or {}).get(source) or {}).get("file")
-            path = (self.folder / str(file)).resolve()
-            if file is None or not path.is_file():
-                self.findings.wrong(
-                    f"{key}.{kind}", f'has "{source}", which is no file that there is; say its file'
-                )
-            else:
-                yield f"{path}:{place}:ro"
+            owner = [name for name in ("uid", "gid") if table.get(name) is not None]
+            if owner:
+                self.findings.note(f"{key}.{kind}: without effect in a trial: {', '.join(owner)}")
+            try:
+                yield f"{files.path(kind, source, table.get('mode'))}:{place}:ro"
+            except FormError as error:
+                self.findings.wrong(f"{key}.{kind}", str(error))
 
     def _health(self, key: str, said: Mapping[str, Any], made: Service) -> None:
         check = said.get("healthcheck") or {}
@@ -248,40 +252,20 @@ class Reader:
         if "ready" in self.given.get(made.tier, {}):
             made.table.pop("health", None)
 
-    def _limits(self, key: str, tier: str, said: Mapping[str, Any], made: Service) -> None:
-        deploy = said.get("deploy") or {}
-        limits = (deploy.get("resources") or {}).get("limits") or {}
-        given = self.given.get(tier, {})
-        if limits.get("cpus") and "mapping" not in given:
-            self.findings.wrong(
-                f"{key}.deploy.resources.limits.cpus", REFUSED["cpus"].format(tier=tier)
-            )
-        count = deploy.get("replicas", said.get("scale"))
-        if count is not None:
-            made.table["count"] = int(count) if str(count).isdigit() else count
-        memory = limits.get("memory", said.get("mem_limit"))
-        if memory is not None:
-            amount = re.fullmatch(r"(\d+)\s*([a-z]*)", str(memory).lower())
-            if amount is None or amount[2] not in UNIT:
-                self.findings.wrong(key, f"has the limit of memory {memory!r}, which is no size")
-            else:
-                made.table["memory"] = f"{int(amount[1]) * UNIT[amount[2]] >> 10}KiB"
-
     def _dependencies(self, key: str, said: Mapping[str, Any], made: Service) -> Iterator[str]:
         stated = said.get("depends_on") or {}
         services = self.document.get("services") or {}
         for each in map(str, stated):
-            how = stated[each] if isinstance(stated, dict) else None
-            if (how or {}).get("condition") == "service_completed_successfully":
-                self.findings.wrong(
-                    f"{key}.depends_on.{each}",
-                    "waits for a service that ends; a server does not: have an entry point do that"
-                    " work",
-                )
-            elif each in services:
-                yield each
+            how = (stated[each] if isinstance(stated, dict) else None) or {}
+            if each not in services:
+                if switch(how.get("required")) is not False:
+                    self.findings.wrong(f"{key}.depends_on", f'names "{each}", which is no service')
+            elif how.get("condition") == COMPLETED and each == made.name:
+                self.findings.wrong(f"{key}.depends_on", "waits for itself to end; remove that")
+            elif how.get("condition") == COMPLETED:
+                made.first = (*made.first, each)
             else:
-                self.findings.wrong(f"{key}.depends_on", f'names "{each}", which is no service')
+                yield each
         for each in said.get("links") or ():
             service, _, alias = str(each).partition(":")
             if service not in services:
@@ -289,12 +273,3 @@ class Reader:
                 continue
             made.aliases[alias or service] = service
             yield service
-
-
-def _pair(text: Any) -> tuple[str, str | None]:
-    name, equals, value = str(text).partition("=")
-    return name, value if equals else None
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -17,10 +17,19 @@ OF_A_SERVICE: Shapes = {
     **dict.fromkeys(("command", "entrypoint", "env_file", "tmpfs"), (str, list)),
     **dict.fromkeys(("environment", "depends_on", "networks"), (dict, list)),
     **dict.fromkeys(("ports", "expose", "links", "volumes", "secrets", "configs"), (list,)),
+    "profiles": (list,),
     **dict.fromkeys(("healthcheck", "deploy"), (dict,)),
     "build": (str, dict),
 }
+OF_A_BUILD: Shapes = {
+    **dict.fromkeys(("args", "labels", "additional_contexts", "extra_hosts"), (dict, list)),
+    **dict.fromkeys(("tags", "secrets", "platforms"), (list,)),
+    **dict.fromkeys(("context", "dockerfile", "dockerfile_inline"), (str,)),
+    "ssh": (str, dict, list),
+    "ulimits": (dict,),
+}
 BELOW: Mapping[str, Shapes] = {
+    "build": OF_A_BUILD,
     "deploy": {"resources": (dict,)},
     "healthcheck": {"test": (str, list)},
     "networks": TABLES,
@@ -50,7 +59,8 @@ def _service(said: Mapping[str, Any], key: str, findings: Findings) -> dict[str,
     deploy, networks = made.get("deploy", {}), made.get("networks")
     if "resources" in deploy:
         where = f"{key}.deploy.resources"
-        deploy["resources"] = _checked(deploy["resources"], {"limits": (dict,)}, where, findings)
+        tables: Shapes = {"limits": (dict,), "reservations": (dict,)}
+        deploy["resources"] = _checked(deploy["resources"], tables, where, findings)
     if isinstance(networks, dict):
         made["networks"] = {
             name: _checked(each, {"aliases": (list,)}, f"{key}.networks.{name}", findings)

@@ -1,60 +1,18 @@
-"""Variables of a compose file: `${NAME:-default}` in its values, and files of variables.
+"""Variables in the values of a compose file: `${NAME:-default}`.
 
-Source: Compose Specification, "Interpolation"; of files, compose-go's `dotenv`. What is not set is
-empty, as compose has it.
+Source: Compose Specification, "Interpolation". What is not set is empty, as compose has it.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from dotenv.parser import Binding, parse_stream
-
-from tierlab.errors import UserError
 from tierlab.workloads.own.compose.findings import Findings
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OPERATOR = re.compile(r":?[-?+]")
-
-
-def of_the_project(folder: Path, findings: Findings) -> dict[str, str]:
-    """Those of the file `.env` beside it, under those that are set where Tierlab runs."""
-    file = folder / ".env"
-    known = dict(os.environ)
-    return {**(from_file(file, known, findings, file.name) if file.is_file() else {}), **known}
-
-
-def from_file(file: Path, known: Mapping[str, str], findings: Findings, key: str) -> dict[str, str]:
-    """A file of variables, which may speak of those that are `known` and those before them there;
-    `UserError` where it cannot be read. `key` is where findings are told to be.
-    """
-    try:
-        with file.open(encoding="utf-8") as opened:
-            bindings = list(parse_stream(opened))
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{file}: is not a file of variables in UTF-8; write it as one.") from None
-    found: dict[str, str] = {}
-    for each in bindings:
-        if each.error:
-            findings.note(f"{key}: {file.name} is not read at line {each.original.line}")
-        elif each.key is not None:
-            found[each.key] = _value(each, Interpolation({**found, **known}, findings), key)
-    return found
-
-
-def _value(binding: Binding, interpolation: Interpolation, key: str) -> str:
-    """In single quotes a dollar is one; in double quotes it may have a backslash before it."""
-    value = binding.value or ""
-    quote = binding.original.string.partition("=")[2].lstrip()[:1]
-    if quote == "'":
-        return value
-    return interpolation.text(value.replace("\\$", "$$") if quote == '"' else value, key)
 
 
 class Interpolation:

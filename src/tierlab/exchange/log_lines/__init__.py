@@ -1,0 +1,1 @@
+"""The lines of access logs: what each format has of a request."""
