@@ -119,7 +119,7 @@ CASES: list[tuple[Change, str]] = [
         {"system.sessions": {"har": __file__}},
         "is no HAR file: it is no JSON (line 1, column 1); save",
     ),
-    ({"system.sessions": {"log": __file__}}, "is no access log in the common or the combined"),
+    ({"system.sessions": {"log": __file__}}, "is no access log that Tierlab reads"),
     ({"system.sessions.start": "shop"}, 'system.sessions.start must begin with "/" and have no'),
     ({"system.sessions.start": []}, "system.sessions.start must be paths: a text or a list"),
     ({"system.sessions.pages": "items"}, 'system.sessions.pages must begin with "/" or "*"'),

@@ -107,4 +107,4 @@ def _users(said: str) -> str:
     """Which key an answer about the users is."""
     if said.startswith("/") and not Path(said).is_file():
         return "start"
-    return "har" if said.endswith(".har") else "log"
+    return "har" if ".har" in Path(said).suffixes else "log"
