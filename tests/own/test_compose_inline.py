@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.own.composed import WEB, have_images, of, refused
+from tierlab.cli.main import app
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +54,17 @@ secrets:
     assert found["/site"].is_relative_to(tmp_path / "cache")
     assert found["/site"].parent.stat().st_mode & 0o777 == 0o700
     assert found == laid(tmp_path, text)
+
+
+def test_clean_removes_what_was_laid_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    text = "    secrets: [t]\n    configs: [c]\nsecrets: { t: { environment: TOKEN } }\n"
+    found = laid(tmp_path, f'{text}configs: {{ c: {{ content: "x" }} }}\n')
+    assert CliRunner().invoke(app, ["clean", "--dry-run", "--cache"]).exit_code == 0
+    assert all(path.exists() for path in found.values())
+    assert CliRunner().invoke(app, ["clean", "--cache"]).exit_code == 0
+    assert len(found) == 2
+    assert not any(path.exists() for path in found.values())
 
 
 def test_a_secret_lies_where_it_is_gone_after_a_restart_and_is_the_newest(

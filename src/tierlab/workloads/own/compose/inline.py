@@ -68,6 +68,11 @@ class Files:
         return _written(folder, f"{_plain(source)}-{rights:o}", value, rights)
 
 
+def laid_down() -> tuple[Path, Path]:
+    """Return the folders in which such files are: contents, and secrets."""
+    return cache("compose"), _until_restart()
+
+
 def _rights(mode: Any) -> int:
     """Return the rights of a file that is laid down: as a service says, or to be read by all."""
     if isinstance(mode, int) and not isinstance(mode, bool):
