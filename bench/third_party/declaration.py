@@ -58,9 +58,10 @@ class Application:
     ``socket`` says how the same is set up with UNIX sockets, ``notes`` what does not work.
     ``disturbed`` is false where no injector can reach its servers. ``parts`` names two
     servers, such as ``web.1`` and ``db.1``: the first keeps a thread for each request and calls the
-    second. ``held`` names a database server that is held while it is called, and ``locked`` the
-    table of MariaDB's that most of its statements need. ``crowded`` names two servers, of which a
-    request at the first keeps a connection to the second until it needs it no more.
+    second.
+    ``held`` names a database server, which is held up while the first one calls it; ``locked`` is
+    the table of MariaDB that most statements need. ``crowded`` names two servers: a request at the
+    first keeps its connection to the second until it needs it no more.
     """
 
     name: str

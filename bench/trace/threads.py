@@ -29,18 +29,18 @@ from traced_servers import TracedServers
 from tierlab.observe import plans
 
 LEAST = {"packets": 0.93, "packets and system calls": 0.83, "nginx": 0.90}
-"""Of the throughput without. Aimed at were 0.97, 0.94 and 0.9. Reached were, in three goes, for
-packets 0.98, 0.96 and 0.94 (0.91 to 1.00), with system calls 0.89, 0.84 and 0.90 (0.89 to 0.93), on
-two cores whose speed goes up and down by a quarter: the programs in the kernel use 2.3 % of both
-cores (bpf_stats_enabled), the agent 0.5 %. nginx reached 0.93 and 0.94.
+"""Of the throughput without. We aimed at 0.97, 0.94 and 0.9. Three runs of the bench reached 0.98,
+0.96 and 0.94 (0.91 to 1.00) for packets; 0.89, 0.84 and 0.90 (0.89 to 0.93) with system calls; two
+reached 0.93 and 0.94 for nginx. The speed of these two cores changes by a quarter. The programs in
+the kernel use 2.3 % of both cores (bpf_stats_enabled), the agent uses 0.5 %.
 """
 PART = 0.7
 """Of the throughput at saturation."""
 LEAST_AT_PART = {"packets": 0.98, "packets and system calls": 0.98}
 PERCENTILES = {"50%": 1.05, "90%": 1.05, "99%": 1.05}
-"""Of requests' times at that part: how much of those without at most. Reached were, with system
-calls, 1.03 (0.93 to 1.17), 1.00 (0.92 to 1.36) and 0.95 (0.83 to 1.43): eight groups of a machine
-whose 99th percentile is another by as much from one run to the next.
+"""Times at that part, as a share of the times without: at most this. With system calls we reached
+1.03 (0.93 to 1.17), 1.00 (0.92 to 1.36) and 0.95 (0.83 to 1.43) in eight groups. The 99th
+percentile of this machine differs as much between two runs of the same kind.
 """
 USERS = 64
 THINK = Path(__file__).with_name("think.lua")
@@ -152,8 +152,9 @@ def thinking_users(
 
 
 def _milliseconds(said: str) -> float:
-    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", said).groups()  # type: ignore[union-attr]
-    return float(number) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
+    found = re.fullmatch(r"([\d.]+)(us|ms|s)", said)
+    assert found is not None, said
+    return float(found[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[found[2]]
 
 
 def one_worker(count: int, seconds: float) -> dict[str, Ratio]:

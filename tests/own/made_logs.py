@@ -9,10 +9,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tierlab.workloads.own.logged import FIRST, logged
+from tierlab.workloads.own.replayed import replayed
+from tierlab.workloads.sessions.delay import think
+
 VISITORS = 24
 PAGES = ("/", "/shop", "/item/{n}?from=shop", "/cart", "/shop")
 GAPS_S = (0, 5, 11, 18, 24)
 START = datetime(2026, 3, 4, 23, 58, 0, tzinfo=UTC)
+PROXIES = ("198.51.100.9", "198.51.100.10", "10.0.0.1")
 AGENTS = ("Mozilla/5.0 (X11; Linux x86_64) Firefox/128.0", "Mozilla/5.0 (Macintosh) Safari/605.1")
 
 
@@ -111,3 +116,25 @@ def _filled(value: Any, each: Asked) -> Any:
     if callable(value):
         return value(each)
     return value.format(each=each) if isinstance(value, str) else value
+
+
+def proxy(each: Asked) -> str:
+    """The address of the proxy that a visitor's requests come by."""
+    return PROXIES[each.number % 2]
+
+
+def check(file: Path, *, log_format: str | None = None) -> None:
+    """The visits of all visitors are found, with their paths and think times."""
+    found = logged(file, {}, own_think=True, log_format=log_format)
+    begins = next(state for state in found["states"] if state["name"] == FIRST)["row"]
+    assert begins["weights"] == [VISITORS], "each visitor begins once, at the same page"
+    assert f"{REQUESTS} of " in found["name"]
+    transitions = found["sessions"][0]["transitions"]
+    assert transitions[FIRST] == [("/shop", 1.0)]
+    assert transitions["/item/{id}"] == [("/cart", 1.0)]
+    assert dict(transitions["/shop"]) == {"/item/{id}": 0.5, "End": 0.5}
+    delays = {state["name"]: state.get("delay") for state in found["states"]}
+    assert delays["/item/{id}"] == think(7_000_000_000)
+    visits = replayed(file, {}, log_format)["visits"]
+    assert [len(visit) for visit in visits] == [REQUESTS // VISITORS] * VISITORS
+    assert visits[3][2][2] == "/item/3?from=shop", "with the query"

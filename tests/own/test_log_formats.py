@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.own.made_logs import (
-    REQUESTS,
-    START,
-    VISITORS,
     Asked,
     Write,
+    check,
     combined,
     haproxy,
     log,
     of_json,
-    text,
+    proxy,
 )
-from tierlab.errors import UserError
-from tierlab.exchange.access_log import read_access_log, read_log
-from tierlab.experiment import Experiment
-from tierlab.workloads.own.logged import FIRST, logged, notes
+from tierlab.workloads.own.logged import notes
 from tierlab.workloads.own.replayed import replayed
-from tierlab.workloads.sessions.delay import think
-
-PROXIES = ("198.51.100.9", "198.51.100.10", "10.0.0.1")
-
-
-def proxy(each: Asked) -> str:
-    return PROXIES[each.number % 2]
-
-
-def check(file: Path, *, log_format: str | None = None) -> None:
-    """The visits of all visitors are found, with their paths and think times."""
-    found = logged(file, {}, own_think=True, log_format=log_format)
-    begins = next(state for state in found["states"] if state["name"] == FIRST)["row"]
-    assert begins["weights"] == [VISITORS], "each visitor begins once, at the same page"
-    assert f"{REQUESTS} of " in found["name"]
-    transitions = found["sessions"][0]["transitions"]
-    assert transitions[FIRST] == [("/shop", 1.0)]
-    assert transitions["/item/{id}"] == [("/cart", 1.0)]
-    assert dict(transitions["/shop"]) == {"/item/{id}": 0.5, "End": 0.5}
-    delays = {state["name"]: state.get("delay") for state in found["states"]}
-    assert delays["/item/{id}"] == think(7_000_000_000)
-    visits = replayed(file, {}, log_format)["visits"]
-    assert [len(visit) for visit in visits] == [REQUESTS // VISITORS] * VISITORS
-    assert visits[3][2][2] == "/item/3?from=shop", "with the query"
-
 
 LISTS: dict[str, Write] = {
     "a list of all": lambda e: combined(e, client=f"{e.ip}, {proxy(e)}"),
@@ -411,143 +377,6 @@ def test_an_extended_log_may_change_its_fields(tmp_path: Path) -> None:
     check(log(tmp_path, write, before=[f"#Fields: {IIS}"]))
 
 
-BYTES: dict[str, Callable[[str], bytes]] = {
-    "gzip": lambda whole: gzip.compress(whole.encode()),
-    "gzip of several parts": lambda whole: (
-        gzip.compress(whole[:5000].encode()) + gzip.compress(whole[5000:].encode())
-    ),
-    "bzip2": lambda whole: bz2.compress(whole.encode()),
-    "xz": lambda whole: lzma.compress(whole.encode()),
-    "gzip of UTF-16": lambda whole: gzip.compress(whole.encode("utf-16")),
-    "a mark of UTF-8": lambda whole: whole.encode("utf-8-sig"),
-    "UTF-16": lambda whole: whole.encode("utf-16"),
-    "UTF-16 without a mark": lambda whole: whole.encode("utf-16-le"),
-    "UTF-16, the other order": lambda whole: b"\xfe\xff" + whole.encode("utf-16-be"),
-    "CRLF": lambda whole: whole.replace("\n", "\r\n").encode(),
-    "zeros before": lambda whole: b"\0" * 9000 + whole.encode(),
-    "zeros behind": lambda whole: whole.encode() + b"\0" * 9000,
-    "no end of the last line": lambda whole: whole.rstrip("\n").encode(),
-    "empty lines between": lambda whole: whole.replace("\n", "\n\n \n").encode(),
-    "bytes that are no text": lambda whole: whole.encode().replace(b"Macintosh", b"\xff\xe9"),
-}
-
-
-@pytest.mark.parametrize("stored", BYTES.values(), ids=BYTES.keys())
-@pytest.mark.parametrize("name", ["access.log", "access.log.2.gz"])
-def test_a_file_is_unpacked_and_decoded_by_what_it_is(
-    tmp_path: Path, stored: Callable[[str], bytes], name: str
-) -> None:
-    file = tmp_path / name
-    file.write_bytes(stored(text(combined)))
-    check(file)
-
-
-@pytest.mark.parametrize(
-    ("start", "said"),
-    [(b"\x28\xb5\x2f\xfd", "zstd"), (b"PK\x03\x04", "a zip archive"), (b"\x1f\x9d", "compress")],
-)
-def test_what_cannot_be_unpacked_is_named(tmp_path: Path, start: bytes, said: str) -> None:
-    file = tmp_path / "access.log"
-    file.write_bytes(start + b"rest" * 100)
-    with pytest.raises(UserError, match=said):
-        read_access_log(file)
-
-
-def test_a_compressed_file_that_is_cut_is_read_as_far_as_it_goes_and_that_is_said(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "access.log.gz"
-    whole = "".join(
-        combined(each).replace("12 ", f"{hash(each) % 10**9} ") + "\n"
-        for each in map(Asked, range(3000), [START] * 3000, ["/"] * 3000)
-    )
-    packed = gzip.compress(whole.encode())
-    file.write_bytes(packed[: len(packed) // 2])
-    found = read_log(file)
-    assert 100 < len(found.lines) < 3000
-    assert "damaged" in notes(file)[0]
-    file.write_bytes(packed[:15])
-    with pytest.raises(UserError, match="is damaged"):
-        read_log(file)
-
-
-GIVEN: dict[str, tuple[str, Write]] = {
-    "nginx": (
-        '$remote_addr - $remote_user [$time_local] "$request" $status $bytes_sent'
-        ' "$http_referer" "$http_user_agent" "$http_x_forwarded_for"',
-        lambda e: combined(e, client=proxy(e), user="Jane Doe", tail=f' "{e.ip}, {proxy(e)}"'),
-    ),
-    "nginx' directive": (
-        "log_format main escape=default '$remote_addr - $remote_user [$time_local] \"$request\" '\n"
-        '    \'$status $body_bytes_sent "$http_referer" "$http_user_agent"\';',
-        combined,
-    ),
-    "nginx, the status first": (
-        "$status $request_time $remote_addr:$remote_port $msec $request_method $request_uri",
-        lambda e: f"200 0.012 {e.ip}:5100 {e.seconds}.000 GET {e.target}",
-    ),
-    "nginx, bars": (
-        "$time_iso8601|$upstream_addr|$status|$remote_addr|$request_method|"
-        "$scheme://$host$request_uri|$http_user_agent",
-        lambda e: (
-            f"{e.iso}|10.0.0.7:80, 10.0.0.8:80|200|{e.ip}|GET|https://shop.example{e.target}|{e.agent}"
-        ),
-    ),
-    "nginx, JSON": (
-        'log_format j escape=json \'{\' \'"a":"$time_local","b":"$remote_addr",\''
-        ' \'"c":"$request","d":$status\' \'}\';',
-        lambda e: f'{{"a":"{e.clf}","b":"{e.ip}","c":"{e.line}","d":200}}',
-    ),
-    "Apache": ('%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"', combined),
-    "Apache's directive": (
-        'LogFormat "%v:%p %h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"" v',
-        lambda e: f"shop.example:80 {combined(e)}",
-    ),
-    "Apache, forwarded, duration first": (
-        '%D %{X-Forwarded-For}i %a %t %m %U%q %>s "%{User-agent}i"',
-        lambda e: f'512 {e.ip}, {proxy(e)} {proxy(e)} [{e.clf}] GET {e.target} 200 "{e.agent}"',
-    ),
-    "Apache, a time of one's own": (
-        "%{%Y-%m-%d %H:%M:%S}t.%{msec_frac}t %h %s %r",
-        lambda e: f"{e.at:%Y-%m-%d %H:%M:%S}.250 {e.ip} 200 {e.line}",
-    ),
-    "HAProxy": (
-        "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %CC %CS %tsc %ac/%fc/%bc/%sc/%rc"
-        " %sq/%bq %hr %hs %{+Q}r",
-        lambda e: haproxy(e, f" {{{e.agent}}} {{}}"),
-    ),
-}
-
-
-@pytest.mark.parametrize(("log_format", "write"), GIVEN.values(), ids=GIVEN.keys())
-def test_a_format_is_given_as_the_server_writes_it(
-    tmp_path: Path, log_format: str, write: Write
-) -> None:
-    check(log(tmp_path, write), log_format=log_format)
-
-
-@pytest.mark.parametrize("log_format", ["combined", "%h %u", "$remote_addr $status", "$time_local"])
-def test_a_format_without_a_request_is_refused(tmp_path: Path, log_format: str) -> None:
-    with pytest.raises(UserError, match=r"^log_format: has no .*request"):
-        read_access_log(log(tmp_path, combined), log_format)
-
-
-def test_lines_that_are_not_as_the_given_format_says_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="of log_format; correct log_format"):
-        read_access_log(log(tmp_path, combined), "$msec $request_method $request_uri $status")
-
-
-def test_a_line_of_another_form_is_soon_refused(tmp_path: Path) -> None:
-    """A pattern of many fields does not try all ways to divide a long line among them."""
-    file = tmp_path / "access.log"
-    file.write_text(combined(Asked(1, START, "/")) + "\n" + "GET 200 a/b:c, d " * 400 + "\n")
-    for log_format, _ in GIVEN.values():
-        try:
-            read_access_log(file, log_format)
-        except UserError:
-            continue
-
-
 def test_fractions_of_seconds_are_kept_in_a_replay(tmp_path: Path) -> None:
     lines = [
         json.dumps({"ts": 1772668680.2 + at, "method": "GET", "uri": "/", "status": 200})
@@ -557,40 +386,3 @@ def test_fractions_of_seconds_are_kept_in_a_replay(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     (visit,) = replayed(file, {})["visits"]
     assert [at for at, _, _ in visit] == [200_000_000, 700_000_000, 3_450_000_000]
-
-
-def tables(**sessions: Any) -> dict[str, Any]:
-    web = {"command": "/bin/true {port}", "port": 8000}
-    return {
-        "experiment": {"name": "e"},
-        "system": {"workload": "own", "web": web, "sessions": sessions},
-        "load": {"users": 3},
-    }
-
-
-def test_a_plan_keeps_the_given_format(tmp_path: Path) -> None:
-    given = "$msec $remote_addr $request_method $request_uri $status"
-    file = log(tmp_path, lambda e: f"{e.seconds}.0 {e.ip} GET {e.target} 200")
-    (plan,) = Experiment.from_tables(tables(log=str(file), log_format=given), "my.toml").trials()
-    assert plan.as_file()["system"]["sessions"]["log_format"] == given
-    (again,) = Experiment.from_tables(plan.as_file(), "again.toml").trials()
-    assert len(again.system.application.replayed()["visits"]) == VISITORS
-    (plan,) = Experiment.from_tables(tables(log=str(log(tmp_path, combined))), "my.toml").trials()
-    assert "log_format" not in plan.as_file()["system"]["sessions"]
-
-
-@pytest.mark.parametrize(
-    ("sessions", "said"),
-    [
-        ({"start": "/", "log_format": "%h"}, "sessions.log_format goes with log; remove it"),
-        ({"log_format": "%h %u"}, "sessions.log_format has no time and no status and no request"),
-    ],
-)
-def test_a_format_that_cannot_be_used_is_named(
-    tmp_path: Path, sessions: dict[str, Any], said: str
-) -> None:
-    if "start" not in sessions:
-        sessions = sessions | {"log": str(log(tmp_path, combined))}
-    with pytest.raises(UserError) as raised:
-        Experiment.from_tables(tables(**sessions), "my.toml")
-    assert said in str(raised.value)

@@ -15,7 +15,7 @@ const FORGOTTEN_NS: i64 = 60_000_000_000;
 /// What a thread did in the `dt_ns` before `at_ns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Whose thread: a place in the plan's subjects.
+    /// The server that has the thread: a place in the plan's subjects.
     pub subject: usize,
     /// The process.
     pub process: u32,

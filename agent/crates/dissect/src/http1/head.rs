@@ -146,8 +146,8 @@ fn proper<'a>(line: &RequestLine<'a>) -> Option<&'a [u8]> {
     is_proper.then_some(target)
 }
 
-/// The transfer coding overrides the length. `identity` is none (RFC 2616 section 3.6), and a length
-/// that is said several times is one.
+/// The transfer coding overrides the length. `identity` is no coding (RFC 2616 section 3.6). A length
+/// may be stated several times, if it is the same.
 fn stated(fields: Fields<'_>) -> Stated {
     let codings = fields.list("transfer-encoding");
     let coding = codings.filter(|it| !it.eq_ignore_ascii_case(b"identity")).last();

@@ -47,7 +47,7 @@ fn forward(method: u8, content_length: &str) -> Vec<u8> {
     packet(&[0x12, 0x34], &payload)
 }
 
-/// A FORWARD_REQUEST and this content, all of which the web server sends unasked.
+/// A FORWARD_REQUEST and this content. The web server sends all of it before it is asked.
 pub fn post(content: &[u8]) -> Vec<u8> {
     let head = forward(4, &content.len().to_string());
     let body =
