@@ -26,7 +26,9 @@ from tierlab.cli.main import app
 from tierlab.errors import UserError
 from tierlab.exchange.perf_data import read_perf
 from tierlab.exchange.perf_script import Damage, Sample
+from tierlab.observe.profiler import OWNERS, RECORDING, bring_in_profile
 from tierlab.report import build
+from tierlab.tables.folder import RunFolder
 from tierlab.tables.manifest import read
 
 HEADER = (
@@ -264,6 +266,17 @@ def test_what_was_not_understood_is_in_the_manifest_and_in_the_report(
     }
     build(run)
     assert note in tierlab.open(run).summary.caveats
+
+
+def test_what_was_not_understood_of_a_trials_own_profile_is_in_its_manifest(run: Path) -> None:
+    folder, manifest = RunFolder(run), made_run.manifest()
+    folder.streams.mkdir(parents=True, exist_ok=True)
+    unread = "app 1 form:\n" + STACK
+    (folder.streams / RECORDING).write_text(text(*range(1010, 1030)) + unread)
+    (folder.streams / OWNERS).write_text("{}")
+    bring_in_profile(folder, manifest)
+    (note,) = manifest.inputs
+    assert note.startswith("the profile by perf: 1 of 21 samples were not understood")
 
 
 TABLE = """CPU: P4, speed 2992.78 MHz (estimated)

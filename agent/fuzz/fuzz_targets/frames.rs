@@ -5,7 +5,7 @@ use tierlab_dissect::{LinkType, Protocol};
 use tierlab_fuzz::{Check, dissector};
 
 fuzz_target!(|frames: Vec<(u8, Vec<u8>)>| {
-    let mut dissector = dissector(Protocol::Tcp);
+    let mut dissector = dissector(Protocol::Tcp).without_copies();
     for (at_ns, (link, frame)) in (0..).zip(&frames) {
         let link = match link % 5 {
             0 => LinkType::Null,

@@ -119,6 +119,7 @@ def bring_in_profile(folder: RunFolder, manifest: Manifest) -> None:
         manifest.not_measured["counters"] = str(error)
         return
     recording.unlink()
+    manifest.inputs += made.not_understood.notes("the profile by perf", made.samples)
     manifest.observation.summaries["profile"] = {"samples": count, "lost": made.lost}
     if made.lost:
         manifest.not_measured["counters (some)"] = f"perf lost {made.lost} events"

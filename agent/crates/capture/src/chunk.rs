@@ -1,6 +1,6 @@
 //! A part of a capture file, its frames shared out by flow.
 
-use tierlab_dissect::{LinkType, flow_hash};
+use tierlab_dissect::{Frame, LinkType, flow_hash};
 
 /// A part of a file, and where in it the frames lie.
 pub(crate) struct Chunk {
@@ -19,18 +19,17 @@ struct Place {
     at_ns: i64,
     from: u32,
     length: u32,
+    wire_length: u32,
     number: u32,
     link: LinkType,
 }
 
-/// A captured frame.
-pub(crate) struct Frame<'a> {
+/// A frame of the chunk.
+pub(crate) struct Placed<'a> {
     /// Its number in the chunk, from 0.
     pub number: u32,
     pub at_ns: i64,
-    /// What it begins with.
-    pub link: LinkType,
-    pub bytes: &'a [u8],
+    pub frame: Frame<'a>,
 }
 
 impl Chunk {
@@ -41,10 +40,12 @@ impl Chunk {
     }
 
     /// A share's frames in their order.
-    pub(crate) fn frames(&self, share: usize) -> impl Iterator<Item = Frame<'_>> {
-        self.places.shares[share].iter().map(|&Place { at_ns, from, length, number, link }| {
-            let bytes = &self.bytes[from as usize..][..length as usize];
-            Frame { number, at_ns, link, bytes }
+    pub(crate) fn frames(&self, share: usize) -> impl Iterator<Item = Placed<'_>> {
+        self.places.shares[share].iter().map(|it| {
+            let bytes = &self.bytes[it.from as usize..][..it.length as usize];
+            let wire_length = it.wire_length as usize;
+            let frame = Frame { link: it.link, wire_length, bytes };
+            Placed { number: it.number, at_ns: it.at_ns, frame }
         })
     }
 
@@ -65,15 +66,17 @@ impl Places {
         (self.count, self.bytes) = (0, 0);
     }
 
-    /// Adds the next frame, which lies there in the chunk.
-    pub(crate) fn add(&mut self, at_ns: i64, link: LinkType, from: usize, frame: &[u8]) {
+    /// Adds the next frame, whose bytes begin there in the chunk.
+    pub(crate) fn add(&mut self, at_ns: i64, from: usize, frame: Frame<'_>) {
+        let Frame { link, wire_length, bytes } = frame;
         let share = match self.shares.len() {
             1 => 0,
             // The hash's upper bits, as a part of all shares (Lemire, 2019).
-            shares => ((u128::from(flow_hash(link, frame)) * shares as u128) >> 64) as usize,
+            shares => ((u128::from(flow_hash(link, bytes)) * shares as u128) >> 64) as usize,
         };
-        let (from, length, number) = (from as u32, frame.len() as u32, self.count);
-        self.shares[share].push(Place { at_ns, from, length, number, link });
+        let (from, length, number) = (from as u32, bytes.len() as u32, self.count);
+        let wire_length = wire_length as u32;
+        self.shares[share].push(Place { at_ns, from, length, wire_length, number, link });
         self.count += 1;
         self.bytes += u64::from(length);
     }

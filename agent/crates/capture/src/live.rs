@@ -9,7 +9,7 @@ use crate::{fanout, rings};
 use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
-use tierlab_dissect::{Dissector, LinkType, Server, filter};
+use tierlab_dissect::{Dissector, Server, filter};
 use tierlab_record::clock::{Moment, monotonic_ns};
 use tierlab_record::{Stop, priority};
 
@@ -65,10 +65,10 @@ impl Capture {
     /// Takes the next block. False if none is ready.
     fn read_block(&mut self) -> bool {
         let Self { ring, dissector, tables, summary } = self;
-        ring.read_block(|at_ns, bytes| {
+        ring.read_block(|at_ns, frame| {
             summary.packets += 1;
-            summary.bytes += bytes.len() as u64;
-            dissector.frame(at_ns, LinkType::Raw, bytes, tables);
+            summary.bytes += frame.bytes.len() as u64;
+            dissector.captured(at_ns, frame, tables);
         })
     }
 

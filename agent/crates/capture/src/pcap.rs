@@ -11,7 +11,7 @@ use pcap_parser::{
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use tierlab_dissect::{Clock, LinkType};
+use tierlab_dissect::{Clock, Frame, LinkType};
 
 /// So much of a file is read at once: what a core's own cache holds while it is dissected. (Measured:
 /// with 8 MiB a packet takes half as long again.)
@@ -43,6 +43,49 @@ struct Interface {
     link: LinkType,
     units_per_second: u64,
     offset_s: i64,
+}
+
+impl Interface {
+    /// A frame that was captured on it.
+    fn frame<'a>(&self, bytes: &'a [u8], wire_length: u32) -> Frame<'a> {
+        // Writers that know only what they captured say less, or 0.
+        let wire_length = bytes.len().max(wire_length as usize);
+        Frame { link: self.link, wire_length, bytes }
+    }
+
+    /// A time in its units, in nanoseconds.
+    fn time(&self, high: u32, low: u32) -> i64 {
+        let units = u64::from(high) << 32 | u64::from(low);
+        let second = (units / self.units_per_second) as i64;
+        let part = units % self.units_per_second;
+        nanoseconds(second.saturating_add(self.offset_s), part, self.units_per_second)
+    }
+}
+
+/// The obsolete Packet Block's number and content (draft-ietf-opsawg-pcapng appendix A).
+const PACKET: u32 = 2;
+
+struct OldPacket<'a> {
+    interface: u16,
+    high: u32,
+    low: u32,
+    wire_length: u32,
+    captured: &'a [u8],
+}
+
+impl<'a> OldPacket<'a> {
+    fn read(block: &'a [u8], is_big: bool) -> Option<Self> {
+        let (header, data) = block.split_first_chunk::<20>()?;
+        let word = |at: usize| {
+            let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
+            if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+        };
+        let interface = [header[0], header[1]];
+        let interface =
+            if is_big { u16::from_be_bytes(interface) } else { u16::from_le_bytes(interface) };
+        let captured = data.get(..word(12) as usize)?;
+        Some(Self { interface, high: word(4), low: word(8), wire_length: word(16), captured })
+    }
 }
 
 type Parsed<'a, T> = IResult<&'a [u8], T, PcapError<&'a [u8]>>;
@@ -105,9 +148,9 @@ impl Frames {
         while !left.is_empty() {
             match self.format.next(left) {
                 Ok((behind, block)) => {
-                    if let Some((at_ns, link, frame)) = self.take(block)? {
-                        let from = frame.as_ptr().addr() - bytes.as_ptr().addr();
-                        places.add(self.clock.time(at_ns), link, from, frame);
+                    if let Some((at_ns, frame)) = self.take(block)? {
+                        let from = frame.bytes.as_ptr().addr() - bytes.as_ptr().addr();
+                        places.add(at_ns, from, frame);
                     }
                     left = behind;
                 }
@@ -134,8 +177,8 @@ impl Frames {
         Ok(())
     }
 
-    /// Takes a block; gives its frame, if it is one.
-    fn take<'a>(&mut self, block: PcapBlockOwned<'a>) -> Result<Option<(i64, LinkType, &'a [u8])>> {
+    /// Takes a block; gives its frame and when it was captured, if it is one.
+    fn take<'a>(&mut self, block: PcapBlockOwned<'a>) -> Result<Option<(i64, Frame<'a>)>> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
                 self.interfaces.push(legacy_interface(&header)?);
@@ -145,28 +188,39 @@ impl Frames {
                 let part = u64::from(frame.ts_usec);
                 let second = i64::from(frame.ts_sec);
                 let at_ns = nanoseconds(second, part, interface.units_per_second);
-                return Ok(Some((at_ns, interface.link, frame.data)));
+                let frame = interface.frame(frame.data, frame.origlen);
+                return Ok(Some((self.clock.time(at_ns), frame)));
             }
             PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
             PcapBlockOwned::NG(Block::InterfaceDescription(it)) => {
                 self.interfaces.push(Interface {
-                    link: link(it.linktype.0)?,
+                    link: LinkType::from_number(it.linktype.0),
                     units_per_second: units_per_second(it.if_tsresol)?,
                     offset_s: it.if_tsoffset,
                 })
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(frame)) => {
                 let interface = self.interface(frame.if_id)?;
-                let units = u64::from(frame.ts_high) << 32 | u64::from(frame.ts_low);
-                let second = (units / interface.units_per_second) as i64;
-                let second = second.saturating_add(interface.offset_s);
-                let part = units % interface.units_per_second;
-                let at_ns = nanoseconds(second, part, interface.units_per_second);
+                let at_ns = interface.time(frame.ts_high, frame.ts_low);
                 let captured = frame.data.len().min(frame.caplen as usize);
-                return Ok(Some((at_ns, interface.link, &frame.data[..captured])));
+                let frame = interface.frame(&frame.data[..captured], frame.origlen);
+                return Ok(Some((self.clock.time(at_ns), frame)));
             }
-            PcapBlockOwned::NG(Block::SimplePacket(_)) => {
-                bail!("its frames have no times; save it with enhanced packet blocks")
+            PcapBlockOwned::NG(Block::Unknown(block)) if block.block_type == PACKET => {
+                let is_big = matches!(self.format, Format::PcapNg { big_endian: true });
+                let Some(packet) = OldPacket::read(block.data, is_big) else {
+                    bail!("is damaged: a packet block is shorter than it says")
+                };
+                let interface = self.interface(packet.interface.into())?;
+                let at_ns = interface.time(packet.high, packet.low);
+                let frame = interface.frame(packet.captured, packet.wire_length);
+                return Ok(Some((self.clock.time(at_ns), frame)));
+            }
+            PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
+                let wire_length = packet.origlen as usize;
+                let frame = Frame { link: LinkType::Untimed, wire_length, bytes: packet.data };
+                // It is counted and not read: any time will do.
+                return Ok(Some((0, frame)));
             }
             PcapBlockOwned::NG(_) => {}
         }
@@ -215,7 +269,10 @@ fn legacy_interface(header: &PcapHeader) -> Result<Interface> {
     let units_per_second =
         if header.is_nanosecond_precision() { 1_000_000_000 } else { DEFAULT_UNITS_PER_SECOND };
     // The upper bits may tell how long the frame check sequence is.
-    let link = link(header.network.0 & 0x0fff_ffff)?;
+    let link = LinkType::from_number(header.network.0 & 0x0fff_ffff);
+    if let LinkType::Unsupported(number) = link {
+        bail!("its link type {number} is not supported; capture Ethernet, Linux cooked or raw IP");
+    }
     // Nobody writes a time zone (pcap-savefile(5)); times are UTC.
     Ok(Interface { link, units_per_second, offset_s: 0 })
 }
@@ -230,12 +287,6 @@ fn units_per_second(resolution: u8) -> Result<u64> {
         1u64.checked_shl(exponent)
     };
     units.with_context(|| format!("its times have a resolution that cannot be: {resolution:#04x}"))
-}
-
-fn link(number: i32) -> Result<LinkType> {
-    LinkType::from_number(number).with_context(|| {
-        format!("its link type {number} is not supported; capture Ethernet, Linux cooked or raw IP")
-    })
 }
 
 fn nanoseconds(seconds: i64, part: u64, units_per_second: u64) -> i64 {

@@ -8,7 +8,7 @@ use crate::summary::Summary;
 use crate::tables::Tables;
 use crate::teller::{Outlet, Teller};
 use anyhow::{Context, Result};
-use tierlab_dissect::{Dissector, LinkType};
+use tierlab_dissect::Dissector;
 use tierlab_record::clock::realtime_ns;
 use tierlab_record::priority;
 
@@ -75,13 +75,13 @@ impl Reader {
     fn read_block(&mut self, said: &mut Recording) -> bool {
         let Self { ring, dissector, seen, until_ns, .. } = self;
         let (number, count) = (self.number as i64, self.count as i64);
-        ring.read_block(|at_ns, bytes| {
+        ring.read_block(|at_ns, frame| {
             said.frame = at_ns;
             // No two rings give a number twice.
             dissector.number_next(seen.packets as i64 * count + number);
-            dissector.frame(at_ns, LinkType::Raw, bytes, said);
+            dissector.captured(at_ns, frame, said);
             seen.packets += 1;
-            seen.bytes += bytes.len() as u64;
+            seen.bytes += frame.bytes.len() as u64;
             *until_ns = (*until_ns).max(at_ns);
         })
     }

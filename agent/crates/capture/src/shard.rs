@@ -1,6 +1,6 @@
 //! Who dissects a share of a capture file's flows.
 
-use crate::chunk::{Chunk, Frame};
+use crate::chunk::{Chunk, Placed};
 use crate::recording::Recording;
 use tierlab_dissect::Dissector;
 
@@ -19,11 +19,11 @@ pub(crate) struct Shard {
 impl Shard {
     /// Dissects its frames of a part.
     pub(crate) fn dissect(&mut self, part: &Part, recording: &mut Recording) {
-        for Frame { number, at_ns, link, bytes } in part.chunk.frames(self.number) {
+        for Placed { number, at_ns, frame } in part.chunk.frames(self.number) {
             let number = (part.first + u64::from(number)) as i64;
             recording.frame = number;
             self.dissector.number_next(number);
-            self.dissector.frame_at(at_ns, link, bytes, recording);
+            self.dissector.frame_at(at_ns, frame, recording);
         }
     }
 

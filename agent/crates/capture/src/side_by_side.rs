@@ -15,7 +15,7 @@ use crate::tables::Tables;
 use anyhow::Result;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use tierlab_dissect::Dissector;
+use tierlab_dissect::{Dissector, LeftOut};
 
 /// So many shards has each thread: flows are not alike, and a thread that is done with its own takes
 /// another's. (Measured: of two cores, four a thread take a twentieth more time than two, one a
@@ -31,7 +31,7 @@ pub(crate) fn run(
     threads: usize,
     dissector: impl Fn(usize) -> Dissector,
     tables: &mut Tables,
-) -> Result<Summary> {
+) -> Result<(Summary, LeftOut)> {
     let count = threads.saturating_mul(SHARDS_PER_THREAD).min(MOST_DISSECTORS);
     let shards = (0..count).map(|number| Shard { number, dissector: dissector(count) }).collect();
     let work = Work {
@@ -244,22 +244,23 @@ impl<'a> State<'a> {
     }
 
     /// Tells what is left at the end of the capture.
-    fn finish(self) -> Result<Summary> {
+    fn finish(self) -> Result<(Summary, LeftOut)> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let mut summary = self.summary;
+        let (mut summary, mut left_out) = (self.summary, LeftOut::default());
         let mut said = Vec::new();
         for mut shard in self.shards.into_iter().filter_map(|it| it.shard) {
             summary.connections += shard.dissector.open_connections() as u64;
             summary.crowded_out += shard.dissector.crowded_out();
             let mut recording = Recording::new(self.with_messages);
             shard.finish(&mut recording);
+            left_out.add(shard.dissector.left_out());
             said.push(recording);
         }
         if let Some(tables) = self.tables {
             tell(&mut said, i64::MAX, tables);
         }
-        Ok(summary)
+        Ok((summary, left_out))
     }
 }

@@ -3,6 +3,8 @@
 use crate::chunk::Chunk;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use tierlab_dissect::LeftOut;
 use tierlab_record::clock::process_cpu_ns;
 use tierlab_record::priority::Scheduling;
 use tierlab_record::status::say;
@@ -56,5 +58,20 @@ impl Summary {
     pub(crate) fn last(mut self) {
         self.cpu_ns = process_cpu_ns();
         say(&json!({ "summary": self }));
+    }
+
+    /// The same of a file, with the frames that brought nothing.
+    pub(crate) fn last_of_file(mut self, left_out: &LeftOut) {
+        self.cpu_ns = process_cpu_ns();
+        let unread: BTreeMap<String, u64> =
+            left_out.unread.iter().map(|(why, &count)| (why.to_string(), count)).collect();
+        let LeftOut { copies, not_tcp, of_no_server, .. } = left_out;
+        let left_out = json!({
+            "copies": copies,
+            "not_tcp": not_tcp,
+            "of_no_server": of_no_server,
+            "unread": unread,
+        });
+        say(&json!({ "summary": self, "left_out": left_out }));
     }
 }

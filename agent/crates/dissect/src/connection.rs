@@ -10,6 +10,7 @@ use crate::preamble::Preamble;
 use crate::sink::{EventKind, Side};
 use crate::tcp::{Arrival, Data, LATEST_NS, Piece, Placed, Stream};
 use crate::turns::Turns;
+use crate::{Protocol, tls};
 
 /// Bytes that fill a hole later than this were sent again; sooner, they only took another way.
 /// (Wireshark's rule, without its estimate of the round trip.)
@@ -17,6 +18,9 @@ const SENT_AGAIN_NS: i64 = 3_000_000;
 
 /// No more than this part of the memory waits behind the holes of one stream.
 const WAITING_PART: usize = 32;
+
+/// Of a connection that is seen from its middle, so many packets are looked at for TLS.
+const LOOKED_AT: u8 = 16;
 
 /// A connection in progress.
 pub(crate) struct Connection {
@@ -34,6 +38,8 @@ pub(crate) struct Connection {
     server: Half,
     /// None once it is over, or where it was not seen.
     preamble: Option<Preamble>,
+    /// So many more packets may show that it is encrypted, as its beginning was not seen.
+    may_be_tls: u8,
     /// None until there is something to read: most of a flood of connections never says anything.
     parser: Option<Box<dyn Parser>>,
     held_bytes: usize,
@@ -55,6 +61,7 @@ struct Reading<'a> {
     from_start: bool,
     last_byte_ns: &'a mut i64,
     preamble: &'a mut Option<Preamble>,
+    may_be_tls: &'a mut u8,
     parser: &'a mut Option<Box<dyn Parser>>,
 }
 
@@ -73,6 +80,7 @@ impl Connection {
             client: Half::default(),
             server: Half::default(),
             preamble: first.syn.then(Preamble::default),
+            may_be_tls: if first.syn { 0 } else { LOOKED_AT },
             parser: None,
             held_bytes,
         }
@@ -175,7 +183,8 @@ impl Connection {
         };
         let (from_start, parser) = (self.from_start, &mut self.parser);
         let (preamble, last_byte_ns) = (&mut self.preamble, &mut half.last_byte_ns);
-        (&mut half.stream, Reading { from, from_start, last_byte_ns, preamble, parser })
+        let may_be_tls = &mut self.may_be_tls;
+        (&mut half.stream, Reading { from, from_start, last_byte_ns, preamble, may_be_tls, parser })
     }
 
     fn synchronise(&mut self, from: Side, at_ns: i64, segment: &Segment<'_>, cx: &mut Context<'_>) {
@@ -291,14 +300,32 @@ impl Reading<'_> {
     }
 
     fn read(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
+        let is_tls = self.shows_tls(bytes, cx);
         let parser = self.parser(cx);
-        parser.bytes(from, at_ns, bytes, cx);
-        if let Some(reason) = parser.other() {
+        if !is_tls {
+            parser.bytes(from, at_ns, bytes, cx);
+        }
+        if let Some(reason) = if is_tls { Some(tls::NAME) } else { parser.other() } {
             parser.finish(cx);
             cx.event(at_ns, EventKind::Opaque { reason });
             *parser = Box::new(Turns::labelled(reason));
             parser.bytes(from, at_ns, bytes, cx);
         }
+    }
+
+    /// True once, if these bytes are TLS' and the connection's beginning was not seen.
+    fn shows_tls(&mut self, bytes: &[u8], cx: &Context<'_>) -> bool {
+        if *self.may_be_tls == 0 {
+            return false;
+        }
+        *self.may_be_tls -= 1;
+        // Of other bytes no more is read than when they came.
+        let is_read = cx.shared.servers[cx.place.server].protocol != Protocol::Tcp;
+        let is_tls = is_read && tls::is_records(bytes);
+        if is_tls {
+            *self.may_be_tls = 0;
+        }
+        is_tls
     }
 
     fn lose(&mut self, gap: Gap, cx: &mut Context<'_>) {

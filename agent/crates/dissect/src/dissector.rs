@@ -4,11 +4,14 @@ use crate::clock::Clock;
 use crate::closed::Closed;
 use crate::connection::Connection;
 use crate::context::{Context, Place, Shared};
-use crate::frame::Segment;
+use crate::copies::Copies;
+use crate::frame::{Frame, Parsed, Segment};
+use crate::left_out::LeftOut;
+use crate::link::LinkType;
 use crate::memory::{MEMORY_BYTES, Memory, of_map};
 use crate::order::{Entry, Order};
 use crate::sink::{EventKind, Peer, Side, Sink};
-use crate::{LinkType, Salt, Server};
+use crate::{Salt, Server};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +39,9 @@ pub struct Dissector {
     /// The number of the last frame.
     number: i64,
     filtered: bool,
+    copies: Option<Copies>,
     crowded_out: u64,
+    left_out: LeftOut,
 }
 
 impl Dissector {
@@ -61,7 +66,9 @@ impl Dissector {
             clock: Clock::default(),
             number: -1,
             filtered: false,
+            copies: None,
             crowded_out: 0,
+            left_out: LeftOut::default(),
         }
     }
 
@@ -70,31 +77,54 @@ impl Dissector {
         Self { filtered: true, ..self }
     }
 
+    /// Leaves out packets that were captured more than once.
+    pub fn without_copies(self) -> Self {
+        Self { copies: Some(Copies::new()), ..self }
+    }
+
     /// The next frame's number, if it is not the last one's and one: where others take frames too,
     /// all of them together must number theirs without repeating one.
     pub fn number_next(&mut self, frame: i64) {
         self.number = frame - 1;
     }
 
-    /// Takes a frame captured at `at_ns`. What is not a TCP segment of a known server is ignored.
+    /// Takes a frame captured whole at `at_ns`. What is not a TCP segment of a known server is counted.
     pub fn frame(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
-        let at_ns = self.clock.time(at_ns);
-        self.frame_at(at_ns, link, frame, sink);
+        self.captured(at_ns, Frame::whole(link, frame), sink);
     }
 
-    /// Takes a frame as [`Dissector::frame`] does, but at a time that a [`Clock`] has told: where
+    /// Takes a frame that may have been cut, as [`Dissector::frame`] does a whole one.
+    pub fn captured(&mut self, at_ns: i64, frame: Frame<'_>, sink: &mut dyn Sink) {
+        let at_ns = self.clock.time(at_ns);
+        self.frame_at(at_ns, frame, sink);
+    }
+
+    /// Takes a frame as [`Dissector::captured`] does, but at a time that a [`Clock`] has told: where
     /// frames are shared out among several dissectors, one clock is for all.
-    pub fn frame_at(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
-        match Segment::parse(link, frame) {
-            Some(segment) => self.segment_at(at_ns, segment, sink),
-            None => self.number += 1,
+    pub fn frame_at(&mut self, at_ns: i64, frame: Frame<'_>, sink: &mut dyn Sink) {
+        let why = match frame.parse() {
+            Parsed::Segment(segment) => return self.segment_at(at_ns, segment, sink),
+            Parsed::Other => None,
+            Parsed::Unread(why) => Some(why),
+        };
+        self.number += 1;
+        match why {
+            Some(why) => *self.left_out.unread.entry(why).or_default() += 1,
+            None => self.left_out.not_tcp += 1,
         }
     }
 
     /// Takes a segment as [`Dissector::frame_at`] does a frame: of a source that has no frames.
     pub fn segment_at(&mut self, at_ns: i64, segment: Segment<'_>, sink: &mut dyn Sink) {
         self.number += 1;
-        let Some((flow, from)) = self.flow(&segment) else { return };
+        let Some((flow, from)) = self.flow(&segment) else {
+            self.left_out.of_no_server += 1;
+            return;
+        };
+        if self.copies.as_mut().is_some_and(|it| it.is_copy(at_ns, &segment)) {
+            self.left_out.copies += 1;
+            return;
+        }
         let segment = if self.filtered { self.told_by_filter(segment, flow) } else { segment };
         if self.known(flow, from, at_ns, &segment, sink) {
             return;
@@ -126,6 +156,11 @@ impl Dissector {
     /// Connections that were forgotten because memory was needed for others.
     pub fn crowded_out(&self) -> u64 {
         self.crowded_out
+    }
+
+    /// Frames that brought nothing, and why.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     fn flow(&self, segment: &Segment<'_>) -> Option<(Flow, Side)> {

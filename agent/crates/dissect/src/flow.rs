@@ -2,6 +2,7 @@
 
 use crate::LinkType;
 use crate::frame::Segment;
+use crate::link::Inside;
 use crate::sink::Peer;
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
@@ -15,7 +16,7 @@ const LATER_PART: [u8; 2] = [0x1f, 0xff];
 /// A hash of the two ends between which a frame went, the same in both directions. 0 if it carries
 /// no TCP segment.
 pub fn flow_hash(link: LinkType, frame: &[u8]) -> u64 {
-    let Some(packet) = link.inside(frame) else { return 0 };
+    let Inside::Ip(packet) = link.inside(frame) else { return 0 };
     let (one, other) = match ipv4_ends(packet) {
         Some(ends) => ends,
         None => match Segment::parse(link, frame) {

@@ -1,54 +1,30 @@
-//! From a captured frame to a TCP segment: link layer, IPv4 or IPv6 (RFC 791, RFC 8200), TCP
-//! (RFC 9293). Checksums are not looked at: the kernel leaves them unfilled on local packets.
+//! From a captured frame to a TCP segment: link layer and tunnels, IPv4 or IPv6 (RFC 791, RFC 8200),
+//! TCP (RFC 9293). Checksums are not looked at: the kernel leaves them unfilled on local packets.
 
+use crate::link::{Inside, LinkType, Unread};
 use crate::sink::Peer;
-use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
+use crate::tunnel::{behind_ip, behind_udp};
+use etherparse::{LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice};
 use std::net::IpAddr;
 
-/// What a captured frame begins with, by its number in the pcap formats
-/// (<https://www.tcpdump.org/linktypes.html>).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkType {
-    /// A BSD loopback header of 4 bytes (0, 108).
-    Null,
-    /// Ethernet, with or without VLAN tags (1).
-    Ethernet,
-    /// The IP header itself (12, 14, 101, 228, 229).
-    Raw,
-    /// Linux "cooked" capture, version 1 (113).
-    LinuxSll,
-    /// Linux "cooked" capture, version 2 (276).
-    LinuxSll2,
+/// Tunnels may be in tunnels; no network has so many.
+const MOST_TUNNELS: usize = 4;
+
+/// A captured frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// What it begins with.
+    pub link: LinkType,
+    /// How many bytes it had on the wire; at least as many as were captured.
+    pub wire_length: usize,
+    /// What was captured of it.
+    pub bytes: &'a [u8],
 }
 
-impl LinkType {
-    /// The link type of a pcap number, if it is one of those above.
-    pub fn from_number(number: i32) -> Option<Self> {
-        match number {
-            0 | 108 => Some(Self::Null),
-            1 => Some(Self::Ethernet),
-            12 | 14 | 101 | 228 | 229 => Some(Self::Raw),
-            113 => Some(Self::LinuxSll),
-            276 => Some(Self::LinuxSll2),
-            _ => None,
-        }
-    }
-
-    /// What follows the link layer's header.
-    pub(crate) fn inside(self, frame: &[u8]) -> Option<&[u8]> {
-        match self {
-            Self::Raw => Some(frame),
-            Self::Null => frame.get(4..),
-            Self::LinuxSll => frame.get(16..),
-            Self::LinuxSll2 => frame.get(20..),
-            Self::Ethernet => {
-                let mut header = 14;
-                while let [0x81, 0x00] | [0x88, 0xa8] = frame.get(header - 2..header)? {
-                    header += 4;
-                }
-                frame.get(header..)
-            }
-        }
+impl<'a> Frame<'a> {
+    /// A frame that was captured whole.
+    pub fn whole(link: LinkType, bytes: &'a [u8]) -> Self {
+        Self { link, wire_length: bytes.len(), bytes }
     }
 }
 
@@ -76,115 +52,146 @@ pub struct Segment<'a> {
     /// The capture's filter cut the payload and tells that a reply ends with it (see
     /// [`crate::filter`]).
     pub tells_end: bool,
+    /// The identification of the IPv4 packet; 0 where it has none.
+    pub identification: u16,
+    /// The TCP header; empty of a source that has no packets.
+    pub header: &'a [u8],
 }
 
 impl<'a> Segment<'a> {
-    /// The segment in a frame; none if the frame is anything else, a fragment or cut in its headers.
-    pub fn parse(link: LinkType, frame: &'a [u8]) -> Option<Self> {
-        let packet = link.inside(frame)?;
-        let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
-        let TransportSlice::Tcp(tcp) = sliced.transport? else { return None };
-        let (source, destination, stated) = match sliced.net? {
-            LaxNetSlice::Ipv4(ip) => (
-                IpAddr::V4(ip.header().source_addr()),
-                IpAddr::V4(ip.header().destination_addr()),
-                usize::from(ip.header().total_len()),
-            ),
-            LaxNetSlice::Ipv6(ip) => {
-                let inside = usize::from(ip.header().payload_length());
-                (
-                    IpAddr::V6(ip.header().source_addr()),
-                    IpAddr::V6(ip.header().destination_addr()),
-                    if inside == 0 { 0 } else { 40 + inside },
-                )
-            }
-            LaxNetSlice::Arp(_) => return None,
-        };
-        // A stated length of 0 is an offloaded packet of more than 64 KiB: it is as long as it is.
-        let stated = if stated == 0 { packet.len() } else { stated };
-        let payload = tcp.payload();
-        let headers = stated.min(packet.len()).checked_sub(payload.len())?;
-        Some(Self {
-            source: Peer { address: source, port: tcp.source_port() },
-            destination: Peer { address: destination, port: tcp.destination_port() },
-            sequence: tcp.sequence_number(),
-            acknowledgment: tcp.ack().then(|| tcp.acknowledgment_number()),
-            syn: tcp.syn(),
-            fin: tcp.fin(),
-            rst: tcp.rst(),
-            payload,
-            length: (stated - headers) as u32,
+    /// An empty segment that says nothing.
+    pub fn empty(source: Peer, destination: Peer) -> Self {
+        Self {
+            source,
+            destination,
+            sequence: 0,
+            acknowledgment: None,
+            syn: false,
+            fin: false,
+            rst: false,
+            payload: &[],
+            length: 0,
             tells_end: false,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use etherparse::PacketBuilder;
-
-    fn ip_packet(payload: &[u8]) -> Vec<u8> {
-        let mut packet = Vec::new();
-        PacketBuilder::ipv4([127, 0, 0, 1], [127, 0, 1, 1], 64)
-            .tcp(40_000, 8080, 7, 512)
-            .ack(9)
-            .write(&mut packet, payload)
-            .expect("a vector takes all");
-        packet
-    }
-
-    #[test]
-    fn every_link_type_leads_to_the_same_segment() {
-        let ip = ip_packet(b"hello");
-        let expected = Segment::parse(LinkType::Raw, &ip).expect("a segment");
-        assert_eq!((expected.payload, expected.length), (&b"hello"[..], 5));
-        assert_eq!((expected.sequence, expected.acknowledgment), (7, Some(9)));
-        assert_eq!((expected.source.port, expected.destination.port), (40_000, 8080));
-        for (link, header) in [
-            (LinkType::Null, vec![2, 0, 0, 0]),
-            (LinkType::Ethernet, [&[0; 12][..], &[8, 0]].concat()),
-            (LinkType::Ethernet, [&[0; 12][..], &[0x81, 0, 0, 5, 8, 0]].concat()),
-            (LinkType::LinuxSll, vec![0; 16]),
-            (LinkType::LinuxSll2, vec![0; 20]),
-        ] {
-            let frame = [header, ip.clone()].concat();
-            assert_eq!(Segment::parse(link, &frame), Some(expected), "{link:?}");
+            identification: 0,
+            header: &[],
         }
     }
 
-    #[test]
-    fn ethernet_padding_is_not_payload() {
-        let frame = [&[0; 12][..], &[8, 0], &ip_packet(b""), &[0; 6]].concat();
-        let segment = Segment::parse(LinkType::Ethernet, &frame).expect("a segment");
-        assert_eq!((segment.payload.len(), segment.length), (0, 0));
-    }
-
-    #[test]
-    fn a_cut_frame_knows_its_length() {
-        let ip = ip_packet(&[b'x'; 1000]);
-        let segment = Segment::parse(LinkType::Raw, &ip[..140]).expect("a segment");
-        assert_eq!((segment.payload.len(), segment.length), (100, 1000));
-    }
-
-    #[test]
-    fn ipv6_is_read() {
-        let mut packet = Vec::new();
-        PacketBuilder::ipv6([1; 16], [2; 16], 64)
-            .tcp(1, 2, 3, 4)
-            .write(&mut packet, b"abc")
-            .expect("a vector takes all");
-        let segment = Segment::parse(LinkType::Raw, &packet).expect("a segment");
-        assert_eq!((segment.payload, segment.length), (&b"abc"[..], 3));
-        assert_eq!(segment.destination.address, IpAddr::from([2; 16]));
-    }
-
-    #[test]
-    fn what_is_not_tcp_is_nothing() {
-        let mut udp = Vec::new();
-        PacketBuilder::ipv4([1; 4], [2; 4], 64).udp(1, 2).write(&mut udp, b"abc").expect("room");
-        assert_eq!(Segment::parse(LinkType::Raw, &udp), None);
-        assert_eq!(Segment::parse(LinkType::Raw, &[]), None);
-        assert_eq!(Segment::parse(LinkType::Ethernet, &[0; 10]), None);
+    /// The segment in a frame that was captured whole; none if the frame is anything else.
+    pub fn parse(link: LinkType, bytes: &'a [u8]) -> Option<Self> {
+        match Frame::whole(link, bytes).parse() {
+            Parsed::Segment(segment) => Some(segment),
+            Parsed::Other | Parsed::Unread(_) => None,
+        }
     }
 }
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed<'a> {
+    /// It carries a TCP segment.
+    Segment(Segment<'a>),
+    /// It is known to carry none.
+    Other,
+    /// It may carry one.
+    Unread(Unread),
+}
+
+impl<'a> Frame<'a> {
+    /// Reads the frame down to its TCP segment, in as many tunnels as it is.
+    pub fn parse(&self) -> Parsed<'a> {
+        let mut inside = self.link.inside(self.bytes);
+        for _ in 0..=MOST_TUNNELS {
+            let packet = match inside {
+                Inside::Ip(packet) => packet,
+                Inside::Other => return Parsed::Other,
+                Inside::Unread(why) => return Parsed::Unread(why),
+            };
+            let headers = self.bytes.len() - packet.len();
+            inside = match read(packet, self.wire_length.saturating_sub(headers)) {
+                Read::Segment(segment) => return Parsed::Segment(segment),
+                Read::Inside(inside) => inside,
+            };
+        }
+        Parsed::Unread(Unread::TooDeep)
+    }
+}
+
+enum Read<'a> {
+    Segment(Segment<'a>),
+    Inside(Inside<'a>),
+}
+
+/// Reads an IP packet that had so many bytes on the wire.
+fn read(packet: &[u8], wire_length: usize) -> Read<'_> {
+    const DAMAGED: Read<'_> = Read::Inside(Inside::Unread(Unread::Headers));
+    let Ok(sliced) = LaxSlicedPacket::from_ip(packet) else { return DAMAGED };
+    let Some(net) = sliced.net else { return DAMAGED };
+    match sliced.transport {
+        Some(TransportSlice::Tcp(tcp)) => {
+            segment(packet, wire_length, &net, &tcp).map_or(DAMAGED, Read::Segment)
+        }
+        Some(TransportSlice::Udp(udp)) => {
+            // The lengths of what is in it are its own: a cut datagram's are read as they are.
+            let payload = udp.payload();
+            Read::Inside(behind_udp(udp.destination_port(), payload))
+        }
+        Some(_) => Read::Inside(Inside::Other),
+        None => Read::Inside(match net.ip_payload_ref() {
+            Some(payload) if payload.fragmented && matches!(payload.ip_number.0, 6 | 17) => {
+                Inside::Unread(Unread::Fragment)
+            }
+            // It would have been read if its header were there.
+            Some(payload) if payload.ip_number.0 == 6 => Inside::Unread(Unread::Headers),
+            Some(payload) => behind_ip(payload.ip_number.0, payload.payload),
+            None => Inside::Other,
+        }),
+    }
+}
+
+fn segment<'a>(
+    packet: &'a [u8],
+    wire_length: usize,
+    net: &LaxNetSlice<'a>,
+    tcp: &TcpSlice<'a>,
+) -> Option<Segment<'a>> {
+    let (source, destination, stated, identification) = match net {
+        LaxNetSlice::Ipv4(ip) => (
+            IpAddr::V4(ip.header().source_addr()),
+            IpAddr::V4(ip.header().destination_addr()),
+            usize::from(ip.header().total_len()),
+            ip.header().identification(),
+        ),
+        LaxNetSlice::Ipv6(ip) => {
+            let inside = usize::from(ip.header().payload_length());
+            (
+                IpAddr::V6(ip.header().source_addr()),
+                IpAddr::V6(ip.header().destination_addr()),
+                if inside == 0 { 0 } else { 40 + inside },
+                0,
+            )
+        }
+        LaxNetSlice::Arp(_) => return None,
+    };
+    // A stated length of 0 is an offloaded packet of more than 64 KiB: it is as long as it was.
+    let stated = if stated == 0 { wire_length.max(packet.len()) } else { stated };
+    let payload = tcp.payload();
+    let headers = stated.min(packet.len()).checked_sub(payload.len())?;
+    Some(Segment {
+        source: Peer { address: source, port: tcp.source_port() },
+        destination: Peer { address: destination, port: tcp.destination_port() },
+        sequence: tcp.sequence_number(),
+        acknowledgment: tcp.ack().then(|| tcp.acknowledgment_number()),
+        syn: tcp.syn(),
+        fin: tcp.fin(),
+        rst: tcp.rst(),
+        payload,
+        length: (stated - headers) as u32,
+        tells_end: false,
+        identification,
+        header: tcp.header_slice(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

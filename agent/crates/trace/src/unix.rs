@@ -225,18 +225,8 @@ impl Connection {
     fn segment<'a>(&self, back: bool, servers: &[Server]) -> Segment<'a> {
         let (client, server) = (self.client, servers[self.server].endpoint());
         let (source, destination) = if back { (server, client) } else { (client, server) };
-        Segment {
-            source,
-            destination,
-            sequence: self.next[usize::from(back)],
-            acknowledgment: None,
-            syn: false,
-            fin: false,
-            rst: false,
-            payload: &[],
-            length: 0,
-            tells_end: false,
-        }
+        let sequence = self.next[usize::from(back)];
+        Segment { sequence, ..Segment::empty(source, destination) }
     }
 
     fn wrote(&mut self, bytes: u64, at_ns: i64) {

@@ -266,19 +266,8 @@ mod tests {
     fn segment(source: Peer, destination: Peer, payload: &[u8]) -> Segment<'_> {
         let length = payload.len() as u32;
         let (sequence, acknowledgment) = (1, Some(1));
-        let (syn, fin, rst, tells_end) = (false, false, false, false);
-        Segment {
-            source,
-            destination,
-            sequence,
-            acknowledgment,
-            syn,
-            fin,
-            rst,
-            payload,
-            length,
-            tells_end,
-        }
+        let empty = Segment::empty(source, destination);
+        Segment { sequence, acknowledgment, payload, length, ..empty }
     }
 
     fn open(watch: &mut Watch, client: Peer, server: Peer) {

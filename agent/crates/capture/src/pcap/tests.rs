@@ -35,7 +35,7 @@ fn read(content: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
     std::fs::remove_file(&path)?;
     let (mut chunk, mut seen) = (Chunk::new(1), Vec::new());
     while frames.next(&mut chunk)? {
-        seen.extend(chunk.frames(0).map(|it| (it.at_ns, it.bytes.to_vec())));
+        seen.extend(chunk.frames(0).map(|it| (it.at_ns, it.frame.bytes.to_vec())));
     }
     Ok(seen)
 }

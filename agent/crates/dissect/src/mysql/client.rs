@@ -2,6 +2,7 @@
 
 use super::adrift::land;
 use super::command::{Expected, Subject, command, looks_like_command};
+use super::compressed::is_compressed;
 use super::fields::Fields;
 use super::packets::Packet;
 use super::statements::Statements;
@@ -17,9 +18,13 @@ use crate::tls;
 
 impl Mysql {
     pub(super) fn client_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
-        if self.requests.frames.is_lost() && looks_like_command(bytes) {
-            self.requests.resume();
-            self.phase = Phase::Commands;
+        if self.requests.frames.is_lost() {
+            if looks_like_command(bytes) {
+                self.requests.resume();
+                self.phase = Phase::Commands;
+            } else if self.capabilities & login::COMPRESS != 0 && is_compressed(bytes) {
+                return self.other = Some("compression");
+            }
         }
         loop {
             let Some(packet) = self.requests.next(at_ns, &mut bytes) else { return };

@@ -6,6 +6,7 @@ mod adrift;
 mod bulk;
 mod client;
 mod command;
+mod compressed;
 mod fields;
 mod login;
 mod packets;

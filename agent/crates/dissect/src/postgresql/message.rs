@@ -3,6 +3,11 @@
 /// The header's size.
 pub(super) const HEADER: usize = 5;
 
+/// The type of a copy's parts, in either direction.
+pub(super) const COPY_DATA: u8 = b'd';
+/// The type of CopyBothResponse.
+pub(super) const COPY_BOTH: u8 = b'W';
+
 /// The length's own bytes.
 const OWN: usize = 4;
 

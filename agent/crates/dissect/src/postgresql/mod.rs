@@ -24,9 +24,9 @@ use crate::exchange::Exchange;
 use crate::framed::{self, Frames};
 use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
-use crate::sink::Side;
+use crate::sink::{EventKind, Side};
 use crate::tls;
-use message::HEADER;
+use message::{COPY_BOTH, COPY_DATA, HEADER};
 use session::{Asked, Kind, Session};
 use startup::{Encryption, Startup};
 
@@ -46,6 +46,8 @@ enum Phase {
     Encryption(Encryption),
     /// Messages have a type.
     Messages,
+    /// Both sides copy at once: the server sends its log, for ever.
+    Replication,
 }
 
 /// A connection that speaks PostgreSQL's protocol.
@@ -54,6 +56,8 @@ pub(crate) struct Postgresql {
     requests: Frames<HEADER>,
     replies: Frames<HEADER>,
     session: Session,
+    /// The client's last message was a part of a copy.
+    client_copies: bool,
     /// Why the bytes cannot be read.
     other: Option<&'static str>,
 }
@@ -70,12 +74,14 @@ impl Parser for Postgresql {
             requests: Frames::new(measure, LONGEST_STATEMENT, from_start),
             replies: Frames::new(message::measure_reply, LONGEST_PREFIX, from_start),
             session: Session::default(),
+            client_copies: false,
             other: None,
         }
     }
 
     fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         match from {
+            _ if self.phase == Phase::Replication => {}
             Side::Client => self.client_bytes(at_ns, bytes, cx),
             Side::Server => self.server_bytes(at_ns, bytes, cx),
         }
@@ -83,6 +89,7 @@ impl Parser for Postgresql {
 
     fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
         match from {
+            _ if self.phase == Phase::Replication => {}
             Side::Client => self.client_lost(gap, cx),
             Side::Server => self.server_lost(gap, cx),
         }
@@ -117,6 +124,7 @@ impl Postgresql {
         let begun = bytes;
         while let Some(message) = self.requests.next(at_ns, &mut bytes) {
             if self.phase == Phase::Messages {
+                self.client_copies = message.header[0] == COPY_DATA;
                 self.session.request(&message, cx);
                 continue;
             }
@@ -170,13 +178,30 @@ impl Postgresql {
         }
         while let Some(message) = self.replies.next(at_ns, &mut bytes) {
             self.session.reply(&message, cx);
+            // In a copy of one direction the other is silent.
+            let (kind, end_ns) = (message.header[0], message.end_ns);
+            if kind == COPY_BOTH || (kind == COPY_DATA && self.client_copies) {
+                return self.replicate(end_ns, cx);
+            }
         }
         if self.replies.is_lost() {
             self.session.lost_replies(at_ns);
         }
     }
 
+    /// START_REPLICATION was answered: what follows are no requests and replies.
+    fn replicate(&mut self, end_ns: i64, cx: &mut Context<'_>) {
+        self.phase = Phase::Replication;
+        if let Some(exchange) = self.session.exchanges.first() {
+            exchange.status = Some(0);
+            self.session.exchanges.replied(Some(end_ns), cx);
+        }
+        self.session.exchanges.abandon(cx);
+        cx.event(end_ns, EventKind::Opaque { reason: "replication" });
+    }
+
     fn client_lost(&mut self, gap: Gap, cx: &mut Context<'_>) {
+        self.client_copies = false;
         if self.phase != Phase::Messages {
             self.after(Startup::Login);
             return self.requests.lose();

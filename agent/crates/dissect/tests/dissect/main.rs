@@ -2,6 +2,7 @@
 
 mod ajp13;
 mod contents;
+mod copies;
 mod extended;
 mod fastcgi;
 mod hostile;
@@ -11,6 +12,7 @@ mod long_statements;
 mod memcached;
 mod mysql;
 mod mysql_bytes;
+mod opaque;
 mod pass_through;
 mod pipelines;
 mod played;
