@@ -63,7 +63,7 @@ fn compression_is_known_from_a_connections_middle() {
             it.say(Client, &asked);
             it.say(ServerSide, &compressed(&[0x78, 0x9c]));
         }
-        let results = dissect(&[database.clone()], &it.frames);
+        let results = dissect(std::slice::from_ref(&database), &it.frames);
         assert_eq!(results.happened(), [EventKind::Opaque { reason: "compression" }]);
         assert_eq!(results.labels(), ["compression"; 2]);
     }
