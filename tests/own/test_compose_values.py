@@ -130,7 +130,31 @@ def test_a_line_that_is_no_variable_and_what_is_not_set_are_told(tmp_path: Path)
     (tmp_path / "compose.yml").write_text(WEB)
     notes = expanded({"workload": "own", "compose": str(tmp_path / "compose.yml")}).notes
     assert ".env: DB_USER is not set, and empty" in notes
-    assert ".env: .env is not read at line 2" in notes
+    unread = ".env: 1 of 2 variables of .env are not understood and left out, at line 2"
+    assert unread in notes
+
+
+@pytest.mark.usefixtures("_unset")
+@pytest.mark.parametrize("form", ["", ", format: raw"])
+def test_a_file_of_which_most_variables_are_not_understood_is_refused(
+    tmp_path: Path, form: str
+) -> None:
+    text = f"{WEB}    env_file: [{{ path: some.env{form} }}]\n"
+    (tmp_path / "compose.yml").write_text(text)
+    asked = {"workload": "own", "compose": str(tmp_path / "compose.yml")}
+    for good, bad, said in [(0, 8, "8 of its 8"), (4, 6, "6 of its 10"), (4, 5, "5 of its 9")]:
+        lines = [*(f"A{n}=1" for n in range(good)), *("no name=x" for _ in range(bad))]
+        (tmp_path / "some.env").write_text("\n".join([*lines, ""]))
+        with pytest.raises(UserError, match=f"some.env: {said} variables are not understood"):
+            expanded(asked)
+    lines = [*(f"A{n}=1" for n in range(5)), *("no name=x" for _ in range(5))]
+    (tmp_path / "some.env").write_text("\n".join([*lines, ""]))
+    found = expanded(asked)
+    assert found.system["web"]["environment"] == {f"A{n}": "1" for n in range(5)}
+    (note,) = [each for each in found.notes if "not understood" in each]
+    assert note.endswith(
+        "5 of 10 variables of some.env are not understood and left out, at lines 6, 7, 8 and 2 more"
+    )
 
 
 @pytest.mark.parametrize(
@@ -247,8 +271,10 @@ def test_a_file_in_the_raw_format_is_kept_as_it_stands(tmp_path: Path, end: str)
         **{"RAW": '"quoted" # kept', "DOLLARS": "a$b$$c${d}", "SINGLE": "'x'", "EMPTY": ""},
         "K": "shell",
     }
-    lines = [each for each in found.notes if "is not read at line" in each]
-    assert [each.rpartition(" ")[2] for each in lines] == ["8", "9"]
+    (note,) = [each for each in found.notes if "not understood" in each]
+    assert note.endswith(
+        "2 of 8 variables of raw.env are not understood and left out, at lines 8, 9"
+    )
     with pytest.raises(UserError, match='has the format "json"; there is raw, or none'):
         web(tmp_path, text.replace("format: raw", "format: json"))
 

@@ -57,7 +57,7 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         rules=None if plan.several else _rules(plan.systems[0]),
         very_long=_very_long(plan),
         plan=without_secrets(plan.as_file()),
-        inputs=[note for each in systems for note in each.system.application.notes()],
+        inputs=notes_on_inputs(plan),
         owner=Owner(
             pid=me.pid,
             start=me.start,
@@ -66,6 +66,12 @@ def describe(plan: TrialPlan, folder: RunFolder) -> Manifest:
         ),
         observation=Observation(interval_ns=plan.observe.interval_ns),
     )
+
+
+def notes_on_inputs(plan: TrialPlan) -> list[str]:
+    """Return what was not understood of the files that the applications were brought with."""
+    systems = plan.systems
+    return [note for each in systems for note in each.system.application.notes()]
 
 
 def data_seed(plan: TrialPlan, asked: SystemPlan) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dotenv.parser import Binding, parse_stream
@@ -20,6 +20,9 @@ from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.variables import Interpolation
 
 RAW = "raw"
+MOST_UNREAD = 0.5
+"""Share of a file's variables; a file of which more are not understood is refused."""
+_SHOWN = 3
 _AS_YAML = re.compile(r"(\s*(?:export\s+)?[A-Za-z_][\w.-]*)[ \t]*:[ \t]*")
 """The beginning of a line that says `NAME: value`."""
 
@@ -47,12 +50,15 @@ def from_file(
     if form == RAW:
         return _raw(text, file, known, findings, key)
     found: dict[str, str] = {}
-    for each in _bindings(text):
-        if each.error:
-            findings.note(f"{key}: {file.name} is not read at line {each.original.line}")
-        elif each.key is not None and each.value is None:
+    bindings = [each for each in _bindings(text) if each.error or each.key is not None]
+    unread = [each.original.line for each in bindings if each.error]
+    _note_unread(unread, len(bindings), file, findings, key)
+    for each in bindings:
+        if each.error or each.key is None:
+            continue
+        if each.value is None:
             _inherited(each.key, known, found, findings, f"{key}: {file.name}")
-        elif each.key is not None:
+        else:
             found[each.key] = _value(each, Interpolation({**found, **known}, findings), key)
     return found
 
@@ -83,18 +89,41 @@ def _raw(
     text: str, file: Path, known: Mapping[str, str], findings: Findings, key: str
 ) -> dict[str, str]:
     found: dict[str, str] = {}
+    unread: list[int] = []
+    lines = 0
     for number, line in enumerate(text.split("\n"), 1):
         written = line.removesuffix("\r").lstrip()
         if not written or written.startswith("#"):
             continue
+        lines += 1
         name, equals, value = written.partition("=")
         if not name or re.search(r"\s", name):
-            findings.note(f"{key}: {file.name} is not read at line {number}")
+            unread.append(number)
         elif equals:
             found[name] = value
         else:
             _inherited(name, known, found, findings, f"{key}: {file.name}")
+    _note_unread(unread, lines, file, findings, key)
     return found
+
+
+def _note_unread(
+    unread: Sequence[int], variables: int, file: Path, findings: Findings, key: str
+) -> None:
+    """Note the lines that were not understood; `UserError` if they are more than half."""
+    if len(unread) > MOST_UNREAD * variables:
+        raise UserError(
+            f"{file}: {len(unread)} of its {variables} variables are not understood, the first at"
+            f" line {unread[0]}; write each as NAME=value."
+        )
+    shown = ", ".join(map(str, unread[:_SHOWN]))
+    more = f" and {len(unread) - _SHOWN} more" if len(unread) > _SHOWN else ""
+    if unread:
+        lines = "line" if len(unread) == 1 else "lines"
+        findings.note(
+            f"{key}: {len(unread)} of {variables} variables of {file.name} are not understood and"
+            f" left out, at {lines} {shown}{more}"
+        )
 
 
 def _inherited(
