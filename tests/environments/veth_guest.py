@@ -47,6 +47,10 @@ class VethDomain(NativeDomain):
 
     def destroy(self) -> None:
         super().destroy()
+        self.leave()
+
+    def leave(self) -> None:
+        """Have the network namespace go."""
         if self.namespace is not None:
             self.namespace.close()
 
@@ -78,6 +82,7 @@ class Veth(BridgedEnvironment):
     """The environment of such guests."""
 
     name: ClassVar[str] = "veth"
+    _domains: tuple[VethDomain, ...] = ()
 
     @classmethod
     def probe(cls) -> Probe:
@@ -90,7 +95,14 @@ class Veth(BridgedEnvironment):
         )
 
     def create(self, spec: DomainSpec) -> VethDomain:
-        return VethDomain(self._ground, spec)
+        domain = VethDomain(self._ground, spec)
+        self._domains = (*self._domains, domain)
+        return domain
+
+    def destroy(self) -> None:
+        super().destroy()
+        for domain in self._domains:
+            domain.leave()
 
 
 def _plug(port: str, namespace: Path) -> None:
