@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,6 @@ class Traces:
         return {
             "processes": sorted(self._processes(name)),
             "cgroups": sorted(self._groups(f"{name}.trial")),
-            "namespaces": [str(path) for path in Path("/run/netns").glob(name)],
             "mounts": [
                 line
                 for line in Path("/proc/self/mounts").read_text().splitlines()
@@ -151,6 +151,8 @@ class Host:
 
     addresses: frozenset[tuple[str, str]]
     links: frozenset[str]
+    networks: frozenset[str]
+    """Network namespaces that this process holds by a descriptor."""
     mounts: frozenset[str]
     sysctls: tuple[tuple[str, str], ...]
     hierarchy: tuple[tuple[str, str], ...]
@@ -186,6 +188,7 @@ def host() -> Host:
             if address.family == socket.AF_INET
         ),
         links=frozenset(name for _, name in socket.if_nameindex()),
+        networks=frozenset(_networks()),
         mounts=frozenset(line for line in mounts if "tierlab" not in line and PODMANS not in line),
         sysctls=tuple((str(path), _text(path)) for path in sorted(sysctls)),
         hierarchy=tuple(
@@ -195,6 +198,13 @@ def host() -> Host:
         ),
         litter=frozenset(_litter()),
     )
+
+
+def _networks() -> Iterator[str]:
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the one by which they are listed
+            if (name := str(path.readlink())).startswith("net:"):
+                yield name
 
 
 def _litter() -> Iterator[str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from tierlab.environments.cgroups.cgroup import Hierarchy, trial_group
 from tierlab.environments.cgroups.find import find_hierarchy
 from tierlab.environments.native.host import WORK_ROOT
-from tierlab.environments.network.netns import FOLDER
 from tierlab.tables import manifest as manifests
 
 LONGEST_S = 60.0
@@ -57,7 +56,7 @@ class Access:
         Raises ``subprocess.CalledProcessError`` where it fails, unless ``timeout`` cut it off.
         """
         joins = "".join(f"echo $$ > {group}/cgroup.procs; " for group in self._groups(server))
-        enter = f"exec nsenter --net={FOLDER}/tierlab-{self.trial} "
+        enter = f"exec nsenter --net=/proc/{self.pids(server)[0]}/ns/net "
         done = subprocess.run(
             ["sh", "-c", f'{joins}{enter}"$@"', "sh", *argv],
             cwd=self.folder(server),

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.pace import pace, wait_until
+from tierlab.environments.network import netns
 from tierlab.observe.agent import binary
 
 MS = 1_000_000
@@ -135,17 +136,13 @@ def new_domain(folder: Path) -> Iterator[Domain]:
         path.mkdir()
     for key in ("cpuset.cpus", "cpuset.mems"):
         (groups["cpuset"] / key).write_text((MOUNTS / "cpuset" / key).read_text())
-    namespace = Path("/run/netns") / name
-    namespace.parent.mkdir(exist_ok=True)
-    namespace.touch()
-    subprocess.run(["unshare", f"--net={namespace}", "ip", "link", "set", "lo", "up"], check=True)
-    made = Domain(groups, folder, namespace)
+    namespace = netns.create({})
+    made = Domain(groups, folder, namespace.path)
     try:
         yield made
     finally:
         made.stop()
-        subprocess.run(["umount", namespace], check=True)
-        namespace.unlink()
+        namespace.close()
         for path in groups.values():
             wait_until(partial(_removed, path), f"the removal of {path}")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -31,6 +32,68 @@ def ledger(tmp_path: Path) -> Ledger:
 def wait_for(path: Path) -> str:
     wait_until(lambda: path.exists() and path.read_text(), f"{path.name}'s being written")
     return path.read_text()
+
+
+def test_what_took_the_number_of_a_process_that_was_to_end_gets_no_signal() -> None:
+    """Between the listing of members and the signal, as with a number that is given out anew."""
+    successor = subprocess.Popen(["sleep", "30"])
+    listings = iter([[successor.pid]])
+    try:
+        end(lambda: next(listings, []), 0.1)
+        with pytest.raises(subprocess.TimeoutExpired):
+            successor.wait(0.5)
+    finally:
+        successor.kill()
+        successor.wait()
+
+
+REUSED = """
+import subprocess, time
+from pathlib import Path
+from tierlab.environments.identity import identify, is_alive
+from tierlab.environments.process import end
+
+first = subprocess.Popen(["sleep", "60"])
+member, others = identify(first.pid), []
+
+def members():
+    if not others:
+        first.kill()
+        first.wait()
+        time.sleep(0.05)
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(first.pid - 1))
+        others.append(subprocess.Popen(["sleep", "60"]))
+        return [first.pid]
+    return [first.pid] if is_alive(member) else []
+
+end(members, 0.1)
+time.sleep(0.1)
+print(others[0].pid == first.pid, others[0].poll())
+"""
+
+
+@pytest.mark.privileged
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_another_process_with_the_number_of_one_that_was_to_end_goes_on() -> None:
+    """In a PID namespace of its own, where the next number can be chosen."""
+    alone = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+    done = subprocess.run(
+        [*alone, sys.executable, "-c", REUSED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True None\n"
+
+
+@pytest.mark.parametrize("why", [OSError(errno.ENOSYS, "none"), OSError(errno.EMFILE, "none")])
+def test_a_process_ends_where_no_descriptor_holds_it(
+    why: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(pid: int) -> int:  # noqa: ARG001
+        raise why
+
+    monkeypatch.setattr(os, "pidfd_open", refused)
+    child = subprocess.Popen(["sleep", "30"])
+    assert end(lambda: [child.pid] if child.poll() is None else [], 5.0) == [child.pid]
+    assert child.poll() == -signal.SIGTERM
 
 
 def test_start_times_agree_with_the_boot_clock() -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tierlab.environments.domain import DomainSpec
+from tierlab.environments.files import make_folder, share_folder
 from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.native import Native
-from tierlab.environments.network.netns import FOLDER
 from tierlab.environments.placement import Placement
+from tierlab.environments.removal import remove_trial
 
 pytestmark = pytest.mark.privileged
 
@@ -62,17 +64,13 @@ def test_the_end_of_one_leaves_the_other_as_it_was(pair: tuple[Native, Native]) 
     assert domains[1].run(["true"], timeout=10).status == 0
 
 
-def test_the_last_one_removes_what_they_shared(pair: tuple[Native, Native]) -> None:
-    shared = [
-        entry.what["path"]
-        for native in pair
-        for entry in native._ledger.account().entries
-        if entry.kind == "empty folder"
-    ]
-    if not shared:
-        pytest.skip(f"{FOLDER} was there before")
-    assert shared == [str(FOLDER)] * 2
-    pair[0].destroy()
-    assert FOLDER.exists()
-    pair[1].destroy()
-    assert not FOLDER.exists() or list(FOLDER.iterdir()), "an empty folder was left behind"
+def test_the_last_one_removes_what_they_shared(trial: str, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    first, second = (Ledger(f"{trial}{name}", tmp_path / "ledger") for name in "ab")
+    for ledger in (first, second):
+        share_folder(ledger, shared)
+    make_folder(second, shared / "of the second")
+    remove_trial(first)
+    assert shared.exists()
+    remove_trial(second)
+    assert not shared.exists()

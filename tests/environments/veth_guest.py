@@ -6,7 +6,6 @@ it in seconds; the guests themselves have tests of their own.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from subprocess import STDOUT
@@ -20,12 +19,11 @@ from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.domain import DomainSpec, Inside
 from tierlab.environments.guests.bridged import BridgedEnvironment
 from tierlab.environments.launching import launch_program
-from tierlab.environments.ledger import Entry
 from tierlab.environments.native.host_domain import Ground
 from tierlab.environments.native.host_probe import probe_host
 from tierlab.environments.native.native_domain import NativeDomain
+from tierlab.environments.network import netns
 from tierlab.environments.network.bridge import gateway
-from tierlab.environments.network.netns import Namespace
 from tierlab.environments.process import Launch, Process
 
 
@@ -34,7 +32,7 @@ class VethDomain(NativeDomain):
 
     def __init__(self, ground: Ground, spec: DomainSpec) -> None:
         super().__init__(ground, spec)
-        self.namespace: Namespace | None = None
+        self.namespace: netns.HeldNamespace | None = None
 
     def inside(self) -> Inside:
         return VethInside(self)
@@ -47,20 +45,20 @@ class VethDomain(NativeDomain):
         assert self.namespace is not None
         return self.namespace.entry
 
-    def _is_mine(self, entry: Entry) -> bool:
-        mine = self.namespace is not None and entry.what.get("path") == str(self.namespace.path)
-        return mine or super()._is_mine(entry)
+    def destroy(self) -> None:
+        super().destroy()
+        self.leave()
 
-    def _join(self) -> Namespace:
+    def leave(self) -> None:
+        """Have the network namespace go."""
+        if self.namespace is not None:
+            self.namespace.close()
+
+    def _join(self) -> netns.HeldNamespace:
         trial = self._ground.namespace
         assert trial is not None
-        path = trial.path.with_name(f"{trial.path.name}-{self.spec.name}")
-        entry = self._ground.ledger.add("network namespace", path=str(path))
-        path.touch(exist_ok=False)
-        subprocess.run(["unshare", f"--net={path}", "true"], check=True)
-        self._ground.ledger.amend(entry, inode=path.stat().st_ino)
-        joined = Namespace(path)
-        trial.inside(lambda: _plug(self.spec.name, path))
+        joined = netns.create({})
+        trial.inside(lambda: _plug(self.spec.name, joined.path))
         joined.inside(lambda: _address(self.spec))
         return joined
 
@@ -84,6 +82,7 @@ class Veth(BridgedEnvironment):
     """The environment of such guests."""
 
     name: ClassVar[str] = "veth"
+    _domains: tuple[VethDomain, ...] = ()
 
     @classmethod
     def probe(cls) -> Probe:
@@ -96,7 +95,14 @@ class Veth(BridgedEnvironment):
         )
 
     def create(self, spec: DomainSpec) -> VethDomain:
-        return VethDomain(self._ground, spec)
+        domain = VethDomain(self._ground, spec)
+        self._domains = (*self._domains, domain)
+        return domain
+
+    def destroy(self) -> None:
+        super().destroy()
+        for domain in self._domains:
+            domain.leave()
 
 
 def _plug(port: str, namespace: Path) -> None:

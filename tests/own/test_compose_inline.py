@@ -5,32 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.own.composed import WEB, have_images, of, refused
-from tierlab.cli.main import app
+from tierlab.environments.contents import FileContent, known
+from tierlab.servers.image_options import volume
 
 
 @pytest.fixture(autouse=True)
 def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     have_images(monkeypatch)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("TOKEN", "hid den$1\n")
     monkeypatch.delenv("NONE", raising=False)
     (tmp_path / "file.txt").write_text("f")
     (tmp_path / "folder").mkdir()
 
 
-def laid(place: Path, text: str) -> dict[str, Path]:
-    """By its place in the container, each file that is laid down."""
+def remembered(place: Path, text: str) -> dict[str, Path]:
+    """By its place in the container, the path of each file."""
     volumes = of(place, WEB + text).system["web"]["volumes"]
     parts = [each.split(":") for each in volumes]
     assert all(each[2] == "ro" for each in parts)
     return {each[1]: Path(each[0]) for each in parts}
 
 
-def test_what_stands_in_the_file_or_in_a_variable_is_laid_down(tmp_path: Path) -> None:
+def content(path: Path) -> FileContent:
+    found = known(str(path))
+    assert found is not None
+    return found
+
+
+def test_what_stands_in_the_file_or_in_a_variable_is_known_by_its_path(tmp_path: Path) -> None:
     text = """\
     configs: [site, { source: run, target: /run.sh, mode: 0755 }, { source: site, target: b/c }]
     secrets: [token, { source: file, target: name }]
@@ -41,42 +45,61 @@ secrets:
   token: { environment: TOKEN }
   file: { file: file.txt }
 """
-    found = laid(tmp_path, text)
-    assert {name: path.read_text() for name, path in found.items()} == {
+    found = remembered(tmp_path, text)
+    assert found.pop("/run/secrets/name").read_text() == "f"
+    assert {name: content(path).text for name, path in found.items()} == {
         "/site": "a x $1\n",
         "/run.sh": "hid den$1\n",
         "/b/c": "a x $1\n",
         "/run/secrets/token": "hid den$1\n",
-        "/run/secrets/name": "f",
     }
-    assert found["/site"].stat().st_mode & 0o777 == 0o444
-    assert found["/run.sh"].stat().st_mode & 0o777 == 0o755
-    assert found["/site"].is_relative_to(tmp_path / "cache")
-    assert found["/site"].parent.stat().st_mode & 0o777 == 0o700
-    assert found == laid(tmp_path, text)
+    assert content(found["/site"]).rights == 0o444
+    assert content(found["/run.sh"]).rights == 0o755
+    assert content(found["/run/secrets/token"]).is_secret
+    assert not content(found["/run.sh"]).is_secret
+    again = remembered(tmp_path, text)
+    assert {name: again[name] for name in found} == found
 
 
-def test_clean_removes_what_was_laid_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def test_reading_a_compose_file_writes_no_secret_and_no_config(tmp_path: Path) -> None:
+    before = set(tmp_path.rglob("*"))
     text = "    secrets: [t]\n    configs: [c]\nsecrets: { t: { environment: TOKEN } }\n"
-    found = laid(tmp_path, f'{text}configs: {{ c: {{ content: "x" }} }}\n')
-    assert CliRunner().invoke(app, ["clean", "--dry-run", "--cache"]).exit_code == 0
-    assert all(path.exists() for path in found.values())
-    assert CliRunner().invoke(app, ["clean", "--cache"]).exit_code == 0
+    found = remembered(tmp_path, f'{text}configs: {{ c: {{ content: "x" }} }}\n')
     assert len(found) == 2
     assert not any(path.exists() for path in found.values())
+    assert set(tmp_path.rglob("*")) - before == {tmp_path / "compose.yaml"}
 
 
-def test_a_secret_lies_where_it_is_gone_after_a_restart_and_is_the_newest(
+def test_the_path_of_a_secret_says_nothing_of_it_and_has_the_newest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "    secrets: [token]\nsecrets: { token: { environment: TOKEN } }\n"
-    (path,) = laid(tmp_path, text).values()
-    assert path.is_relative_to(tmp_path / "runtime")
+    (path,) = remembered(tmp_path, text).values()
     monkeypatch.setenv("TOKEN", "new")
-    assert list(laid(tmp_path, text).values()) == [path]
-    assert path.read_text() == "new"
-    assert not list((tmp_path / "cache").rglob("*"))
+    assert list(remembered(tmp_path, text).values()) == [path]
+    assert content(path).text == "new"
+    assert "new" not in repr(content(path))
+
+
+def test_secrets_of_two_variables_are_not_mixed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER", "other")
+    paths = {}
+    for name in ("TOKEN", "OTHER"):
+        text = f"    secrets: [token]\nsecrets: {{ token: {{ environment: {name} }} }}\n"
+        (paths[name],) = remembered(tmp_path, text).values()
+    assert {name: content(path).text for name, path in paths.items()} == {
+        "TOKEN": "hid den$1\n",
+        "OTHER": "other",
+    }
+
+
+def test_a_path_whose_content_nobody_knows_any_more_is_refused_with_a_remedy() -> None:
+    assert volume("/x/secrets.token.ab12:/run/secrets/token:ro") == (
+        "and there is no /x/secrets.token.ab12, which stands for secrets.token of a compose file;"
+        " use the experiment file that names the compose file"
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def clean(
         bool,
         typer.Option(
             "--cache",
-            help="Remove what is cached too (data sets, archives of classes, images, pictures,"
-            " configs and secrets of compose files), if no trial runs.",
+            help="Remove what is cached too (data sets, archives of classes, images, pictures), if"
+            " no trial runs.",
         ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -75,13 +75,8 @@ def _cached() -> list[Path]:
     from tierlab.servers.kinds import KINDS
     from tierlab.servers.made_once import cache_folder
     from tierlab.workloads.olio import pictures
-    from tierlab.workloads.own.compose.inline import laid_down
 
-    folders = (
-        *map(cache_folder, KINDS),
-        *(image.cache_folder(), pictures.cache_folder()),
-        *laid_down(),
-    )
+    folders = (*map(cache_folder, KINDS), image.cache_folder(), pictures.cache_folder())
     return [folder for folder in folders if folder.exists()]
 
 

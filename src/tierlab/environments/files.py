@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -69,7 +70,9 @@ def make_folder(ledger: Ledger, path: Path, kind: str = "folder", mode: int = 0o
         path.chmod(mode)  # else it would lack what the umask of this process takes away
     except OSError as error:
         ledger.strike(entry)
-        raise UserError(f"{path}: cannot make the trial's folder ({error.strerror}).") from error
+        raise UserError(
+            f"{path}: cannot make the trial's folder ({error.strerror}); {_remedy(error)}."
+        ) from error
     ledger.amend(entry, inode=path.stat().st_ino)
     return entry
 
@@ -81,7 +84,7 @@ def share_folder(ledger: Ledger, path: Path) -> None:
     """
     if not path.exists() or ledger.others_list("empty folder", path=str(path)):
         ledger.add("empty folder", path=str(path))
-        path.mkdir(exist_ok=True)
+        _have(path)
 
 
 def share_mount_point(ledger: Ledger, path: Path) -> None:
@@ -95,4 +98,21 @@ def share_mount_point(ledger: Ledger, path: Path) -> None:
         ledger.add("empty folder", path=str(path))
     mark = path / f"tierlab-{ledger.trial}"
     ledger.add("empty folder", path=str(mark))
-    mark.mkdir(parents=True, exist_ok=True)
+    _have(mark)
+
+
+def _have(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot make the folder ({error.strerror}); {_remedy(error)}."
+        ) from error
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return "make room on its file system"
+    if error.errno == errno.EEXIST:
+        return "remove it, unless a trial uses it"
+    return "'tierlab doctor' says what this machine allows"

@@ -13,10 +13,10 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL, SIGTERM
+from signal import SIGKILL, SIGTERM, pidfd_send_signal
 from typing import IO, ClassVar
 
 from tierlab.environments.identity import TOKEN, Identity, session_members, stat
@@ -67,7 +67,7 @@ def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
     asked = list(members())
     if not asked:
         return []
-    _signal(asked, SIGTERM)
+    _signal(asked, members, SIGTERM)
     deadline = time.monotonic() + grace
     while time.monotonic() < deadline:
         if not list(members()):
@@ -75,7 +75,7 @@ def end(members: Callable[[], Iterable[int]], grace: float) -> list[int]:
         time.sleep(POLL_SECONDS)
     killed = time.monotonic()
     while (left := list(members())) and time.monotonic() - killed < _allowed(left):
-        _signal(left, SIGKILL)
+        _signal(left, members, SIGKILL)
         time.sleep(POLL_SECONDS)
     return asked
 
@@ -85,12 +85,35 @@ def _allowed(killed: Iterable[int]) -> float:
     return WAITING_SECONDS if states & {"D", "R"} else KILL_SECONDS
 
 
-def _signal(pids: Iterable[int], number: int) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue
+def _signal(pids: Iterable[int], members: Callable[[], Iterable[int]], number: int) -> None:
+    """Send a signal to those of these processes that are members still.
+
+    To list members takes a while: one may end meanwhile, and another process get its number. So
+    members are listed again once a descriptor holds each process.
+    """
+    with ExitStack() as held:
+        handles: dict[int, int | None] = {}
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                handles[pid] = handle = _handle(pid)
+                if handle is not None:
+                    held.callback(os.close, handle)
+        for pid in handles.keys() & set(members()):
+            with suppress(ProcessLookupError):
+                if (handle := handles[pid]) is None:
+                    os.kill(pid, number)
+                else:
+                    pidfd_send_signal(handle, number)
+
+
+def _handle(pid: int) -> int | None:
+    """Open a descriptor of a process; None where there is none to be had."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError:  # Linux before 5.3, a sandbox, or too many open files
+        return None
 
 
 class Process(ABC):

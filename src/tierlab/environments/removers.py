@@ -20,7 +20,7 @@ from tierlab.environments.containers.podman_storage import Storage
 from tierlab.environments.files import remove_tree
 from tierlab.environments.identity import Identity, session_members, stat
 from tierlab.environments.ledger import Account, Entry
-from tierlab.environments.mounts import detach, mounts_below
+from tierlab.environments.mounts import detach, mounts_below, remove_mount_point
 from tierlab.environments.process import end, remove_code_map
 from tierlab.environments.qemu import process as qemu_process
 from tierlab.errors import UserError
@@ -136,6 +136,7 @@ def _take_controller_back(entry: Entry, account: Account, _grace: float) -> Outc
 
 
 def _remove_namespace(entry: Entry, _account: Account, _grace: float) -> Outcome:
+    """Of a trial of an earlier Tierlab, whose namespaces had names in /run/netns."""
     path = Path(str(entry.what["path"]))
     if not path.exists():
         return Outcome(entry, True, None)
@@ -143,8 +144,7 @@ def _remove_namespace(entry: Entry, _account: Account, _grace: float) -> Outcome
         problem = _identity_problem(entry, path)
         if problem is not None:
             return Outcome(entry, False, problem)
-        detach(path)
-    path.unlink()
+    remove_mount_point(path)
     return Outcome(entry, True, f"removed {describe(entry)}")
 
 
@@ -227,7 +227,7 @@ def _remove_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
 
 
 def _remove_empty_folder(entry: Entry, _account: Account, _grace: float) -> Outcome:
-    """A folder shared with others (/run/netns): it goes only when nobody uses it."""
+    """A folder shared with others (/run/runc): it goes only when nobody uses it."""
     path = Path(str(entry.what["path"]))
     try:
         path.rmdir()

@@ -10,7 +10,12 @@ import ctypes
 import os
 import platform
 import struct
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 CLONE_NEWNS = 0x0002_0000
 CLONE_NEWUSER = 0x1000_0000
@@ -57,8 +62,27 @@ def _system_call(
     return _checked(_libc.syscall(ctypes.c_long(numbers[name]), *arguments))
 
 
+def in_own_thread(work: Callable[[], T]) -> T:
+    """Do some work in a thread that ends with it: `unshare` and `setns` move only their thread."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="tierlab-own-namespace")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
 def unshare(flags: int) -> None:
-    """Leave the namespaces in `flags` for new ones."""
+    """Have the calling thread leave the namespaces in `flags` for new ones."""
     _checked(_libc.unshare(ctypes.c_int(flags)))
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from tierlab.environments import contents
 from tierlab.environments.containers.oci_image import OciImage, find_image
 from tierlab.environments.image_root import Mode, Volume
 from tierlab.errors import UserError
@@ -220,7 +221,8 @@ def volume(text: str) -> Volume | str:
         return f'whose "{mode}" is neither ro nor rw'
     if source.startswith("/"):
         found = Volume(source, target, MODES[mode])
-        return found if Path(source).exists() else f"and there is no {source}"
+        is_there = contents.known(source) is not None or Path(source).exists()
+        return found if is_there else contents.missing(source)
     if source == MEMORY:
         return Volume("", target)
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", source):

@@ -5,6 +5,7 @@
 //! src/jdk.attach/linux/classes/sun/tools/attach/VirtualMachineImpl.java.
 
 use crate::keeper::{Held, Keeper};
+use crate::process::Process;
 use crate::undo::Undo;
 use anyhow::{Context, Result, ensure};
 use std::collections::HashMap;
@@ -32,8 +33,9 @@ pub struct Jvm {
 pub type Doors = HashMap<i32, Arc<Held>>;
 
 impl Jvm {
-    /// Opens the door of the JVM with this pid, unless it stands open.
-    pub fn attach(pid: i32, keeper: &Keeper, doors: &mut Doors) -> Result<Self> {
+    /// Opens the door of this JVM, unless it stands open.
+    pub fn attach(jvm: Process, keeper: &Keeper, doors: &mut Doors) -> Result<Self> {
+        let pid = jvm.pid;
         let (own_pid, tmp) = (pid_of_its_own(pid)?, PathBuf::from(format!("/proc/{pid}/root/tmp")));
         let socket = tmp.join(format!(".java_pid{own_pid}"));
         if socket.exists() {
@@ -43,8 +45,9 @@ impl Jvm {
         let left = keeper.hold(Undo::RemoveFile(socket.clone()))?;
         let knocking = keeper.hold(Undo::RemoveFile(knock.clone()))?;
         fs::write(&knock, "").with_context(|| format!("cannot make {}", knock.display()))?;
-        // SAFETY: no pointer is passed. SIGQUIT is HotSpot's own signal for this.
-        unsafe { libc::kill(pid, libc::SIGQUIT) };
+        // HotSpot's own signal for this; it would end any other program.
+        let sent = jvm.signal(libc::SIGQUIT).context("the JVM cannot be told")?;
+        ensure!(sent, "the JVM (process {pid}) has ended");
         let deadline = Instant::now() + PATIENCE;
         while !socket.exists() {
             ensure!(Instant::now() < deadline, "the JVM (process {pid}) lets no tool attach");

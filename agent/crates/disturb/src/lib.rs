@@ -6,6 +6,7 @@
 //! - `neighbour`, `worker`: a process inside a server's domain, and the agent's hold on it;
 //! - `shaper`: what stands in the way of packets;
 //! - `database`, `sql_client`, `sql_dialect`: a session with a database, and a table of our own in it;
+//! - `process`: a process that gets a signal only while it is the one that was found;
 //! - `undo`, `keeper`: every change is taken back, also when the agent is killed.
 //!
 //! Everything that takes time (allocating, connecting, opening) happens before the agent says that
@@ -27,6 +28,7 @@ pub mod neighbour;
 mod page_cache;
 pub mod plan;
 mod postgresql;
+mod process;
 mod schedule;
 mod shaper;
 mod sql_client;

@@ -1,6 +1,7 @@
 //! What takes a change of the machine back. Said before the change is made, so that it is taken
 //! back by this process, or by the [`crate::keeper`] if this process dies.
 
+use crate::process::Process;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub type Environment = BTreeMap<String, String>;
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
     /// Continue stopped processes.
-    Continue(Vec<i32>),
+    Continue(Vec<Process>),
     /// Write a value back to a control file.
     Write(PathBuf, String),
     /// Remove a file.
@@ -41,12 +42,13 @@ impl Undo {
     /// Takes the change back. What is gone already is no error.
     pub fn apply(&self) -> Result<()> {
         match self {
-            Self::Continue(pids) => {
-                for pid in pids {
-                    // SAFETY: no pointer is passed. A process that has ended is no error.
-                    unsafe { libc::kill(*pid, libc::SIGCONT) };
-                }
-                Ok(())
+            Self::Continue(processes) => {
+                // All of them, even if one fails.
+                let sent: Vec<_> =
+                    processes.iter().map(|each| (each.pid, each.signal(libc::SIGCONT))).collect();
+                sent.into_iter().try_for_each(|(pid, sent)| {
+                    sent.map(drop).with_context(|| format!("cannot continue process {pid}"))
+                })
             }
             Self::Write(file, value) => absent_is_fine(std::fs::write(file, value))
                 .with_context(|| format!("cannot write '{value}' to {}", file.display())),
@@ -102,6 +104,29 @@ fn run_with(environment: &Environment, command: &[String]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::tests::{end_unharmed, successor};
+
+    #[test]
+    fn a_process_that_took_the_number_of_a_stopped_one_is_not_continued() {
+        let (child, before) = successor();
+        let now = Process::find(before.pid).unwrap();
+        now.signal(libc::SIGSTOP).unwrap();
+        await_state(before.pid, "T");
+        Undo::Continue(vec![before]).apply().unwrap();
+        await_state(before.pid, "T");
+        Undo::Continue(vec![now]).apply().unwrap();
+        await_state(before.pid, "S");
+        end_unharmed(child);
+    }
+
+    fn await_state(pid: i32, state: &str) {
+        let until = Instant::now() + Duration::from_secs(30);
+        let stat = format!("/proc/{pid}/stat");
+        while std::fs::read_to_string(&stat).unwrap().split_whitespace().nth(2) != Some(state) {
+            assert!(Instant::now() < until, "process {pid} is not in state {state}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 
     #[test]
     fn what_is_gone_already_is_no_error() {
@@ -109,7 +134,7 @@ mod tests {
         let gone = folder.path().join("gone");
         Undo::RemoveFile(gone.clone()).apply().unwrap();
         Undo::RemoveGroup(gone).apply().unwrap();
-        Undo::Continue(vec![i32::MAX]).apply().unwrap();
+        Undo::Continue(vec![Process { pid: i32::MAX, start: 0 }]).apply().unwrap();
     }
 
     #[test]

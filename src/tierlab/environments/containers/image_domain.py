@@ -11,14 +11,16 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tierlab.environments import contents
 from tierlab.environments.cgroups.cgroup import Group
 from tierlab.environments.containers import entrance
 from tierlab.environments.containers.entered_domain import NAMESPACES
 from tierlab.environments.containers.podman_domain import PodmanDomain
 from tierlab.environments.containers.podman_storage import Storage
 from tierlab.environments.domain import DomainSpec
-from tierlab.environments.files import copy_tree
+from tierlab.environments.files import copy_tree, make_folder
 from tierlab.environments.image_root import ImageRoot, Volume
+from tierlab.environments.ledger import Entry
 from tierlab.environments.native.host_domain import Ground
 from tierlab.environments.network import own_loopback
 from tierlab.environments.process import Launch, Process
@@ -87,6 +89,9 @@ class ImageDomain(PodmanDomain):
             return f"--tmpfs={volume.target}"
         if volume.is_named:
             return f"--volume={volume.source}:{volume.target}"
+        if (content := contents.known(volume.source)) is not None:
+            source = contents.write(content, self._content_folder(content) / str(at))
+            return f"--volume={source}:{volume.target}:ro"
         source = Path(volume.source)
         if volume.mode != "kept":
             return f"--volume={source}:{volume.target}:{volume.mode}"
@@ -97,6 +102,24 @@ class ImageDomain(PodmanDomain):
         copy.parent.mkdir(exist_ok=True)
         copy_tree(source, copy)
         return f"--volume={copy}:{volume.target}"
+
+    def _content_folder(self, content: contents.FileContent) -> Path:
+        if not content.is_secret:
+            folder = self.folder / "volumes"
+            folder.mkdir(exist_ok=True)
+        else:
+            folder = self._secrets
+            if not folder.exists():
+                make_folder(self._ground.ledger, folder, mode=0o700)
+        return folder
+
+    @property
+    def _secrets(self) -> Path:
+        trial = self._ground.ledger.trial
+        return contents.memory_folder() / f"tierlab-{trial}-{self.spec.name}"
+
+    def _is_mine(self, entry: Entry) -> bool:
+        return super()._is_mine(entry) or entry.what.get("path") == str(self._secrets)
 
     def _seen_from_here(self, path: str) -> str:
         if path.startswith("@"):

@@ -72,6 +72,7 @@ class HostEnvironment(Environment):
         self.work = work_root / f"tierlab-{ledger.trial}"
         self._ledger = ledger
         self._agents: Sequence[Path] = ()
+        self._namespace: netns.HeldNamespace | None = None
         try:
             self._ground = self._prepare({**sysctls, **known_sysctls(tcp)})
             if tcp.syn_timeout_s is not None:
@@ -82,19 +83,19 @@ class HostEnvironment(Environment):
 
     def _prepare(self, sysctls: Mapping[str, int]) -> Ground:
         probed = self.probe()
-        user = namespace = None
+        user = None
         if os.geteuid() == 0 and Capability.UNPRIVILEGED in probed.can:
             user = pwd.getpwnam(SERVER_USER)
         hierarchy = find_hierarchy() if Capability.ACCOUNTING in probed.can else None
         make_folder(self._ledger, self.work)
         if Capability.NETWORK in probed.can:
-            namespace = netns.create(self._ledger, {**OF_NAMESPACE, **sysctls})
+            self._namespace = netns.create({**OF_NAMESPACE, **sysctls})
         return Ground(
             environment=self.name,
             ledger=self._ledger,
             work=self.work,
             cannot=probed.cannot,
-            namespace=namespace,
+            namespace=self._namespace,
             hierarchy=hierarchy if isinstance(hierarchy, Hierarchy) else None,
             user=user,
         )
@@ -168,7 +169,12 @@ class HostEnvironment(Environment):
 
     def destroy(self) -> None:
         """Remove all that the ledger lists; what stays behind is one sentence."""
-        remove_trial(self._ledger)
+        try:
+            remove_trial(self._ledger)
+        finally:
+            # Last: programs are entered into it for the removal of others.
+            if self._namespace is not None:
+                self._namespace.close()
 
     def _socket(self) -> socket.socket:
         namespace = self._ground.namespace

@@ -1,8 +1,10 @@
 """The network namespace of a trial: loopback only, no way out, sysctls of its own.
 
-It is bound to ``/run/netns/tierlab-<trial>``, so that ``ip netns`` shows it. It is not made with
-``ip netns add`` (or the libraries that follow it), which leaves a mount on /run/netns behind, nor
-entered with ``ip netns exec``, which hides the control groups.
+An open descriptor of this process holds it. It has no name in a file system: one in /run/netns
+would be below the mount that ``ip netns add`` makes there, and could not be removed any more. The
+kernel removes the namespace once the descriptor is closed and the last process in it has ended, so
+nothing is left of a trial that was killed. Programs enter it by nsenter(1): ``ip netns exec`` would
+hide the control groups.
 """
 
 from __future__ import annotations
@@ -10,23 +12,21 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from tierlab.environments.files import share_folder
-from tierlab.environments.ledger import Ledger
 from tierlab.errors import UserError
-from tierlab.machine.kernel_calls import setns
+from tierlab.machine.kernel_calls import CLONE_NEWNET, in_own_thread, setns, unshare
 
-FOLDER = Path("/run/netns")
+OWN = Path("/proc/thread-self/ns/net")
+"""The network namespace of the thread that opens it."""
 
 T = TypeVar("T")
 
 
 class Namespace:
-    """A network namespace that exists; see `create`."""
+    """A network namespace that exists, at a path by which every process of root's can open it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -41,26 +41,16 @@ class Namespace:
 
         setns(2) moves a single thread; sockets made there stay in the namespace for good.
         """
-        results: list[T] = []
-        errors: list[BaseException] = []
 
-        def join_and_work() -> None:
+        def join_and_work() -> T:
+            namespace = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                namespace = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    setns(namespace)
-                finally:
-                    os.close(namespace)
-                results.append(work())
-            except BaseException as error:
-                errors.append(error)
+                setns(namespace)
+            finally:
+                os.close(namespace)
+            return work()
 
-        thread = threading.Thread(target=join_and_work, name=f"inside {self.path.name}")
-        thread.start()
-        thread.join()
-        if errors:
-            raise errors[0]
-        return results[0]
+        return in_own_thread(join_and_work)
 
     def socket(
         self, family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM, protocol: int = 0
@@ -73,42 +63,56 @@ class Namespace:
         route = ["ip", "route", "add", "local", "default", "dev", "lo"]
         made = subprocess.run([*self.entry, *route], capture_output=True, text=True, check=False)
         if made.returncode != 0:
-            raise UserError(f"{self.path}: ip route: {made.stderr.strip()}.")
+            raise UserError(
+                "system.environment: cannot take all addresses in the trial's network (ip route:"
+                f" {made.stderr.strip()}); 'tierlab doctor' says what this machine allows."
+            )
 
 
-def create(ledger: Ledger, sysctls: Mapping[str, int]) -> Namespace:
+class HeldNamespace(Namespace):
+    """One that a descriptor of this process holds; see `create`."""
+
+    def __init__(self, descriptor: int) -> None:
+        # By this process's number: who enters it is another process.
+        super().__init__(Path(f"/proc/{os.getpid()}/fd/{descriptor}"))
+        self._descriptor = descriptor
+
+    def close(self) -> None:
+        """Let the kernel remove it, with all in it, once no process is in it; twice is no error."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def create(sysctls: Mapping[str, int]) -> HeldNamespace:
     """Make the namespace of a trial, bring its loopback up and set its sysctls.
 
     `sysctls` by their dotted names (``net.core.somaxconn``). They belong to the namespace alone
     and go with it.
     """
-    share_folder(ledger, FOLDER)
-    path = FOLDER / f"tierlab-{ledger.trial}"
-    entry = ledger.add("network namespace", path=str(path))
+    return HeldNamespace(in_own_thread(lambda: _made(sysctls)))
+
+
+def _made(sysctls: Mapping[str, int]) -> int:
+    """Take the calling thread to a new namespace, and return a descriptor of it."""
     try:
-        path.touch(mode=0o444, exist_ok=False)
+        unshare(CLONE_NEWNET)
     except OSError as error:
-        ledger.strike(entry)
-        raise UserError(
-            f"{path}: cannot make the network namespace ({error.strerror}); if it is left over from"
-            " a trial with another ledger folder, remove it with 'ip netns delete'."
-        ) from error
+        raise _refused(str(error.strerror)) from error
     # Its loopback by `ip`, not by netlink's library: that takes longer to load than all else here.
-    made = subprocess.run(
-        ["unshare", f"--net={path}", "ip", "link", "set", "lo", "up"],
-        capture_output=True,
-        text=True,
-        check=False,
+    up = ["ip", "link", "set", "lo", "up"]
+    done = subprocess.run(up, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise _refused(done.stderr.strip())
+    _set_sysctls(sysctls)
+    return os.open(OWN, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _refused(reason: str) -> UserError:
+    return UserError(
+        f"system.environment: cannot make the trial's network namespace ({reason});"
+        " 'tierlab doctor' says what this machine allows."
     )
-    ledger.amend(entry, inode=path.stat().st_ino)
-    if made.returncode != 0:
-        raise UserError(
-            f"{path}: cannot make the network namespace ({made.stderr.strip()});"
-            " 'tierlab doctor' says what this machine allows."
-        )
-    namespace = Namespace(path)
-    namespace.inside(lambda: _set_sysctls(sysctls))
-    return namespace
 
 
 def _set_sysctls(sysctls: Mapping[str, int]) -> None:

@@ -5,8 +5,9 @@ use crate::class::Preparation;
 use crate::disturbance::{Disturbance, End};
 use crate::keeper::{Held, Keeper};
 use crate::plan::{Planned, Target};
+use crate::process::Process;
 use crate::undo::Undo;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -44,9 +45,12 @@ impl Disturbance for Frozen {
         let mut stopped = BTreeSet::new();
         let mut first_ns = None;
         for _ in 0..ROUNDS {
-            let found: BTreeSet<i32> = self.target.processes()?.into_iter().collect();
-            ensure!(!found.contains(&own), "the agent itself runs in the domain");
-            let new: Vec<i32> = found.difference(&stopped).copied().collect();
+            let listed = self.target.processes()?;
+            ensure!(!listed.contains(&own), "the agent itself runs in the domain");
+            // One that has ended since needs not be stopped.
+            let found: BTreeSet<Process> =
+                listed.into_iter().filter_map(|pid| Process::find(pid).ok()).collect();
+            let new: Vec<Process> = found.difference(&stopped).copied().collect();
             if new.is_empty() {
                 break;
             }
@@ -56,7 +60,10 @@ impl Disturbance for Frozen {
             let older = self.stopped.replace(self.keeper.hold(all)?);
             older.map(Held::forget).transpose()?;
             first_ns.get_or_insert_with(realtime_ns);
-            signal(&new, libc::SIGSTOP);
+            for process in &new {
+                let sent = process.signal(libc::SIGSTOP);
+                sent.with_context(|| format!("cannot stop process {}", process.pid))?;
+            }
         }
         self.count = stopped.len();
         Ok(first_ns.unwrap_or_else(realtime_ns))
@@ -65,12 +72,5 @@ impl Disturbance for Frozen {
     fn end(&mut self) -> Result<End> {
         self.stopped.take().map(Held::release).transpose()?;
         Ok(End::now(json!({ "processes": self.count })))
-    }
-}
-
-fn signal(pids: &[i32], signal: libc::c_int) {
-    for pid in pids {
-        // SAFETY: no pointer is passed. A process that has just ended is no error.
-        unsafe { libc::kill(*pid, signal) };
     }
 }

@@ -4,6 +4,7 @@ use crate::attach::{Jvm, is_jvm};
 use crate::class::Preparation;
 use crate::disturbance::{Disturbance, End};
 use crate::plan::Planned;
+use crate::process::Process;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -22,8 +23,9 @@ struct Collections {
 
 /// Attaches to the JVM in the domain.
 pub fn prepare(planned: &Planned, preparation: &mut Preparation) -> Result<Box<dyn Disturbance>> {
-    let pids = planned.target.processes()?;
-    let jvm = pids.into_iter().find(|pid| is_jvm(*pid)).context("no JVM runs in the domain")?;
+    let pids = planned.target.processes()?.into_iter();
+    let mut processes = pids.filter_map(|pid| Process::find(pid).ok());
+    let jvm = processes.find(|each| is_jvm(each.pid)).context("no JVM runs in the domain")?;
     let jvm = Jvm::attach(jvm, &preparation.keeper, &mut preparation.doors)?;
     Ok(Box::new(Collections { jvm, count: 0 }))
 }

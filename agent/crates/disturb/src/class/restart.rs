@@ -5,11 +5,11 @@
 use crate::disturbance::{Disturbance, End};
 use crate::moment;
 use crate::plan::{Planned, Target};
+use crate::process::Process;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::io;
 use std::time::{Duration, Instant};
 use tierlab_record::Stop;
 use tierlab_record::clock::{realtime_ns, steady_ns};
@@ -28,7 +28,7 @@ const LOOK_NS: i64 = 5_000_000;
 const COMING: Duration = Duration::from_secs(2);
 
 struct Restarting {
-    main: i32,
+    main: Process,
     signal: i32,
     /// Those that were told to end.
     ended: BTreeSet<i32>,
@@ -38,7 +38,8 @@ struct Restarting {
 impl Restart {
     /// Looks who is to be told; the workers are looked up at the start.
     pub fn prepare(&self, planned: &Planned) -> Result<Box<dyn Disturbance>> {
-        let main = *planned.target.pids.first().context("it needs the server's `pids`")?;
+        let pid = *planned.target.pids.first().context("it needs the server's `pids`")?;
+        let main = Process::find(pid)?;
         ensure!(!workers(main)?.is_empty(), "the server has no processes besides its main one");
         let (signal, ended) = (self.signal, BTreeSet::new());
         Ok(Box::new(Restarting { main, signal, ended, restarts: 0 }))
@@ -46,9 +47,9 @@ impl Restart {
 }
 
 /// The descendants of the main process.
-fn workers(main: i32) -> Result<BTreeSet<i32>> {
-    let family = Target { pids: vec![main], ..Target::default() };
-    Ok(family.processes()?.into_iter().filter(|pid| *pid != main).collect())
+fn workers(main: Process) -> Result<BTreeSet<i32>> {
+    let family = Target { pids: vec![main.pid], ..Target::default() };
+    Ok(family.processes()?.into_iter().filter(|pid| *pid != main.pid).collect())
 }
 
 impl Disturbance for Restarting {
@@ -80,9 +81,8 @@ impl Disturbance for Restarting {
 impl Restarting {
     fn restart(&mut self) -> Result<()> {
         self.ended = workers(self.main)?;
-        // SAFETY: no pointer is passed.
-        let told = unsafe { libc::kill(self.main, self.signal) };
-        ensure!(told == 0, "the server cannot be told: {}", io::Error::last_os_error());
+        let sent = self.main.signal(self.signal).context("the server cannot be told")?;
+        ensure!(sent, "the server's main process, {}, has ended", self.main.pid);
         self.restarts += 1;
         Ok(())
     }
@@ -91,5 +91,22 @@ impl Restarting {
     fn are_there(&self) -> Result<bool> {
         let now = workers(self.main)?;
         Ok(!now.is_empty() && now.is_disjoint(&self.ended))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::tests::{end_unharmed, successor};
+
+    #[test]
+    fn a_process_that_took_the_number_of_the_servers_main_one_is_not_told() {
+        let (child, main) = successor();
+        let ended = BTreeSet::new();
+        let mut restarting = Restarting { main, signal: libc::SIGKILL, ended, restarts: 0 };
+        let error = restarting.restart().unwrap_err().to_string();
+        assert!(error.contains("has ended"), "{error}");
+        assert_eq!(restarting.restarts, 0);
+        end_unharmed(child);
     }
 }
