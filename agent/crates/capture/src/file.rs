@@ -9,6 +9,7 @@ use crate::side_by_side;
 use crate::summary::Summary;
 use crate::tables::Tables;
 use anyhow::Result;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use tierlab_dissect::{Dissector, Server};
@@ -31,8 +32,26 @@ pub(crate) fn run(plan: FilePlan, out: &Path) -> Result<()> {
     };
     summary.visits = tables.visit_count();
     tables.finish()?;
+    if let Some(sentence) = not_read(&summary) {
+        // Not eprintln!, which panics when the log's disk is full.
+        let _ = writeln!(std::io::stderr(), "tierlab-agent: {} {sentence}", plan.file.display());
+    }
     summary.last();
     Ok(())
+}
+
+/// A sentence about what was not read of the file.
+fn not_read(summary: &Summary) -> Option<String> {
+    match summary {
+        Summary { unread_bytes: 0, cut_bytes: 0, .. } => None,
+        Summary { unread_bytes: 0, cut_bytes, .. } => Some(format!(
+            "ends within a record, as when its capture was killed: {cut_bytes} bytes were not read"
+        )),
+        Summary { unread_bytes, .. } => Some(format!(
+            "is damaged: a record is longer than any can be, and its {unread_bytes} bytes from there \
+             on were not read"
+        )),
+    }
 }
 
 /// One thread takes every frame to its end before the next.
@@ -47,6 +66,7 @@ fn alone(mut frames: Frames, mut dissector: Dissector, tables: &mut Tables) -> R
     }
     summary.connections = dissector.open_connections() as u64;
     summary.crowded_out = dissector.crowded_out();
+    summary.add_unread(frames.unread());
     dissector.finish(tables);
     Ok(summary)
 }
