@@ -205,6 +205,8 @@ fn end(reader: JoinHandle<Ended>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_ipc::reader::StreamReader;
+    use std::fs::File;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread::spawn;
@@ -303,8 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn where_a_reader_has_died_the_capture_ends() {
-        let (_folder, tables) = tables();
+    fn where_a_reader_has_died_the_capture_ends_and_what_others_read_is_written() {
+        let (folder, tables) = tables();
         let (teller, mut outlets) = Teller::new(2, tables);
         let (dies, mut ahead) = (outlets.remove(0), outlets.remove(0));
         let readers = vec![
@@ -319,5 +321,9 @@ mod tests {
         ];
         let error = teller.run(readers).unwrap_err();
         assert_eq!(error.to_string(), "a thread that reads a ring died");
+        let file = File::open(folder.path().join("raw_visits.arrows")).unwrap();
+        let batches = StreamReader::try_new(file, None).unwrap();
+        let written: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(written, MOST_PARTS / 2, "so many were handed over");
     }
 }

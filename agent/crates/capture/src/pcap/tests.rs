@@ -27,12 +27,15 @@ fn pcap(magic: u32, link: u32, part: u32, frame: &[u8]) -> Vec<u8> {
     file
 }
 
-fn read(content: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
+/// Times and contents.
+type Read = Vec<(i64, Vec<u8>)>;
+
+fn read(content: &[u8]) -> Result<Read> {
     Ok(read_to_the_end(content)?.0)
 }
 
 /// The frames, and what was not read.
-fn read_to_the_end(content: &[u8]) -> Result<(Vec<(i64, Vec<u8>)>, Unread)> {
+fn read_to_the_end(content: &[u8]) -> Result<(Read, Unread)> {
     let name = format!("tierlab-test-{}-{:p}.pcap", std::process::id(), content);
     let path = std::env::temp_dir().join(name);
     std::fs::write(&path, content)?;
