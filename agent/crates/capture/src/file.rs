@@ -48,8 +48,8 @@ fn not_read(summary: &Summary) -> Option<String> {
             "ends within a record, as when its capture was killed: {cut_bytes} bytes were not read"
         )),
         Summary { unread_bytes, .. } => Some(format!(
-            "is damaged: a record is longer than any can be, and its {unread_bytes} bytes from there \
-             on were not read"
+            "is damaged: a record has a length that cannot be right; from there to the end of the file \
+             {unread_bytes} bytes were not read"
         )),
     }
 }
@@ -69,4 +69,54 @@ fn alone(mut frames: Frames, mut dissector: Dissector, tables: &mut Tables) -> R
     summary.add_unread(frames.unread());
     dissector.finish(tables);
     Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tierlab_dissect::Protocol;
+
+    /// A file of pcap with two records of four bytes, of which the second gives itself this length.
+    fn file(folder: &Path, length: u32) -> Frames {
+        let mut content = Vec::new();
+        for word in [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101] {
+            content.extend(u32::to_le_bytes(word));
+        }
+        for length in [4, length] {
+            content
+                .extend([10, 0, length, length, 0x45].iter().flat_map(|word| word.to_le_bytes()));
+        }
+        let path = folder.join("it.pcap");
+        std::fs::write(&path, content).expect("room on the disk");
+        Frames::open(&path).expect("it is there")
+    }
+
+    #[test]
+    fn the_summary_has_what_was_not_read_however_many_threads_read() {
+        let servers: Arc<[Server]> = Arc::new([Server {
+            name: "web.1".into(),
+            address: [127, 0, 1, 1].into(),
+            port: 8080,
+            protocol: Protocol::Http1,
+            pass_through: false,
+        }]);
+        let salt = salt::draw().expect("the kernel has random numbers");
+        let dissector =
+            |count| Dissector::within(memory::of_each(count), Arc::clone(&servers), salt);
+        for (length, cut_bytes, unread_bytes) in [(4, 0, 0), (5, 20, 0), (2_000_000_000, 0, 20)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let create = || Tables::create(folder.path(), "dissect", &servers, false);
+            let mut tables = create().expect("room on the disk");
+            let one = alone(file(folder.path(), length), dissector(1), &mut tables);
+            let frames = file(folder.path(), length);
+            let two = side_by_side::run(frames, 2, dissector, &mut tables);
+            tables.finish().expect("room on the disk");
+            for summary in [one, two].map(|summary| summary.expect("what is whole is read")) {
+                let not_read_bytes = (summary.cut_bytes, summary.unread_bytes);
+                assert_eq!(not_read_bytes, (cut_bytes, unread_bytes), "{length}");
+                let sentence = not_read(&summary).unwrap_or_default();
+                assert_eq!(sentence.contains("20 bytes were not read"), length != 4, "{sentence}");
+            }
+        }
+    }
 }

@@ -14,7 +14,7 @@ use tierlab_record::clock::thread_cpu_ns;
 const MOST_RECENT: usize = 32;
 /// A process has no more above it.
 const DEEPEST: usize = 64;
-/// A list that is not read to its end after so much CPU time is left.
+/// After so much CPU time the rest of a list is not read.
 const LONGEST_NS: i64 = 250_000_000;
 /// So many descriptors are read before the time is looked at.
 const AT_ONCE: usize = 1_024;
@@ -35,7 +35,7 @@ pub(super) struct Search {
     sought: HashSet<u64>,
     /// Of a socket: the process that holds it and those above it, nearest first.
     pub owners: HashMap<u64, Vec<i32>>,
-    /// Not every list that there is was read to its end.
+    /// Some list was not read, or not to its end.
     pub is_cut: bool,
     /// The budget is used up.
     is_exhausted: bool,
