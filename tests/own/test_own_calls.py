@@ -147,8 +147,11 @@ def test_how_calls_can_be_read_that_are_encrypted_is_told(protocol: str, how: st
 
 
 def test_what_of_calls_was_not_looked_at_is_told() -> None:
-    assert left_out({"crowded_out": 0, "drops": 0}) is None
-    told = left_out({"crowded_out": 1_234, "drops": 0})
+    assert left_out({"crowded_out": 0, "drops": 0, "unattributed": 0}) is None
+    searched = left_out({"crowded_out": 0, "drops": 0, "unattributed": 5_678})
+    assert searched is not None
+    assert searched.startswith("5,678 connections whose process is not known")
+    told = left_out({"crowded_out": 1_234, "drops": 0, "unattributed": 0})
     assert told == (
         "1,234 connections or more: too many were open at once, and to whom they went is not told"
     )

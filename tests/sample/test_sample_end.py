@@ -65,6 +65,13 @@ def test_a_duration_ends_it(start: Start) -> None:
     assert 8 <= len(sampling.table("memory")) + missed <= 11
 
 
+def test_a_duration_that_is_longer_than_time_goes_on_does_not_end_it(start: Start) -> None:
+    sampling = start(duration_ns=2**63 - 1, tables=["memory"])
+    sampling.ticks(5)
+    assert sampling.process.poll() is None
+    assert sampling.stop()["ticks"] >= 5
+
+
 @pytest.mark.parametrize(
     ("plan", "named"),
     [

@@ -78,7 +78,9 @@ def test_tables_that_were_only_begun_are_not_left_as_empty_ones(
     [
         ({"packets": 950, "drops": 50, "crowded_out": 0}, "50 packets (5.00%) were lost"),
         ({"packets": 9, "drops": 0, "crowded_out": 3}, "3 connections were forgotten"),
-        ({"packets": 9, "drops": 0, "crowded_out": 0}, None),
+        ({"packets": 9, "interface_downs": 1}, "the captured interface went down once"),
+        ({"packets": 9, "interface_downs": 3}, "the captured interface went down 3 times"),
+        ({"packets": 9, "drops": 0, "crowded_out": 0, "interface_downs": 0}, None),
         ({"packets": 9}, None),
     ],
 )

@@ -78,6 +78,11 @@ def left_out(lost: Mapping[str, int]) -> str | None:
             f"{packets:,} packets, which came too fast: some connections may be missing, or what"
             " is spoken on them"
         )
+    if connections := lost["unattributed"]:
+        parts.append(
+            f"{connections:,} connections whose process is not known: to search for it would have"
+            " taken more of this machine's time than it may"
+        )
     return "; ".join(parts) or None
 
 

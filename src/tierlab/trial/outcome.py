@@ -53,6 +53,9 @@ def _lost(summary: Mapping[str, Any]) -> str | None:
         parts.append(f"{dropped:,} packets ({share:.2%}) were lost before they were read")
     if forgotten:
         parts.append(f"{forgotten:,} connections were forgotten for want of memory")
+    if downs := summary.get("interface_downs", 0):
+        times = "once" if downs == 1 else f"{downs:,} times"
+        parts.append(f"the captured interface went down {times}")
     return " and ".join(parts) or None
 
 

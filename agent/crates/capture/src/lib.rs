@@ -8,6 +8,7 @@ mod file;
 mod live;
 mod memory;
 mod messages;
+mod outage;
 mod pcap;
 mod plan;
 mod recording;

@@ -1,6 +1,7 @@
-//! Capture from an interface until told to stop.
+//! Capture from an interface until it is to stop.
 
 use crate::memory;
+use crate::outage::{self, Outages};
 use crate::plan::LivePlan;
 use crate::ring::{HANDED_OVER, Ring};
 use crate::summary::Summary;
@@ -10,7 +11,7 @@ use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
 use tierlab_dissect::{Dissector, Server, filter};
-use tierlab_record::clock::{Moment, monotonic_ns};
+use tierlab_record::clock::{Moment, monotonic_in, monotonic_ns};
 use tierlab_record::{Stop, priority};
 
 pub(crate) const SECOND_NS: i64 = 1_000_000_000;
@@ -24,8 +25,8 @@ pub(crate) fn run(plan: LivePlan, out: &Path) -> Result<()> {
     let tables = Tables::create(out, "capture", &servers, plan.messages)?;
     let stop = Stop::on_signals();
     let mut filter = filter::of(&servers)?;
-    let end_ns = plan.duration_ns.map(|duration_ns| monotonic_ns() + duration_ns);
-    let over = move || stop.asked() || end_ns.is_some_and(|end_ns| monotonic_ns() >= end_ns);
+    let end_ns = plan.duration_ns.map_or(i64::MAX, monotonic_in);
+    let over = move || stop.asked() || monotonic_ns() >= end_ns;
     let salt = crate::salt::draw()?;
     let dissector = |count| {
         let memory_bytes = memory::of_each(count);
@@ -39,19 +40,14 @@ pub(crate) fn run(plan: LivePlan, out: &Path) -> Result<()> {
     let ring = Ring::open(&plan.interface, plan.ring_bytes, &mut filter)?;
     let scheduling = priority::take(priority::Role::Observer);
     let summary = Summary { scheduling, ..Summary::default() };
-    let mut capture = Capture { ring, dissector: dissector(1), tables, summary };
+    let dissector = dissector(1);
+    let mut capture = Capture { ring, dissector, tables, summary, outages: Outages::default() };
     Summary::ready();
     let mut tick = Moment::now();
-    while !over() {
-        if !capture.read_block() {
-            capture.ring.wait(WAIT_MS)?;
-        }
-        if monotonic_ns() - tick.monotonic_ns >= SECOND_NS {
-            tick = capture.second(tick)?;
-            capture.tables.say(capture.summary.progress());
-        }
-    }
-    capture.finish(tick)
+    let captured = capture.until(over, &mut tick);
+    // What was captured is written, whatever has failed.
+    let written = capture.finish(tick);
+    captured.and(written)
 }
 
 struct Capture {
@@ -59,12 +55,27 @@ struct Capture {
     dissector: Dissector,
     tables: Tables,
     summary: Summary,
+    outages: Outages,
 }
 
 impl Capture {
+    /// Captures until it is `over`; `tick` is when what was captured was last handed over.
+    fn until(&mut self, over: impl Fn() -> bool, tick: &mut Moment) -> Result<()> {
+        while !over() {
+            if !self.read_block() {
+                outage::wait(&mut self.ring, WAIT_MS, &mut self.summary)?;
+            }
+            if monotonic_ns() - tick.monotonic_ns >= SECOND_NS {
+                *tick = self.second(*tick)?;
+                self.tables.say(self.summary.progress());
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the next block. False if none is ready.
     fn read_block(&mut self) -> bool {
-        let Self { ring, dissector, tables, summary } = self;
+        let Self { ring, dissector, tables, summary, .. } = self;
         ring.read_block(|at_ns, frame| {
             summary.packets += 1;
             summary.bytes += frame.bytes.len() as u64;
@@ -80,6 +91,7 @@ impl Capture {
             self.tables.capture_drop(last.t_ns, now.since(last), drops);
         }
         self.summary.drops += drops;
+        self.outages.follow(&self.summary, last, now, &mut self.tables);
         self.summary.visits = self.tables.visit_count();
         self.summary.connections = self.dissector.open_connections() as u64;
         self.summary.crowded_out = self.dissector.crowded_out();
@@ -95,10 +107,13 @@ impl Capture {
                 break;
             }
         }
-        self.second(last)?;
+        let counted = self.second(last);
+        self.outages.end(Moment::now(), &mut self.tables);
         self.dissector.finish(&mut self.tables);
         self.summary.visits = self.tables.visit_count();
-        self.tables.finish()?;
+        let written = self.tables.finish();
+        counted?;
+        written?;
         self.summary.last();
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::chunk::Chunk;
 use anyhow::{Context, Result, anyhow, bail};
-use pcap_parser::nom::{Err as Parse, IResult};
+use pcap_parser::nom::{Err as Parse, IResult, Needed};
 use pcap_parser::{
     Block, LegacyPcapBlock, PcapBlockOwned, PcapError, PcapHeader, parse_block_be, parse_block_le,
     parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header,
@@ -18,6 +18,13 @@ use tierlab_dissect::{Clock, Frame, LinkType};
 const CHUNK_BYTES: usize = 1 << 20;
 /// More is read at once only for a block that is longer, up to this.
 const LONGEST_BLOCK: usize = 8 << 20;
+
+/// Programs that capture keep no more of a frame than this (MAXIMUM_SNAPLEN of libpcap).
+const MOST_CAPTURED: usize = 262_144;
+/// What a record of pcapng has around its frame: headers and options.
+const MOST_AROUND: usize = 4 << 10;
+/// The longest header of a record of pcap.
+const RECORD_HEADER: usize = 24;
 
 /// Timestamps are microseconds where a file does not say otherwise.
 const DEFAULT_UNITS_PER_SECOND: u64 = 1_000_000;
@@ -35,6 +42,18 @@ pub(crate) struct Frames {
     ended: bool,
     /// How much is read at once.
     chunk_bytes: usize,
+    /// No record is longer.
+    longest_record: usize,
+    end: FileEnd,
+}
+
+/// What was not read at a file's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileEnd {
+    /// Bytes of a last record that is cut short, as a killed capture leaves it.
+    pub cut_bytes: u64,
+    /// Bytes from a record on whose length cannot be right.
+    pub damaged_bytes: u64,
 }
 
 /// How an interface's frames are to be read.
@@ -114,11 +133,19 @@ impl Frames {
             rest,
             ended: false,
             chunk_bytes: CHUNK_BYTES,
+            longest_record: MOST_CAPTURED + MOST_AROUND,
+            end: FileEnd::default(),
         })
     }
 
+    /// What was not read, once the last part was.
+    pub(crate) fn end(&self) -> FileEnd {
+        self.end
+    }
+
     /// Replaces what is in `chunk` by the next part. False at the file's end. A last frame that is
-    /// cut short, as a killed capture leaves it, ends the file.
+    /// cut short, as a killed capture leaves it, ends the file; so does one whose length cannot be
+    /// right, as nobody knows where the next one begins.
     pub(crate) fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
         let done = self.read(chunk).and_then(|()| self.parse(chunk));
         done.with_context(|| self.path.display().to_string())?;
@@ -148,6 +175,9 @@ impl Frames {
         while !left.is_empty() {
             match self.format.next(left) {
                 Ok((behind, block)) => {
+                    if let PcapBlockOwned::LegacyHeader(header) = &block {
+                        self.longest_record = longest_record(header.snaplen);
+                    }
                     if let Some((at_ns, frame)) = self.take(block)? {
                         let from = frame.bytes.as_ptr().addr() - bytes.as_ptr().addr();
                         places.add(at_ns, from, frame);
@@ -157,7 +187,10 @@ impl Frames {
                 Err(Parse::Incomplete(_)) if matches!(self.format, Format::Unknown) => {
                     bail!("ends within its header")
                 }
-                Err(Parse::Incomplete(_)) if self.ended => break,
+                Err(Parse::Incomplete(missing)) if self.ended => {
+                    self.end = end(left.len(), missing, self.longest_record);
+                    break;
+                }
                 Err(Parse::Incomplete(_)) if left.len() == bytes.len() => {
                     if self.chunk_bytes >= LONGEST_BLOCK {
                         bail!("has a frame larger than {} MiB", LONGEST_BLOCK >> 20);
@@ -262,6 +295,22 @@ impl Format {
                 Ok((behind, block.into()))
             }
         }
+    }
+}
+
+/// The longest record of a file whose header has this snap length; 0 is no limit.
+fn longest_record(snap_length: u32) -> usize {
+    let captured = if snap_length == 0 { MOST_CAPTURED } else { snap_length as usize };
+    captured.min(MOST_CAPTURED) + RECORD_HEADER
+}
+
+/// What is not read of a file that ends with this many bytes of a record, when so many are missing.
+fn end(left: usize, missing: Needed, longest_record: usize) -> FileEnd {
+    let missing = if let Needed::Size(bytes) = missing { bytes.get() } else { 1 };
+    if left.saturating_add(missing) <= longest_record {
+        FileEnd { cut_bytes: left as u64, damaged_bytes: 0 }
+    } else {
+        FileEnd { cut_bytes: 0, damaged_bytes: left as u64 }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a dissector said while others worked beside it: kept until it can be told in order.
 
+use std::mem::size_of;
 use std::ops::Range;
 use tierlab_dissect::{Clue, Event, Message, Sink, Visit};
 
@@ -66,6 +67,15 @@ impl Recording {
     /// True once nothing is left to tell.
     pub(crate) fn is_told(&self) -> bool {
         self.told == self.said.len()
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        fn of<T>(kept: &Vec<T>) -> usize {
+            kept.capacity() * size_of::<T>()
+        }
+        let said = of(&self.said) + of(&self.visits) + of(&self.events) + of(&self.messages);
+        size_of::<Self>() + said + of(&self.clues) + of(&self.literals) + self.labels.capacity()
     }
 
     /// The frame and the connection of what is to be told next; at the end, one after all others.

@@ -1,7 +1,7 @@
 //! A TPACKET_V3 ring (Documentation/networking/packet_mmap.rst): the kernel writes packets into
 //! blocks of shared memory and hands over a block when it is full or its time is up.
 
-use crate::socket::{attach, interface_index, is_loopback, packet_socket, read, see_all, set};
+use crate::socket::{attach, interface_flags, interface_index, packet_socket, read, see_all, set};
 use libc::{
     c_int, c_void, sock_filter, sockaddr_ll, socklen_t, tpacket_block_desc, tpacket_req3,
     tpacket_stats_v3, tpacket3_hdr,
@@ -31,6 +31,8 @@ pub(crate) enum RingError {
     NoInterface(String),
     #[error("packet capture needs CAP_NET_RAW: run as root ({0})")]
     NotAllowed(Error),
+    #[error("the interface is down")]
+    InterfaceDown,
     #[error("cannot {0}: {1}")]
     Failed(&'static str, Error),
 }
@@ -41,6 +43,9 @@ pub(crate) struct Ring {
     memory: NonNull<u8>,
     length: usize,
     block: usize,
+    interface: String,
+    /// The interface's number: one that is removed and made anew has another.
+    index: c_int,
     on_loopback: bool,
 }
 
@@ -57,7 +62,7 @@ impl Ring {
         attach(&socket, filter)?;
         let version = libc::tpacket_versions::TPACKET_V3 as c_int;
         set(&socket, libc::PACKET_VERSION, &version, "use TPACKET_V3")?;
-        let on_loopback = is_loopback(&socket, interface)?;
+        let on_loopback = interface_flags(&socket, interface)? & libc::IFF_LOOPBACK != 0;
         if on_loopback {
             // On the loopback interface every packet passes twice: out and in.
             set(&socket, libc::PACKET_IGNORE_OUTGOING, &1, "ignore outgoing packets")?;
@@ -77,7 +82,8 @@ impl Ring {
         };
         set(&socket, libc::PACKET_RX_RING, &request, "get memory for the ring")?;
         let memory = map(&socket, length)?;
-        let ring = Self { socket, memory, length, block: 0, on_loopback };
+        let interface = interface.to_owned();
+        let ring = Self { socket, memory, length, block: 0, interface, index, on_loopback };
         ring.bind(index)?;
         Ok(ring)
     }
@@ -106,7 +112,25 @@ impl Ring {
         read(&self.socket, libc::SOL_PACKET, name, 0, "read an option of the packet socket")
     }
 
-    /// Waits up to `timeout_ms` for a block.
+    /// Whether the interface is up. The ring is bound to one that was made anew under the same name;
+    /// the kernel refuses this to one of several rings.
+    pub(crate) fn is_up(&mut self) -> bool {
+        let flags = interface_flags(&self.socket, &self.interface).unwrap_or(0);
+        if flags & libc::IFF_UP == 0 {
+            return false;
+        }
+        let Ok(index) = interface_index(&self.interface) else { return false };
+        if index != self.index {
+            let bound = self.bind(index).and_then(|()| see_all(&self.socket, index));
+            if bound.is_err() {
+                return false;
+            }
+            self.index = index;
+        }
+        true
+    }
+
+    /// Waits up to `timeout_ms` for a block. Fails once when the interface goes down.
     pub(crate) fn wait(&self, timeout_ms: c_int) -> Result<(), RingError> {
         if self.is_ready() {
             return Ok(());
@@ -124,7 +148,11 @@ impl Ring {
             }
         }
         if poll.revents & libc::POLLERR != 0 {
-            return Err(RingError::Failed("capture any longer", self.socket_error()));
+            let error = self.socket_error();
+            return Err(match error.raw_os_error() {
+                Some(libc::ENETDOWN) => RingError::InterfaceDown,
+                _ => RingError::Failed("capture any longer", error),
+            });
         }
         Ok(())
     }

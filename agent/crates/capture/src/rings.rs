@@ -2,6 +2,7 @@
 //! connections. What they say is told in the order of time by the thread that started them.
 
 use crate::live::{SECOND_NS, WAIT_MS};
+use crate::outage;
 use crate::recording::Recording;
 use crate::ring::{HANDED_OVER, Ring, RingError};
 use crate::summary::Summary;
@@ -54,21 +55,28 @@ struct Reader {
 impl Reader {
     fn run(&mut self, over: impl Fn() -> bool) -> Result<(), RingError> {
         self.seen.scheduling = priority::take(priority::Role::Observer);
+        let read = self.until(over);
+        // What was read is handed over, whatever has failed.
+        let finished = self.finish();
+        read.and(finished)
+    }
+
+    fn until(&mut self, over: impl Fn() -> bool) -> Result<(), RingError> {
         let mut drops_read_ns = 0;
         while !over() {
             let idle_since_ns = realtime_ns() - HANDED_OVER.as_nanos() as i64;
             let mut said = Recording::new(self.with_messages);
             if !self.read_block(&mut said) {
                 self.until_ns = self.until_ns.max(idle_since_ns);
-                self.ring.wait(WAIT_MS)?;
+                outage::wait(&mut self.ring, WAIT_MS, &mut self.seen)?;
             }
+            self.hand_over(said);
             if idle_since_ns - drops_read_ns >= SECOND_NS / 10 {
                 self.seen.drops += self.ring.drops()?;
                 drops_read_ns = idle_since_ns;
             }
-            self.hand_over(said);
         }
-        self.finish()
+        Ok(())
     }
 
     /// Takes the next block. False if none is ready.
@@ -95,12 +103,13 @@ impl Reader {
                 break;
             }
         }
-        self.seen.drops += self.ring.drops()?;
+        let drops = self.ring.drops();
+        self.seen.drops += drops.as_ref().copied().unwrap_or(0);
         said.frame = i64::MAX - 1;
         self.dissector.finish(&mut said);
         self.until_ns = i64::MAX;
         self.hand_over(said);
-        Ok(())
+        drops.map(drop)
     }
 
     fn hand_over(&mut self, said: Recording) {

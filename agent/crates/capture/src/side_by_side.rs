@@ -249,6 +249,9 @@ impl<'a> State<'a> {
             return Err(error);
         }
         let (mut summary, mut left_out) = (self.summary, LeftOut::default());
+        if let Some(frames) = &self.frames {
+            summary.add_end(frames.end());
+        }
         let mut said = Vec::new();
         for mut shard in self.shards.into_iter().filter_map(|it| it.shard) {
             summary.connections += shard.dissector.open_connections() as u64;

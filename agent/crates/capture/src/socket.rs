@@ -32,7 +32,8 @@ pub(crate) fn packet_socket() -> Result<OwnedFd, RingError> {
     })
 }
 
-pub(crate) fn is_loopback(socket: &OwnedFd, interface: &str) -> Result<bool, RingError> {
+/// An interface's flags (IFF_UP and others of netdevice(7)).
+pub(crate) fn interface_flags(socket: &OwnedFd, interface: &str) -> Result<c_int, RingError> {
     // SAFETY: all-zero is a valid request, and its name stays terminated.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
@@ -45,7 +46,7 @@ pub(crate) fn is_loopback(socket: &OwnedFd, interface: &str) -> Result<bool, Rin
     }
     // SAFETY: SIOCGIFFLAGS has filled in the flags.
     let flags = unsafe { request.ifr_ifru.ifru_flags };
-    Ok(c_int::from(flags) & libc::IFF_LOOPBACK != 0)
+    Ok(c_int::from(flags))
 }
 
 /// Sees what is not for this machine too: a bridge then shows, once, what its ports say to one
@@ -100,8 +101,21 @@ fn set_at<T>(
     Ok(())
 }
 
-/// Reads an option over `value`, of which every bit pattern the kernel gives is one.
-pub(crate) fn read<T: Copy>(
+/// What the kernel may write over.
+///
+/// # Safety
+/// The type is made of numbers alone, so that every pattern of bits is one of its values.
+pub(crate) unsafe trait Plain: Copy {}
+
+// SAFETY: a number.
+unsafe impl Plain for c_int {}
+// SAFETY: numbers.
+unsafe impl Plain for libc::tpacket_stats {}
+// SAFETY: numbers.
+unsafe impl Plain for libc::tpacket_stats_v3 {}
+
+/// Reads an option over `value`.
+pub(crate) fn read<T: Plain>(
     socket: &OwnedFd,
     level: c_int,
     name: c_int,
@@ -110,7 +124,7 @@ pub(crate) fn read<T: Copy>(
 ) -> Result<T, RingError> {
     let mut size = size_of::<T>() as socklen_t;
     let to = (&raw mut value).cast();
-    // SAFETY: pointer and size are those of `value`, which is plain numbers.
+    // SAFETY: pointer and size are those of `value`, of which every pattern of bits is a value.
     let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, to, &raw mut size) };
     if done < 0 {
         return Err(RingError::Failed(what, Error::last_os_error()));

@@ -1,11 +1,12 @@
 //! What the verb says on standard output: JSON lines, for whoever started it.
 
 use crate::chunk::Chunk;
+use crate::pcap::FileEnd;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tierlab_dissect::LeftOut;
-use tierlab_record::clock::process_cpu_ns;
+use tierlab_record::clock::{Moment, process_cpu_ns};
 use tierlab_record::priority::Scheduling;
 use tierlab_record::status::say;
 
@@ -23,6 +24,15 @@ pub(crate) struct Summary {
     pub connections: u64,
     /// Connections that were forgotten because memory was needed for others.
     pub crowded_out: u64,
+    /// How often the interface went down.
+    pub interface_downs: u64,
+    /// Since when it is down.
+    #[serde(skip)]
+    pub down_since: Option<Moment>,
+    /// Bytes of a file's last record, which is cut short.
+    pub cut_bytes: u64,
+    /// Bytes of a file that were not read, from a record on whose length cannot be right.
+    pub unread_bytes: u64,
     /// How the thread that reads the ring is scheduled.
     pub scheduling: Scheduling,
     /// CPU time of the process.
@@ -36,6 +46,12 @@ impl Summary {
         self.bytes += chunk.frame_bytes();
     }
 
+    /// This was not read at the file's end.
+    pub(crate) fn add_end(&mut self, end: FileEnd) {
+        self.cut_bytes = end.cut_bytes;
+        self.unread_bytes = end.damaged_bytes;
+    }
+
     /// This was seen on another ring.
     pub(crate) fn add_ring(&mut self, other: &Self) {
         self.packets += other.packets;
@@ -43,6 +59,9 @@ impl Summary {
         self.drops += other.drops;
         self.connections += other.connections;
         self.crowded_out += other.crowded_out;
+        // All rings are on the same interface.
+        self.interface_downs = self.interface_downs.max(other.interface_downs);
+        self.down_since = self.down_since.or(other.down_since);
     }
 
     /// The ring is open; packets are being captured.

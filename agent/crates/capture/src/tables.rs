@@ -85,6 +85,11 @@ impl Tables {
         self.event(t_ns, duration_ns, "capture_drop", "", &detail);
     }
 
+    /// The captured interface was down.
+    pub(crate) fn interface_down(&mut self, t_ns: i64, duration_ns: i64) {
+        self.event(t_ns, duration_ns, "interface_down", "", "{}");
+    }
+
     /// Hands over what was collected.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Tells what the readers of several rings say, in the order of time.
 
 use crate::live::{SECOND_NS, WAIT_MS};
+use crate::outage::Outages;
 use crate::recording::{Recording, tell};
 use crate::ring::RingError;
 use crate::summary::Summary;
@@ -11,17 +12,21 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tierlab_record::clock::{Moment, monotonic_ns};
 
-/// So many parts of all rings may wait to be told, of each its share. A reader that is so far ahead of
-/// another waits for it, and what the kernel drops meanwhile is counted.
-const MOST_WAITING: usize = 4_096;
+/// So many parts of all rings may wait to be told, with so many bytes, of each ring its share. A
+/// reader that is so far ahead of another, or of the disk, waits, and what the kernel drops meanwhile
+/// is counted. A part is small or has all messages of a full block.
+const MOST_PARTS: usize = 4_096;
+const MOST_BYTES: usize = 64 << 20;
 
-/// Of each ring: the last may wait for a time after its own, which the next one tells.
-const LEAST_WAITING: usize = 2;
+/// So many parts of each ring may wait whatever their bytes: the last may wait for a time after its
+/// own, which the next one tells.
+const LEAST_PARTS: usize = 2;
 
 /// What was said of a ring's next part.
 struct Part {
     ring: usize,
     said: Recording,
+    bytes: usize,
     until_ns: i64,
     seen: Summary,
 }
@@ -30,18 +35,42 @@ struct Part {
 pub(crate) struct Outlet {
     ring: usize,
     parts: Sender<Part>,
-    /// Each is room for one part.
-    room: Receiver<()>,
+    /// The bytes of each part that does not wait any more.
+    freed: Receiver<usize>,
+    /// Parts that wait, as far as this knows, and their bytes.
+    waiting: usize,
+    waiting_bytes: usize,
+    /// How many rings share what may wait.
+    rings: usize,
 }
 
 impl Outlet {
     /// Hands over a part, once there is room for it: whatever the ring had before `until_ns` was read,
     /// and `seen` is all that was seen on it so far.
-    pub(crate) fn hand_over(&self, said: Recording, until_ns: i64, seen: Summary) {
-        // Nobody takes it any more once the tables have failed, which is told then.
-        if self.room.recv().is_ok() {
-            let _ = self.parts.send(Part { ring: self.ring, said, until_ns, seen });
+    pub(crate) fn hand_over(&mut self, said: Recording, until_ns: i64, seen: Summary) {
+        let bytes = said.bytes();
+        while let Ok(freed) = self.freed.try_recv() {
+            self.make_room(freed);
         }
+        while !self.has_room(bytes) {
+            match self.freed.recv() {
+                Ok(freed) => self.make_room(freed),
+                // Nobody takes it any more once the tables have failed, which is told then.
+                Err(_) => return,
+            }
+        }
+        (self.waiting, self.waiting_bytes) = (self.waiting + 1, self.waiting_bytes + bytes);
+        let _ = self.parts.send(Part { ring: self.ring, said, bytes, until_ns, seen });
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.waiting < LEAST_PARTS
+            || self.waiting < MOST_PARTS / self.rings
+                && self.waiting_bytes + bytes <= MOST_BYTES / self.rings
+    }
+
+    fn make_room(&mut self, bytes: usize) {
+        (self.waiting, self.waiting_bytes) = (self.waiting - 1, self.waiting_bytes - bytes);
     }
 }
 
@@ -51,37 +80,59 @@ type Ended = Result<(), RingError>;
 /// Tells what all readers say.
 pub(crate) struct Teller {
     parts: Receiver<Part>,
-    /// What is not all told, as some ring is not read that far, and which ring's it is.
+    /// What is not all told, as some ring is not read that far; which ring's it is, and its bytes.
     said: Vec<Recording>,
-    rings: Vec<usize>,
+    of: Vec<(usize, usize)>,
     /// Of each ring.
     until_ns: Vec<i64>,
     seen: Vec<Summary>,
-    room: Vec<Sender<()>>,
+    room: Vec<Sender<usize>>,
     tables: Tables,
+    outages: Outages,
 }
 
 impl Teller {
     /// For so many rings; gives each of them its outlet.
     pub(crate) fn new(rings: usize, tables: Tables) -> (Self, Vec<Outlet>) {
         let (sender, parts) = channel();
-        let share = (MOST_WAITING / rings).max(LEAST_WAITING);
         let outlet = |ring| {
-            let (given_back, room) = channel();
-            for _ in 0..share {
-                let _ = given_back.send(());
-            }
-            (given_back, Outlet { ring, parts: sender.clone(), room })
+            let (room, freed) = channel();
+            let parts = sender.clone();
+            (room, Outlet { ring, parts, freed, waiting: 0, waiting_bytes: 0, rings })
         };
         let (room, outlets) = (0..rings).map(outlet).unzip();
         let (until_ns, seen) = (vec![0; rings], vec![Summary::default(); rings]);
-        let (said, of) = (Vec::new(), Vec::new());
-        (Self { parts, said, rings: of, until_ns, seen, room, tables }, outlets)
+        let (said, of, outages) = (Vec::new(), Vec::new(), Outages::default());
+        (Self { parts, said, of, until_ns, seen, room, tables, outages }, outlets)
     }
 
     /// Tells until all readers have ended. Fails as soon as one has died: the others wait for it.
-    pub(crate) fn run(mut self, mut readers: Vec<JoinHandle<Ended>>) -> Result<()> {
+    pub(crate) fn run(mut self, readers: Vec<JoinHandle<Ended>>) -> Result<()> {
         let (mut tick, mut known) = (Moment::now(), Summary::default());
+        let merged = self.until_ended(readers, &mut tick, &mut known);
+        // What was read is written, whatever has failed.
+        for _ in 0..MOST_PARTS {
+            let Ok(part) = self.parts.try_recv() else { break };
+            self.take(part);
+        }
+        tell(&mut self.said, i64::MAX, &mut self.tables);
+        let last = self.second(known, tick);
+        self.outages.end(Moment::now(), &mut self.tables);
+        let visits = self.tables.visit_count();
+        let written = self.tables.finish();
+        merged?;
+        let (last, _) = last?;
+        written?;
+        Summary { visits, ..last }.last();
+        Ok(())
+    }
+
+    fn until_ended(
+        &mut self,
+        mut readers: Vec<JoinHandle<Ended>>,
+        tick: &mut Moment,
+        known: &mut Summary,
+    ) -> Result<()> {
         loop {
             match self.parts.recv_timeout(Duration::from_millis(WAIT_MS as u64)) {
                 Ok(part) => self.take(part),
@@ -90,23 +141,18 @@ impl Teller {
             }
             if monotonic_ns() - tick.monotonic_ns >= SECOND_NS {
                 check(&mut readers)?;
-                (known, tick) = self.second(known, tick)?;
+                (*known, *tick) = self.second(*known, *tick)?;
                 self.tables.say(known.progress());
             }
         }
-        readers.into_iter().try_for_each(end)?;
-        let (mut last, _) = self.second(known, tick)?;
-        last.visits = self.tables.visit_count();
-        self.tables.finish()?;
-        last.last();
-        Ok(())
+        readers.into_iter().try_for_each(end)
     }
 
     fn take(&mut self, part: Part) {
         self.until_ns[part.ring] = part.until_ns;
         self.seen[part.ring] = part.seen;
         self.said.push(part.said);
-        self.rings.push(part.ring);
+        self.of.push((part.ring, part.bytes));
         let until_ns = self.until_ns.iter().copied().min().unwrap_or(0);
         tell(&mut self.said, until_ns, &mut self.tables);
         self.make_room();
@@ -114,13 +160,13 @@ impl Teller {
 
     /// Forgets what is told: its readers may hand over as much again.
     fn make_room(&mut self) {
-        let Self { said, rings, room, .. } = self;
+        let Self { said, of, room, .. } = self;
         let mut is_told = said.iter().map(Recording::is_told);
-        rings.retain(|ring| {
+        of.retain(|&(ring, bytes)| {
             let is_told = is_told.next().unwrap_or_default();
             if is_told {
                 // A reader that has ended hands over nothing any more.
-                let _ = room[*ring].send(());
+                let _ = room[ring].send(bytes);
             }
             !is_told
         });
@@ -137,6 +183,7 @@ impl Teller {
         if drops > 0 {
             self.tables.capture_drop(last.t_ns, now.since(last), drops);
         }
+        self.outages.follow(&all, last, now, &mut self.tables);
         all.visits = self.tables.visit_count();
         self.tables.flush()?;
         Ok((all, now))
@@ -158,9 +205,11 @@ fn end(reader: JoinHandle<Ended>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_ipc::reader::StreamReader;
+    use std::fs::File;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::thread::{sleep, spawn};
+    use std::thread::spawn;
     use tierlab_dissect::{Peer, Protocol, Server, Sink, Visit};
 
     const MANY: i64 = 10_000;
@@ -179,7 +228,7 @@ mod tests {
     }
 
     /// A visit at that time.
-    fn visit(at_ns: i64) -> Recording {
+    fn labelled(at_ns: i64, label: &str) -> Recording {
         let mut said = Recording::new(false);
         said.frame = at_ns;
         said.visit(&Visit {
@@ -192,7 +241,7 @@ mod tests {
             departure_ns: None,
             closed_ns: None,
             may_wait_ns: None,
-            label: "GET /",
+            label,
             status: None,
             bytes_in: 0,
             bytes_out: 0,
@@ -203,61 +252,78 @@ mod tests {
     }
 
     /// Hands over a visit each nanosecond, and counts them.
-    fn read(outlet: &Outlet, handed_over: &AtomicUsize) {
-        for at_ns in 1..=MANY {
-            outlet.hand_over(visit(at_ns), at_ns, Summary::default());
+    fn read(outlet: &mut Outlet, visits: i64, label: &str, handed_over: &AtomicUsize) {
+        for at_ns in 1..=visits {
+            outlet.hand_over(labelled(at_ns, label), at_ns, Summary::default());
             handed_over.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    fn nothing_more(outlet: &Outlet) {
+    fn nothing_more(outlet: &mut Outlet) {
         outlet.hand_over(Recording::new(false), i64::MAX, Summary::default());
     }
 
-    #[test]
-    fn a_reader_that_is_ahead_waits_for_the_others() {
+    /// One of two readers hands over visits with this label, the other nothing. Returns how many the
+    /// first one hands over before it waits.
+    fn handed_over_ahead(visits: i64, label: String) -> usize {
         let (_folder, tables) = tables();
         let (mut teller, mut outlets) = Teller::new(2, tables);
-        let (behind, ahead) = (outlets.remove(0), outlets.remove(0));
+        let (mut behind, mut ahead) = (outlets.remove(0), outlets.remove(0));
         let handed_over = Arc::new(AtomicUsize::new(0));
         let counted = handed_over.clone();
         let reader = spawn(move || {
-            read(&ahead, &counted);
-            nothing_more(&ahead);
+            read(&mut ahead, visits, &label, &counted);
+            nothing_more(&mut ahead);
         });
-        for _ in 0..MOST_WAITING / 2 {
-            teller.take(teller.parts.recv().unwrap());
+        while let Ok(part) = teller.parts.recv_timeout(Duration::from_millis(200)) {
+            teller.take(part);
         }
-        sleep(Duration::from_millis(50));
-        assert!(teller.parts.try_recv().is_err());
-        assert_eq!(handed_over.load(Ordering::Relaxed), MOST_WAITING / 2);
-        assert_eq!((teller.said.len(), teller.tables.visit_count()), (MOST_WAITING / 2, 0));
-        nothing_more(&behind);
+        let waiting = handed_over.load(Ordering::Relaxed);
+        assert_eq!((teller.said.len(), teller.tables.visit_count()), (waiting, 0));
+        nothing_more(&mut behind);
         drop(behind);
         while let Ok(part) = teller.parts.recv() {
             teller.take(part);
         }
         reader.join().unwrap();
-        assert_eq!((teller.said.len(), teller.tables.visit_count()), (0, MANY as u64));
+        assert_eq!((teller.said.len(), teller.tables.visit_count()), (0, visits as u64));
         teller.tables.finish().unwrap();
+        waiting
     }
 
     #[test]
-    fn where_a_reader_has_died_the_capture_ends() {
-        let (_folder, tables) = tables();
+    fn a_reader_that_is_ahead_waits_for_the_others() {
+        assert_eq!(handed_over_ahead(MANY, "GET /".into()), MOST_PARTS / 2);
+    }
+
+    #[test]
+    fn a_reader_of_large_parts_waits_before_they_fill_the_memory() {
+        let label = "x".repeat(256 << 10);
+        let each = labelled(1, &label).bytes();
+        assert!(each > label.len(), "{each} bytes");
+        assert_eq!(handed_over_ahead(300, label), MOST_BYTES / 2 / each);
+    }
+
+    #[test]
+    fn where_a_reader_has_died_the_capture_ends_and_what_others_read_is_written() {
+        let (folder, tables) = tables();
         let (teller, mut outlets) = Teller::new(2, tables);
-        let (dies, ahead) = (outlets.remove(0), outlets.remove(0));
+        let (dies, mut ahead) = (outlets.remove(0), outlets.remove(0));
         let readers = vec![
             spawn(move || -> Ended {
                 drop(dies);
                 panic!("it dies, as this test wants")
             }),
             spawn(move || {
-                read(&ahead, &AtomicUsize::new(0));
+                read(&mut ahead, MANY, "GET /", &AtomicUsize::new(0));
                 Ok(())
             }),
         ];
         let error = teller.run(readers).unwrap_err();
         assert_eq!(error.to_string(), "a thread that reads a ring died");
+        let file = File::open(folder.path().join("raw_visits.arrows")).unwrap();
+        let batches = StreamReader::try_new(file, None).unwrap();
+        let written: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(written, MOST_PARTS / 2, "so many were handed over");
     }
 }

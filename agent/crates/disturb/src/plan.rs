@@ -61,6 +61,13 @@ pub struct Occasion {
     pub duration_ns: i64,
 }
 
+impl Occasion {
+    /// When it ends: never, if that is later than any time.
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add(self.duration_ns)
+    }
+}
+
 /// How to get at the subject. Each class needs some of it and says so if it is missing.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -158,6 +165,16 @@ mod tests {
             plan["host"] = host;
             let planned: Planned = serde_json::from_value(plan.clone()).unwrap();
             assert_eq!(planned.target.site().unwrap().1, called);
+        }
+    }
+
+    #[test]
+    fn a_disturbance_that_is_longer_than_time_goes_on_does_not_end_before_its_start() {
+        let mut plan = freeze();
+        for (duration_ns, end_ns) in [(7, 12), (i64::MAX, i64::MAX)] {
+            plan["duration_ns"] = json!(duration_ns);
+            let planned: Planned = serde_json::from_value(plan.clone()).unwrap();
+            assert_eq!(planned.what.end_ns(), end_ns);
         }
     }
 

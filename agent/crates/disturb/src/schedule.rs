@@ -39,7 +39,7 @@ pub fn run(plan: Plan, keeper: Keeper, out: &Path, stop: Stop) -> Result<()> {
     say(&json!({ "ready": true, "disturbances": count, "scheduling": scheduling }));
     let (mut threads, mut left_out) = (Vec::new(), 0);
     while let Some(next) = waiting.pop() {
-        if moment::wait(next.planned.what.start_ns - LEAD_NS, stop) {
+        if moment::wait(next.planned.what.start_ns.saturating_sub(LEAD_NS), stop) {
             let truth = truth.clone();
             threads.push(thread::spawn(move || make(next, &truth, stop)));
         } else {
@@ -73,7 +73,7 @@ fn prepare(plan: Plan, keeper: &Keeper) -> Result<Vec<Prepared>> {
 fn make(prepared: Prepared, truth: &Truth, stop: Stop) -> Result<bool> {
     let Prepared { planned, mut disturbance } = prepared;
     priority::take(Role::Driver);
-    let until_ns = planned.what.start_ns + planned.what.duration_ns;
+    let until_ns = planned.what.end_ns();
     if !moment::wait(planned.what.start_ns, stop) {
         return never(&planned, truth);
     }

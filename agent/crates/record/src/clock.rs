@@ -21,6 +21,11 @@ pub fn monotonic_ns() -> i64 {
     now(libc::CLOCK_MONOTONIC)
 }
 
+/// What the monotonic clock shows in so long: the end of time if it never shows it.
+pub fn monotonic_in(duration_ns: i64) -> i64 {
+    monotonic_ns().saturating_add(duration_ns)
+}
+
 /// Both clocks at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
@@ -94,6 +99,13 @@ mod tests {
         let before = monotonic_ns();
         let at = monotonic_at(steady_ns());
         assert!(before <= at && at <= monotonic_ns());
+    }
+
+    #[test]
+    fn a_duration_that_is_longer_than_time_goes_on_does_not_end_in_the_past() {
+        assert_eq!(monotonic_in(i64::MAX), i64::MAX);
+        let now = monotonic_ns();
+        assert!((now + 5..now + 1_000_000_005).contains(&monotonic_in(5)));
     }
 
     #[test]

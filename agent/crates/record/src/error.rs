@@ -25,6 +25,12 @@ pub enum RecordError {
     /// The thread that writes could not be started.
     #[error("cannot start the thread that writes the tables: {0}")]
     Thread(std::io::Error),
+    /// The thread that writes has panicked, which is a fault of this program.
+    #[error(
+        "the thread that writes the tables has panicked: rows are missing; please report the message \
+         of the panic, which is on standard error"
+    )]
+    Panicked,
     /// The thread that writes has ended before its time; its own error was told before.
     #[error("the tables were closed before their end")]
     Closed,

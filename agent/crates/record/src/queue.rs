@@ -76,21 +76,24 @@ impl Queue {
 
     /// Does every job until the queue is closed and empty, or one fails.
     pub(crate) fn work(&self) {
+        let _guard = FailOthers(self);
         while let Some((bytes, job)) = self.next() {
-            let done = job.run();
-            let mut state = self.state();
-            state.bytes -= bytes;
-            if let Err(error) = done {
-                (state.broken, state.failure) = (true, Some(error));
-                state.jobs.clear();
-            }
-            let broken = state.broken;
-            drop(state);
-            self.went.notify_all();
-            if broken {
+            if let Err(error) = job.run() {
+                self.fail(error);
                 return;
             }
+            self.state().bytes -= bytes;
+            self.went.notify_all();
         }
+    }
+
+    /// Nothing more is written, and nobody waits for it any longer.
+    fn fail(&self, error: RecordError) {
+        let mut state = self.state();
+        (state.broken, state.failure) = (true, Some(error));
+        state.jobs.clear();
+        drop(state);
+        self.went.notify_all();
     }
 
     /// Fails if a job did: for the first who asks, as it did.
@@ -118,5 +121,16 @@ impl Queue {
     /// Held for a few instructions only.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has the queue fail when its thread panics: who waits for room would wait for ever.
+struct FailOthers<'a>(&'a Queue);
+
+impl Drop for FailOthers<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(RecordError::Panicked);
+        }
     }
 }

@@ -158,6 +158,34 @@ mod tests {
         assert_eq!((written, rows.lost()), (1000 * LINE.len(), 0));
     }
 
+    /// A job of a writer with a fault.
+    struct Faulty;
+
+    impl Job for Faulty {
+        fn run(self: Box<Self>) -> Result<(), RecordError> {
+            panic!("it has a fault, as this test wants")
+        }
+    }
+
+    #[test]
+    fn who_waits_for_the_disk_does_not_wait_for_a_writer_that_has_panicked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let writer = Writer::with_room(WhenFull::Wait, Role::Ordinary, 64 << 10).unwrap();
+        let mut rows = writer.lines(path).unwrap();
+        writer.queue.put(1, Box::new(Faulty));
+        let (done, is_done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            hand_over(&mut rows, 1000);
+            done.send(rows.lost()).unwrap();
+        });
+        let lost = is_done.recv_timeout(Duration::from_secs(5)).expect("it waits for ever");
+        assert!(lost > 0);
+        let error = writer.check().unwrap_err().to_string();
+        assert!(error.contains("has panicked"), "{error}");
+        assert!(matches!(writer.finish(), Err(RecordError::Closed)));
+    }
+
     #[test]
     fn what_cannot_be_written_is_told_once_and_then_that_the_tables_are_closed() {
         let folder = tempfile::tempdir().unwrap();

@@ -37,7 +37,8 @@ impl PercpuValue {
             value_size: words as u32 * 8,
             max_entries: 1,
         };
-        let map = descriptor(MAP_CREATE, &attributes)?;
+        // SAFETY: these are the attributes of the command, without addresses.
+        let map = unsafe { descriptor(MAP_CREATE, &attributes)? };
         Ok(Self { map, words, values: vec![0; words * cores] })
     }
 
@@ -62,8 +63,9 @@ impl PercpuValue {
             value: self.values.as_mut_ptr() as u64,
             flags: 0,
         };
-        // The kernel writes a value for each possible core, for which there is room.
-        command(MAP_LOOKUP, &attributes).map(drop)
+        // SAFETY: these are the attributes of the command. The kernel reads one key, and writes a value
+        // for each possible core, for which `values` has room.
+        unsafe { command(MAP_LOOKUP, &attributes) }.map(drop)
     }
 
     /// A core's value as it was last read.
@@ -97,7 +99,8 @@ pub fn attach(
         kernel_version: 0,
         flags: 0,
     };
-    let loaded = descriptor(PROG_LOAD, &load)?;
+    // SAFETY: these are the attributes of the command; the instructions and the licence outlive it.
+    let loaded = unsafe { descriptor(PROG_LOAD, &load)? };
     #[repr(C)]
     struct Open {
         name: u64,
@@ -106,7 +109,8 @@ pub fn attach(
     }
     let open =
         Open { name: tracepoint.as_ptr() as u64, program: loaded.as_raw_fd() as u32, padding: 0 };
-    let attached = descriptor(RAW_TRACEPOINT_OPEN, &open)?;
+    // SAFETY: these are the attributes of the command; the name outlives it.
+    let attached = unsafe { descriptor(RAW_TRACEPOINT_OPEN, &open)? };
     Ok([loaded, attached])
 }
 
@@ -124,14 +128,20 @@ fn lift_locked_memory() {
     unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const all) };
 }
 
-fn descriptor<T>(which: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
-    let fd = command(which, attributes)?;
-    // SAFETY: these commands give a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+/// A command that makes a descriptor.
+///
+/// # Safety
+/// As for [`command`]; and it must be one of those that give a new descriptor.
+unsafe fn descriptor<T>(which: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
+    // SAFETY: the caller answers for the attributes, and nobody else owns the new descriptor.
+    unsafe { Ok(OwnedFd::from_raw_fd(command(which, attributes)?)) }
 }
 
-fn command<T>(which: libc::c_int, attributes: &T) -> io::Result<i32> {
-    // SAFETY: `attributes` is valid for its size; what it points to outlives the call.
+/// # Safety
+/// `T` must be the attributes of this command, without padding. Where they have addresses, the memory
+/// there must be valid for what the kernel reads and writes there.
+unsafe fn command<T>(which: libc::c_int, attributes: &T) -> io::Result<i32> {
+    // SAFETY: `attributes` is valid for its size; the caller answers for what is in it.
     let result = unsafe { libc::syscall(libc::SYS_bpf, which, attributes, size_of::<T>()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
 }

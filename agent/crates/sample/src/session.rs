@@ -86,7 +86,8 @@ impl Session {
             "cpu_source": self.samplers.cpu_source,
             "scheduling": self.scheduling,
         }));
-        let end_ns = duration_ns.map_or(i64::MAX, |duration| self.began_ns + duration);
+        let end_ns =
+            duration_ns.map_or(i64::MAX, |duration| self.began_ns.saturating_add(duration));
         let mut due_ns = self.began_ns + SECOND_NS;
         while !stop.asked() && clock::monotonic_ns() < end_ns {
             if self.tick() && clock::monotonic_ns() >= due_ns {

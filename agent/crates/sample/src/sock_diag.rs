@@ -14,7 +14,8 @@ const ANSWER: usize = 72;
 /// Places in a request: the local port and address of a `struct inet_diag_sockid`.
 const PORT: usize = HEADER + 8;
 const ADDRESS: usize = HEADER + 12;
-/// The inode's place in an answer.
+/// Places in an answer: the socket's state and its inode.
+const STATE: usize = 1;
 const INODE: usize = 68;
 /// The attribute with the socket's memory, and the place of its drops in it (sock_diag.h).
 const SKMEMINFO: u16 = 7;
@@ -113,6 +114,8 @@ impl SockDiag {
         let mut found = None;
         self.0.ask(&end(local, remote), 1, |_, answer| {
             match answer {
+                // Where there is no such connection the kernel answers with who listens at this end.
+                Ok(body) if body.get(STATE).is_some_and(|&it| u32::from(it) == TCP_LISTEN) => {}
                 Ok(body) => found = Some(u32_at(body, INODE).ok_or_else(cut)?),
                 Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
                 Err(error) => return Err(error),
@@ -256,6 +259,14 @@ mod tests {
             drop((client, listener));
             assert_eq!(diag.inode(local, remote).unwrap(), None);
         }
+    }
+
+    #[test]
+    fn who_listens_on_a_stranger_s_port_is_not_the_end_of_its_connection() {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (stranger, server) = (([10, 9, 0, 1], port).into(), ([10, 8, 8, 8], 80).into());
+        assert_eq!(SockDiag::open().unwrap().inode(stranger, server).unwrap(), None);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct Flow {
     /// The process that holds the client's end, and those above it, nearest first.
     pub owner: Option<Vec<i32>>,
     looks: u8,
+    /// The last search for its owner was cut.
+    is_cut: bool,
 }
 
 impl Flow {
@@ -75,10 +77,16 @@ impl Flow {
         self.owner.is_none() && self.looks < MOST_LOOKS
     }
 
-    /// It was looked for.
-    pub(super) fn looked(&mut self, owner: Option<Vec<i32>>) {
-        self.looks += 1;
+    /// Its owner was searched for. A search that was cut does not show that there is none.
+    pub(super) fn looked(&mut self, owner: Option<Vec<i32>>, is_cut: bool) {
+        self.looks += u8::from(!is_cut);
+        self.is_cut = is_cut;
         self.owner = self.owner.take().or(owner);
+    }
+
+    /// Its owner is not known because the search for it was cut.
+    pub(super) fn is_unattributed(&self) -> bool {
+        self.owner.is_none() && self.is_cut
     }
 
     /// What is spoken, if that is known.

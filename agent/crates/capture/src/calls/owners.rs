@@ -1,53 +1,139 @@
 //! Which process holds a socket (proc_pid_fd(5)).
+//!
+//! The kernel does not say whose a socket is: the lists of descriptors of processes are searched for
+//! it. A list of thousands takes some ten milliseconds, so each kind of search has a [`Budget`].
 
+use super::budget::Budget;
 use anyhow::{Context, Result};
-use procfs::process::{FDTarget, Process, all_processes};
+use procfs::process::{FDTarget, Process};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use tierlab_record::clock::thread_cpu_ns;
 
 /// So many processes are asked first, who had sockets last.
 const MOST_RECENT: usize = 32;
 /// A process has no more above it.
 const DEEPEST: usize = 64;
+/// After so much CPU time the rest of a list is not read.
+const LONGEST_NS: i64 = 250_000_000;
+/// So many descriptors are read before the time is looked at.
+const AT_ONCE: usize = 1_024;
 
 pub(super) struct Owners {
-    namespace: PathBuf,
-    /// Who had sockets last, the latest first.
-    recent: Vec<i32>,
+    processes: Processes,
+    /// For each new connection: those who had sockets last.
+    for_recent: Budget,
+    /// For each new connection of none of these: all others.
+    for_others: Budget,
+    /// For all that the table of sockets shows.
+    for_table: Budget,
+}
+
+/// Sockets, and the processes that were found to hold them.
+#[derive(Default)]
+pub(super) struct Search {
+    sought: HashSet<u64>,
+    /// Of a socket: the process that holds it and those above it, nearest first.
+    pub owners: HashMap<u64, Vec<i32>>,
+    /// Some list was not read, or not to its end.
+    pub is_cut: bool,
+    /// The budget is used up.
+    is_exhausted: bool,
+}
+
+impl Search {
+    fn of(inodes: impl IntoIterator<Item = u64>) -> Self {
+        Self { sought: inodes.into_iter().collect(), ..Self::default() }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_exhausted || self.sought.is_empty()
+    }
+
+    /// Whether the budget allows another list to be read; otherwise the search is over.
+    fn may_go_on(&mut self, budget: &mut Budget) -> bool {
+        if !budget.is_left() {
+            (self.is_cut, self.is_exhausted) = (true, true);
+        }
+        !self.is_exhausted
+    }
 }
 
 impl Owners {
     pub(super) fn new() -> Result<Self> {
         let namespace = std::fs::read_link("/proc/self/ns/net");
         let namespace = namespace.context("cannot tell this network namespace")?;
-        Ok(Self { namespace, recent: Vec::new() })
+        Ok(Self {
+            processes: Processes { namespace, recent: Vec::new(), resume_at: 0 },
+            for_recent: Budget::new(),
+            for_others: Budget::new(),
+            for_table: Budget::new(),
+        })
     }
 
-    /// The processes that hold these sockets: each with those above it, nearest first.
-    pub(super) fn of(&mut self, inodes: &[u64]) -> HashMap<u64, Vec<i32>> {
-        let mut sought: HashSet<u64> = inodes.iter().copied().collect();
-        let mut found = HashMap::new();
-        self.ask_recent(&mut sought, &mut found);
-        if !sought.is_empty() {
-            for process in all_processes().into_iter().flatten().flatten() {
-                if self.is_here(process.pid) {
-                    self.ask(process.pid, &mut sought, &mut found);
-                }
-            }
-        }
-        found
+    /// Pays for asking the kernel for a new connection's socket; none if that may not be done now.
+    pub(super) fn look_up<T>(&mut self, work: impl FnOnce() -> T) -> Option<T> {
+        self.for_recent.is_left().then(|| self.for_recent.pay_for(work))
     }
 
-    /// The same of one socket, by those only who had some last: that is quick.
-    pub(super) fn soon(&mut self, inode: u64) -> Option<Vec<i32>> {
-        let mut found = HashMap::new();
-        self.ask_recent(&mut HashSet::from([inode]), &mut found);
-        found.remove(&inode)
+    /// Searches for the owner of a new connection's socket.
+    pub(super) fn of_new(&mut self, inode: u64) -> Search {
+        let mut search = Search::of([inode]);
+        self.processes.ask_recent(&mut search, &mut self.for_recent);
+        self.processes.ask_others(&mut search, &mut self.for_others);
+        search
     }
 
-    fn ask_recent(&mut self, sought: &mut HashSet<u64>, found: &mut HashMap<u64, Vec<i32>>) {
+    /// Searches for the owners of sockets that the table of sockets shows.
+    pub(super) fn of_all(&mut self, inodes: impl IntoIterator<Item = u64>) -> Search {
+        let mut search = Search::of(inodes);
+        self.processes.ask_recent(&mut search, &mut self.for_table);
+        self.processes.ask_others(&mut search, &mut self.for_table);
+        search
+    }
+}
+
+/// Whom to ask, and in which order.
+struct Processes {
+    namespace: PathBuf,
+    /// Who had sockets last, the latest first.
+    recent: Vec<i32>,
+    /// A search among all came this far before it was cut: the next one begins here.
+    resume_at: i32,
+}
+
+impl Processes {
+    fn ask_recent(&mut self, search: &mut Search, budget: &mut Budget) {
         for pid in self.recent.clone() {
-            self.ask(pid, sought, found);
+            if search.is_over() || !search.may_go_on(budget) {
+                return;
+            }
+            budget.pay_for(|| self.ask(pid, search));
+        }
+    }
+
+    /// Asks all who are not among the recent ones.
+    fn ask_others(&mut self, search: &mut Search, budget: &mut Budget) {
+        if search.is_over() {
+            return;
+        }
+        let mut others: Vec<i32> = all().filter(|pid| !self.recent.contains(pid)).collect();
+        others.sort_unstable();
+        let first = others.partition_point(|&pid| pid < self.resume_at);
+        others.rotate_left(first);
+        for pid in others {
+            if search.is_over() {
+                return;
+            }
+            if !search.may_go_on(budget) {
+                self.resume_at = pid;
+                return;
+            }
+            budget.pay_for(|| {
+                if self.is_here(pid) {
+                    self.ask(pid, search);
+                }
+            });
         }
     }
 
@@ -59,18 +145,23 @@ impl Owners {
             || pid == std::os::unix::process::parent_id() as i32
     }
 
-    fn ask(&mut self, pid: i32, sought: &mut HashSet<u64>, found: &mut HashMap<u64, Vec<i32>>) {
-        if sought.is_empty() {
-            return;
-        }
+    fn ask(&mut self, pid: i32, search: &mut Search) {
         // One that has ended meanwhile, or may not be looked at, holds none that can be known.
         let Ok(descriptors) = Process::new(pid).and_then(|process| process.fd()) else { return };
-        let mut line = None;
-        for descriptor in descriptors.flatten() {
-            let FDTarget::Socket(inode) = descriptor.target else { continue };
-            if sought.remove(&inode) {
+        let (mut line, began_ns) = (None, thread_cpu_ns());
+        for (number, descriptor) in descriptors.flatten().enumerate() {
+            if number % AT_ONCE == AT_ONCE - 1 && thread_cpu_ns() - began_ns > LONGEST_NS {
+                search.is_cut = true;
+                break;
+            }
+            if let FDTarget::Socket(inode) = descriptor.target
+                && search.sought.remove(&inode)
+            {
                 let line = line.get_or_insert_with(|| lineage(pid));
-                found.insert(inode, line.clone());
+                search.owners.insert(inode, line.clone());
+            }
+            if search.sought.is_empty() {
+                break;
             }
         }
         if line.is_some() {
@@ -79,6 +170,12 @@ impl Owners {
             self.recent.truncate(MOST_RECENT);
         }
     }
+}
+
+/// The processes that there are.
+fn all() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// A process and those above it, without the first of all.

@@ -1,6 +1,7 @@
 //! A packet socket that hands over each segment at once, of all interfaces (packet(7)). A ring would
 //! hand them over later, when a short connection's owner is not known any more.
 
+use super::Packets;
 use crate::ring::RingError;
 use crate::socket::{attach, hold, packet_socket, read};
 use libc::{c_int, sockaddr_ll, socklen_t, tpacket_stats};
@@ -29,21 +30,28 @@ impl Socket {
         Ok(Self { socket, packet: [0; KEPT] })
     }
 
-    /// Waits for a packet. False if none came.
-    pub(super) fn wait(&self, longest: Duration) -> Result<bool, RingError> {
+    /// How many packets the kernel had no room for since this was asked last.
+    pub(super) fn drops(&self) -> Result<u32, RingError> {
+        let none = tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+        Ok(read(&self.socket, level, name, none, "read what was dropped")?.tp_drops)
+    }
+}
+
+impl Packets for Socket {
+    fn wait(&self, longest: Duration) -> Result<(), RingError> {
         let events = libc::POLLIN;
         let mut waiting = libc::pollfd { fd: self.socket.as_raw_fd(), events, revents: 0 };
         // SAFETY: `waiting` is one pollfd for the length of the call.
         let ready = unsafe { libc::poll(&raw mut waiting, 1, longest.as_millis() as c_int) };
         match ready {
-            0.. => Ok(ready > 0),
-            _ if Error::last_os_error().kind() == ErrorKind::Interrupted => Ok(false),
+            0.. => Ok(()),
+            _ if Error::last_os_error().kind() == ErrorKind::Interrupted => Ok(()),
             _ => Err(RingError::Failed("wait for packets", Error::last_os_error())),
         }
     }
 
-    /// The next packet, from its IP header on; none if none is there.
-    pub(super) fn read(&mut self) -> Result<Option<&[u8]>, RingError> {
+    fn read(&mut self) -> Result<Option<&[u8]>, RingError> {
         let buffer = self.packet.as_mut_ptr().cast();
         // SAFETY: pointer and length are those of `packet`.
         let length = unsafe {
@@ -59,13 +67,6 @@ impl Socket {
             _ if error.raw_os_error() == Some(libc::ENETDOWN) => Ok(None),
             _ => Err(RingError::Failed("read a packet", error)),
         }
-    }
-
-    /// How many packets the kernel had no room for since this was asked last.
-    pub(super) fn drops(&self) -> Result<u32, RingError> {
-        let none = tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
-        Ok(read(&self.socket, level, name, none, "read what was dropped")?.tp_drops)
     }
 }
 

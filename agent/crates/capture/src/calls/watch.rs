@@ -1,28 +1,25 @@
 //! All connections, and what they come to.
 
 use super::flow::Flow;
-use super::owners::Owners;
+use super::owners::{Owners, Search};
 use super::sockets::{Sockets, canonical};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use tierlab_dissect::{Peer, Segment};
-use tierlab_record::clock::monotonic_ns;
 use tierlab_sample::SockDiag;
 
 /// More connections that are open at once are counted, and not looked at; nor more kinds of calls.
 const MOST: usize = 20_000;
-/// Of the time no more than this part goes by with asking all processes for new connections.
-const PART: i64 = 4;
 
 /// Calls of one program to one place: what they have in common, and how many connections.
 #[derive(Debug, Serialize)]
 pub(super) struct Call {
     client: IpAddr,
-    server: SocketAddr,
+    pub server: SocketAddr,
     /// The program that calls, with those that started it, nearest first; none if it is not known.
-    pids: Vec<i32>,
+    pub pids: Vec<i32>,
     /// The same of who listens.
     listeners: Vec<i32>,
     protocol: Option<&'static str>,
@@ -67,8 +64,8 @@ pub(super) struct Watch {
     crowded_out: u64,
     /// The most for which there was none in one look at the table of sockets.
     most_beyond: u64,
-    /// Until then only those are asked who had sockets last.
-    pause_ns: i64,
+    /// Those that are over and had no known owner because the search for it was cut.
+    unattributed: u64,
 }
 
 impl Watch {
@@ -81,7 +78,7 @@ impl Watch {
             sockets: SockDiag::open().context("cannot ask for sockets")?,
             crowded_out: 0,
             most_beyond: 0,
-            pause_ns: 0,
+            unattributed: 0,
         })
     }
 
@@ -106,6 +103,7 @@ impl Watch {
     /// A connection that is over makes room for others.
     fn close(&mut self, key: (Peer, Peer)) {
         let Some(flow) = self.flows.remove(&key) else { return };
+        self.unattributed += u64::from(flow.is_unattributed());
         let kind = kind(key, &flow);
         if self.over.len() < MOST || self.over.contains_key(&kind) {
             self.over.entry(kind).or_default().add(&flow);
@@ -124,23 +122,20 @@ impl Watch {
         }
         let mut flow = Flow::default();
         flow.segment(true, segment);
-        flow.looked(self.owner(client, server));
+        self.search(client, server, &mut flow);
         self.flows.insert((client, server), flow);
     }
 
-    fn owner(&mut self, client: Peer, server: Peer) -> Option<Vec<i32>> {
-        let inode = self.sockets.inode(client.into(), server.into()).ok()??;
-        if let Some(owner) = self.owners.soon(inode) {
-            return Some(owner);
-        }
-        let began_ns = monotonic_ns();
-        if began_ns < self.pause_ns {
-            return None;
-        }
-        let owner = self.owners.of(&[inode]).remove(&inode);
-        let now_ns = monotonic_ns();
-        self.pause_ns = now_ns + (PART - 1) * (now_ns - began_ns);
-        owner
+    /// Searches for the owner of a new connection.
+    fn search(&mut self, client: Peer, server: Peer, flow: &mut Flow) {
+        let Self { owners, sockets, .. } = self;
+        let Some(answer) = owners.look_up(|| sockets.inode(client.into(), server.into())) else {
+            flow.looked(None, true);
+            return;
+        };
+        let inode = answer.ok().flatten();
+        let mut search = inode.map_or_else(Search::default, |inode| owners.of_new(inode));
+        flow.looked(inode.and_then(|inode| search.owners.remove(&inode)), search.is_cut);
     }
 
     /// Looks at the table of sockets: for connections whose beginning was not seen, and whose each is.
@@ -168,16 +163,16 @@ impl Watch {
                 places.push((server, listener.inode));
             }
         }
-        let inodes: Vec<u64> =
-            sought.iter().map(|it| it.1).chain(places.iter().map(|it| it.1)).collect();
-        let found = if inodes.is_empty() { HashMap::new() } else { self.owners.of(&inodes) };
+        let inodes = sought.iter().map(|it| it.1).chain(places.iter().map(|it| it.1));
+        let search = self.owners.of_all(inodes);
         for (key, inode) in sought {
             if let Some(flow) = self.flows.get_mut(&key) {
-                flow.looked(found.get(&inode).cloned());
+                let owner = search.owners.get(&inode).cloned();
+                flow.looked(owner, search.is_cut);
             }
         }
         for (server, inode) in places {
-            if let Some(line) = found.get(&inode) {
+            if let Some(line) = search.owners.get(&inode) {
                 self.listeners.insert(server, line.clone());
             }
         }
@@ -205,6 +200,13 @@ impl Watch {
     /// them may be those whose beginning was seen.
     pub(super) fn crowded_out(&self) -> u64 {
         self.crowded_out.max(self.most_beyond)
+    }
+
+    /// Connections whose owner is not known because the search for it was cut: it would have taken
+    /// more of the machine's time than it may.
+    pub(super) fn unattributed(&self) -> u64 {
+        let open = self.flows.values().filter(|flow| flow.is_unattributed()).count();
+        self.unattributed + open as u64
     }
 }
 

@@ -27,7 +27,15 @@ fn pcap(magic: u32, link: u32, part: u32, frame: &[u8]) -> Vec<u8> {
     file
 }
 
-fn read(content: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
+/// Times and contents.
+type Read = Vec<(i64, Vec<u8>)>;
+
+fn read(content: &[u8]) -> Result<Read> {
+    Ok(read_to_the_end(content)?.0)
+}
+
+/// The frames, and what was not read.
+fn read_to_the_end(content: &[u8]) -> Result<(Read, FileEnd)> {
     let name = format!("tierlab-test-{}-{:p}.pcap", std::process::id(), content);
     let path = std::env::temp_dir().join(name);
     std::fs::write(&path, content)?;
@@ -37,7 +45,7 @@ fn read(content: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
     while frames.next(&mut chunk)? {
         seen.extend(chunk.frames(0).map(|it| (it.at_ns, it.frame.bytes.to_vec())));
     }
-    Ok(seen)
+    Ok((seen, frames.end()))
 }
 
 #[test]
@@ -49,10 +57,39 @@ fn micro_and_nanosecond_files_are_read() {
 }
 
 #[test]
-fn a_file_cut_short_ends_there() {
+fn a_file_cut_short_ends_there_and_its_bytes_are_counted() {
     let mut content = pcap(0xa1b2_c3d4, 1, 7, b"frame");
     content.extend([0; 9]);
-    assert_eq!(read(&content).expect("valid").len(), 1);
+    let (frames, end) = read_to_the_end(&content).expect("valid");
+    assert_eq!((frames.len(), end), (1, FileEnd { cut_bytes: 9, damaged_bytes: 0 }));
+    let whole = pcap(0xa1b2_c3d4, 1, 7, b"frame");
+    assert_eq!(read_to_the_end(&whole).expect("valid").1, FileEnd::default());
+    let cut = &whole[..whole.len() - 1];
+    let cut_bytes = 16 + b"fram".len() as u64;
+    let (frames, end) = read_to_the_end(cut).expect("valid");
+    assert_eq!((frames.len(), end), (0, FileEnd { cut_bytes, damaged_bytes: 0 }));
+}
+
+/// Changes the captured length of a record of `file` that has this place among all of its length.
+fn damage(file: &mut [u8], record: usize, length: u32) {
+    let at = 24 + record * (16 + b"frame".len()) + 8;
+    file[at..at + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+#[test]
+fn what_is_behind_a_record_with_a_damaged_length_is_counted_as_not_read() {
+    let whole = pcap(0xa1b2_c3d4, 1, 7, b"frame");
+    let records = 1_000;
+    for length in [u32::MAX, 2_000_000_000, 70_000] {
+        let mut content = whole.clone();
+        (1..records).for_each(|_| content.extend(&whole[24..]));
+        damage(&mut content, 10, length);
+        let (frames, end) = read_to_the_end(&content).expect("what is before is read");
+        let damaged_bytes = (records - 10) * (16 + b"frame".len());
+        assert_eq!(frames.len(), 10, "{length}");
+        let damaged = FileEnd { cut_bytes: 0, damaged_bytes: damaged_bytes as u64 };
+        assert_eq!(end, damaged, "{length}");
+    }
 }
 
 #[test]
