@@ -11,6 +11,7 @@ mod long_statements;
 mod memcached;
 mod mysql;
 mod mysql_bytes;
+mod overflow;
 mod pass_through;
 mod pipelines;
 mod played;
