@@ -28,3 +28,4 @@ mod said;
 mod support;
 mod tcp;
 mod turns;
+mod work;
