@@ -102,7 +102,7 @@ impl Ajp13 {
         while makes_sense && let Some(packet) = self.requests.next(at_ns, &mut bytes) {
             let kind = self.open.request(&packet, cx);
             makes_sense = kind.is_some();
-            let kind = kind.filter(|_| packet.whole).unwrap_or("cut");
+            let kind = if packet.whole { kind.unwrap_or("unknown") } else { "cut" };
             cx.message(Side::Client, (packet.start_ns, packet.end_ns), packet.size(), kind);
         }
         if self.open.is_surmised() && (!makes_sense || self.requests.is_lost()) {
