@@ -16,6 +16,13 @@ use crate::{Protocol, tls};
 /// (Wireshark's rule, without its estimate of the round trip.)
 const SENT_AGAIN_NS: i64 = 3_000_000;
 
+/// Linux uses a port towards the same server again after a second at the earliest (`tcp_tw_reuse`).
+const REUSED_AFTER_NS: i64 = 1_000_000_000;
+
+/// An acknowledgment may be older than what was seen of the other side by this much: what is on its
+/// way.
+const ON_ITS_WAY: u32 = 64 << 10;
+
 /// No more than this part of the memory waits behind the holes of one stream.
 const WAITING_PART: usize = 32;
 
@@ -119,6 +126,25 @@ impl Connection {
             (_, Placed::Far) | (Placed::Far, Placed::Unknown | Placed::Near) => true,
             _ => segment.length > 0 && own.stream.is_behind_end(segment.sequence),
         }
+    }
+
+    /// True if a segment that [`Connection::is_of_another`] may be this connection's all the same,
+    /// after more was lost than is ever under way: both sides have gone on, and sooner than another
+    /// connection can begin on the same ports.
+    pub(crate) fn may_go_on_with(&self, from: Side, at_ns: i64, segment: &Segment<'_>) -> bool {
+        let (own, other) = match from {
+            Side::Client => (&self.client, &self.server),
+            Side::Server => (&self.server, &self.client),
+        };
+        let says_something = segment.length > 0 || segment.fin || segment.rst;
+        let is_acknowledging =
+            |it: u32| other.stream.is_ahead(it.wrapping_add(ON_ITS_WAY)).unwrap_or(true);
+        says_something
+            && !segment.syn
+            && at_ns.saturating_sub(self.last_seen_ns) < REUSED_AFTER_NS
+            && own.stream.is_ahead(segment.sequence) == Some(true)
+            && !own.stream.is_behind_end(segment.sequence)
+            && segment.acknowledgment.is_some_and(is_acknowledging)
     }
 
     /// Takes a segment. Returns false once the connection is over.

@@ -126,15 +126,23 @@ impl Dissector {
             return;
         }
         let segment = if self.filtered { self.told_by_filter(segment, flow) } else { segment };
-        if self.known(flow, from, at_ns, &segment, sink) {
+        let is_its = |it: &Connection| !it.is_of_another(from, &segment);
+        if self.take(flow, from, at_ns, &segment, sink, is_its) {
             return;
         }
         // What is left of one that is over neither ends a connection nor begins one.
-        let is_late = !segment.syn && self.closed.may_have_sent(&flow, from, &segment);
-        if may_be_first(&segment) && !is_late {
-            self.close(flow, None, Some(at_ns), sink);
+        if !segment.syn && self.closed.may_have_sent(&flow, from, &segment) {
+            return;
+        }
+        let may_be_its = |it: &Connection| it.may_go_on_with(from, at_ns, &segment);
+        if self.take(flow, from, at_ns, &segment, sink, may_be_its) {
+            return;
+        }
+        if may_be_first(&segment) {
+            // Without a handshake it may be the same connection: nobody saw it end.
+            self.close(flow, None, segment.syn.then_some(at_ns), sink);
             self.open(flow, &segment, sink);
-            self.known(flow, from, at_ns, &segment, sink);
+            self.take(flow, from, at_ns, &segment, sink, |_| true);
         }
     }
 
@@ -193,19 +201,18 @@ impl Dissector {
         self.make_room(sink);
     }
 
-    /// Takes a segment of a connection that is known, or returns false.
-    fn known(
+    /// Takes a segment if there is a connection that it belongs to, or returns false.
+    fn take(
         &mut self,
         flow: Flow,
         from: Side,
         at_ns: i64,
         segment: &Segment<'_>,
         sink: &mut dyn Sink,
+        is_its: impl FnOnce(&Connection) -> bool,
     ) -> bool {
         let known = self.flows.get_mut(&flow);
-        let Some(connection) = known.filter(|it| !it.is_of_another(from, segment)) else {
-            return false;
-        };
+        let Some(connection) = known.filter(|it| is_its(it)) else { return false };
         let (had_spoken, held) = (connection.has_spoken(), connection.held_bytes());
         connection.last_seen = self.number;
         let place = connection.place;

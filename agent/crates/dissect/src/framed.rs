@@ -1,6 +1,6 @@
 //! Messages that begin with a header of so many bytes, which tells their length.
 
-use crate::memory::of_vec;
+use crate::memory::{empty, of_vec};
 use crate::parser::Gap;
 
 /// A frame, or as much of it as was captured.
@@ -27,11 +27,16 @@ impl<const HEADER: usize> Frame<'_, HEADER> {
 /// The length of the payload behind a header; none if it is no header.
 pub(crate) type Measure<const HEADER: usize> = fn([u8; HEADER]) -> Option<usize>;
 
+/// How much of a payload is kept where packets cut it, by its header.
+pub(crate) type Keep<const HEADER: usize> = fn([u8; HEADER]) -> usize;
+
 /// One direction, cut into frames.
 pub(crate) struct Frames<const HEADER: usize> {
     pub measure: Measure<HEADER>,
     /// How much of a payload is kept, if a packet's end cuts it or it is longer.
     pub keep: usize,
+    /// Less is kept of some.
+    keep_of: Keep<HEADER>,
     header: [u8; HEADER],
     /// How much of the header is there.
     begun: usize,
@@ -52,6 +57,7 @@ impl<const HEADER: usize> Frames<HEADER> {
         Self {
             measure,
             keep,
+            keep_of: |_| usize::MAX,
             header: [0; HEADER],
             begun: 0,
             length: 0,
@@ -62,6 +68,11 @@ impl<const HEADER: usize> Frames<HEADER> {
             damaged: false,
             lost: !from_start,
         }
+    }
+
+    /// The same, of which less is kept where packets cut a payload.
+    pub(crate) fn keeping(self, keep_of: Keep<HEADER>) -> Self {
+        Self { keep_of, ..self }
     }
 
     /// True while it is not known where the next frame begins.
@@ -89,6 +100,7 @@ impl<const HEADER: usize> Frames<HEADER> {
         bytes: &mut &'b [u8],
     ) -> Option<Frame<'f, HEADER>> {
         if self.begun == 0 {
+            empty(&mut self.kept);
             match self.whole(at_ns, bytes) {
                 Some(frame) => return Some(frame),
                 None if bytes.is_empty() || self.lost => return None,
@@ -162,7 +174,6 @@ impl<const HEADER: usize> Frames<HEADER> {
         (self.start_ns, self.last_ns) = (at_ns, at_ns);
         (self.length, self.gone) = (0, 0);
         self.damaged = false;
-        self.kept.clear();
     }
 
     fn fill_header(&mut self, bytes: &mut &[u8]) -> bool {
@@ -189,7 +200,8 @@ impl<const HEADER: usize> Frames<HEADER> {
         let taken = bytes.len().min(self.length - self.gone);
         let (payload, rest) = bytes.split_at(taken);
         if !self.damaged {
-            let room = self.keep.saturating_sub(self.kept.len());
+            let keep = self.keep.min((self.keep_of)(self.header));
+            let room = keep.saturating_sub(self.kept.len());
             self.kept.extend_from_slice(&payload[..taken.min(room)]);
         }
         self.gone += taken;
@@ -256,6 +268,25 @@ mod tests {
         assert_eq!(frames.next(2, &mut &STREAM[..]), None);
         frames.resume();
         assert!(frames.next(2, &mut &STREAM[..]).is_some());
+    }
+
+    #[test]
+    fn of_some_frames_nothing_is_kept_and_no_large_buffer_stays() {
+        let measure =
+            |header: [u8; 4]| Some(usize::from(u16::from_be_bytes([header[0], header[1]])));
+        let mut frames = Frames::new(measure, 1 << 16, true).keeping(|header| match header[3] {
+            0 => 0,
+            _ => usize::MAX,
+        });
+        for (kind, kept) in [(0, 0), (1, 60_000)] {
+            let stream = [&60_000_u16.to_be_bytes()[..], &[0, kind], &vec![b'x'; 60_000]].concat();
+            let (first, mut rest) = stream.split_at(30_000);
+            assert_eq!(frames.next(1, &mut &first[..]), None);
+            let frame = frames.next(2, &mut rest).expect("complete");
+            assert_eq!((frame.prefix.len(), frame.whole), (kept, true));
+            assert_eq!(frames.next(2, &mut rest), None);
+            assert_eq!(frames.held_bytes(), 0);
+        }
     }
 
     #[test]

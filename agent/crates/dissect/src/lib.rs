@@ -57,6 +57,7 @@ mod server;
 mod sink;
 mod spoken;
 mod sql;
+mod surmised;
 mod tcp;
 mod tls;
 mod trace_context;

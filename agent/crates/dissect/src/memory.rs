@@ -43,6 +43,18 @@ impl Memory {
     }
 }
 
+/// A buffer that is larger than this is not kept for what may come next.
+const SPARE: usize = 4 << 10;
+
+/// Empties a buffer, and gives a large one back.
+pub(crate) fn empty(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > SPARE {
+        *buffer = Vec::new();
+    } else {
+        buffer.clear();
+    }
+}
+
 /// What a boxed value takes.
 pub(crate) const fn of_box<T>() -> usize {
     size_of::<T>() + ALLOCATION

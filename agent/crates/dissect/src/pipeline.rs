@@ -13,6 +13,10 @@
 use crate::context::Context;
 use crate::exchange::{Exchange, Exchanges, MOST};
 
+/// After a search of so many requests for one that takes a reply, in vain, they are given up: each is
+/// looked at a few times at most.
+const IN_VAIN: usize = MOST;
+
 /// So often a client that sends on must have asked while nothing was due.
 const CALM: u8 = 8;
 
@@ -28,6 +32,11 @@ pub(crate) trait Awaits {
     /// later one; none if it always replies.
     fn silence(&self) -> Option<i32> {
         None
+    }
+
+    /// True if its reply is the confirmation that channels were subscribed to, or left.
+    fn is_confirmed(&self) -> bool {
+        false
     }
 }
 
@@ -47,6 +56,12 @@ pub(crate) struct Pipeline<T> {
     doubt: Option<Doubt>,
     /// The client asked while replies were due.
     sends_on: bool,
+    /// How many of the exchanges are not answered by silence.
+    due: usize,
+    /// How many of them are confirmed.
+    confirmed: usize,
+    /// How many requests were looked at for replies that none of them takes.
+    in_vain: usize,
 }
 
 /// It is not known whose replies come.
@@ -62,19 +77,20 @@ impl<T: Awaits> Pipeline<T> {
     /// Of a connection that is seen from its start, or from somewhere.
     pub(crate) fn new(from_start: bool) -> Self {
         let doubt = (!from_start).then_some(Doubt { certain: 0, calm: 0 });
-        Self { exchanges: Exchanges::default(), doubt, sends_on: false }
+        let exchanges = Exchanges::default();
+        Self { exchanges, doubt, sends_on: false, due: 0, confirmed: 0, in_vain: 0 }
     }
 
     /// A request begins with a packet of the client's.
     pub(crate) fn asks(&mut self, cx: &mut Context<'_>) {
         // What may be answered by silence alone is not waited for.
-        let is_due = self.exchanges.iter().any(|it| it.detail.silence().is_none());
+        let is_due = self.due > 0;
         let Some(doubt) = &mut self.doubt else {
             self.sends_on |= is_due;
             return;
         };
         if !self.sends_on {
-            self.exchanges.abandon(cx);
+            self.abandon(cx);
             self.doubt = None;
         } else if !is_due {
             doubt.calm += 1;
@@ -91,15 +107,17 @@ impl<T: Awaits> Pipeline<T> {
             self.doubt_all(cx);
         }
         let is_uncertain = self.exchanges.was_before_loss(&exchange);
+        self.due += usize::from(exchange.detail.silence().is_none());
+        self.confirmed += usize::from(exchange.detail.is_confirmed());
         self.exchanges.add(exchange);
         if is_uncertain {
             self.doubt_all(cx);
         }
     }
 
-    /// Of what waits for a reply, the oldest first.
-    pub(crate) fn details(&self) -> impl Iterator<Item = &T> {
-        self.exchanges.iter().map(|it| &it.detail)
+    /// True if some request is to be confirmed.
+    pub(crate) fn awaits_confirmation(&self) -> bool {
+        self.confirmed > 0
     }
 
     /// The exchange whose reply is due, if that is certain.
@@ -113,6 +131,7 @@ impl<T: Awaits> Pipeline<T> {
     /// A reply ended.
     pub(crate) fn replied(&mut self, reply: &Reply<T::Told>, cx: &mut Context<'_>) {
         let Some(before) = self.exchanges.iter().position(|it| it.detail.takes(&reply.told)) else {
+            self.in_vain += self.exchanges.len();
             return self.surplus(cx);
         };
         let is_certain = match &mut self.doubt {
@@ -130,7 +149,7 @@ impl<T: Awaits> Pipeline<T> {
             exchange.reply_grew(reply.start_ns, reply.bytes);
             exchange.status = Some(reply.status);
         }
-        self.exchanges.replied(is_certain.then_some(reply.end_ns), cx);
+        self.over(is_certain.then_some(reply.end_ns), cx);
     }
 
     /// Requests were lost.
@@ -148,13 +167,14 @@ impl<T: Awaits> Pipeline<T> {
     fn doubt_all(&mut self, cx: &mut Context<'_>) {
         if !self.exchanges.is_empty() {
             self.doubt = Some(Doubt { certain: 0, calm: 0 });
-            self.exchanges.abandon(cx);
+            self.abandon(cx);
         }
     }
 
     /// No more replies will be seen.
     pub(crate) fn abandon(&mut self, cx: &mut Context<'_>) {
         self.exchanges.abandon(cx);
+        (self.due, self.confirmed, self.in_vain) = (0, 0, 0);
     }
 
     /// What is remembered of them, beside what their details point to.
@@ -168,18 +188,33 @@ impl<T: Awaits> Pipeline<T> {
             exchange.status = exchange.detail.silence().filter(|_| is_certain);
             exchange.status
         });
-        self.exchanges.replied(silence.map(|_| end_ns), cx);
+        self.over(silence.map(|_| end_ns), cx);
+    }
+
+    /// The first request is over.
+    fn over(&mut self, departure_ns: Option<i64>, cx: &mut Context<'_>) {
+        if let Some(Exchange { detail, .. }) = self.exchanges.first() {
+            self.due -= usize::from(detail.silence().is_none());
+            self.confirmed -= usize::from(detail.is_confirmed());
+        }
+        self.exchanges.replied(departure_ns, cx);
     }
 
     /// A reply came that is nobody's who waits.
     fn surplus(&mut self, cx: &mut Context<'_>) {
         match &mut self.doubt {
-            Some(doubt) => doubt.calm = 0,
+            Some(doubt) => {
+                doubt.calm = 0;
+                if self.in_vain > IN_VAIN {
+                    doubt.certain = 0;
+                    self.abandon(cx);
+                }
+            }
             None => {
                 // Then those before it were not whose they seemed to be.
                 self.sends_on = true;
                 self.doubt = Some(Doubt { certain: 0, calm: 0 });
-                self.exchanges.abandon(cx);
+                self.abandon(cx);
             }
         }
     }

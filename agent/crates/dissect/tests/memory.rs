@@ -227,6 +227,29 @@ fn parameters_without_end_fit() {
 }
 
 #[test]
+fn streams_that_are_never_answered_fit() {
+    let mut it = Attacked::new(SMALL, Protocol::Http2);
+    let frame = |kind: u8, flags: u8, stream: u32, content: &[u8]| {
+        let length = (content.len() as u32).to_be_bytes();
+        [&length[1..], &[kind, flags], &stream.to_be_bytes(), content].concat()
+    };
+    let form = b"\x83\x84\x0f\x10\x21application/x-www-form-urlencoded";
+    for client in 0..20 {
+        it.segment(client, true, 0, true, b"");
+        let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+        it.segment(client, true, 1, false, preface);
+        let mut asked = 1 + preface.len() as u32;
+        for number in 0..500 {
+            let stream = 2 * number + 1;
+            let all = [frame(1, 4, stream, form), frame(0, 0, stream, &[b'x'; 16_000])].concat();
+            it.segment(client, true, asked, false, &all);
+            asked = asked.wrapping_add(all.len() as u32);
+        }
+    }
+    it.holds(0.3);
+}
+
+#[test]
 fn commands_that_are_never_answered_fit() {
     for (protocol, command) in
         [(Protocol::Memcached, &b"get a\r\n"[..]), (Protocol::Redis, b"*1\r\n$4\r\nPING\r\n")]

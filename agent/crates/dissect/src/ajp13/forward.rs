@@ -1,7 +1,8 @@
 //! FORWARD_REQUEST: the request as the web server passes it on.
 
-use super::Frame;
+use super::{FORWARD_REQUEST, Frame};
 use crate::context::Context;
+use crate::decimal::decimal;
 use crate::exchange::Exchange;
 use crate::trace_context::request_id;
 use crate::{path, query};
@@ -41,6 +42,7 @@ const STORED_METHOD: u8 = 0xff;
 
 const CODED_NAME: u8 = 0xa0;
 const CONTENT_TYPE: u8 = 0x07;
+const CONTENT_LENGTH: u8 = 0x08;
 
 const QUERY_STRING: u8 = 0x05;
 const REQUEST_ATTRIBUTE: u8 = 0x0a;
@@ -57,13 +59,25 @@ struct Forward<'a> {
     request_id: &'a [u8],
     traceparent: &'a [u8],
     is_form: bool,
+    content: u64,
 }
 
-/// The exchange that this packet begins, and whether a form follows.
-pub(super) fn exchange(packet: &Frame<'_>, cx: &mut Context<'_>) -> (Exchange<()>, bool) {
+/// What a packet begins.
+pub(super) struct Begun {
+    pub exchange: Exchange<()>,
+    /// Its content is a form.
+    pub is_form: bool,
+    /// How much content follows; as much as there is, where that is not stated.
+    pub content: u64,
+}
+
+/// What this packet begins; `prefix` is what is read of its payload.
+pub(super) fn begun(packet: &Frame<'_>, prefix: &[u8], cx: &mut Context<'_>) -> Begun {
     let mut forward = Forward::default();
-    // A packet that ends early leaves the rest unknown.
-    let _ = forward.read(&mut Fields(packet.prefix.get(1..).unwrap_or(&[])));
+    if forward.read(&mut Fields(prefix.get(1..).unwrap_or(&[]))).is_none() {
+        // A packet that ends early leaves the rest unknown.
+        forward.content = u64::MAX;
+    }
     let shared = &mut *cx.shared;
     shared.text.clear();
     let method = str::from_utf8(forward.method).unwrap_or("?");
@@ -77,14 +91,20 @@ pub(super) fn exchange(packet: &Frame<'_>, cx: &mut Context<'_>) -> (Exchange<()
     path::values(forward.uri, &shared.salt, &mut exchange.literals);
     query::values(forward.query, &shared.salt, &mut shared.scratch, &mut exchange.literals);
     exchange.id_hash = cx.id_hash(request_id(forward.traceparent, forward.request_id));
-    (exchange, forward.is_form)
+    Begun { exchange, is_form: forward.is_form, content: forward.content }
 }
 
 /// True if the packet is a FORWARD_REQUEST from its type to its terminator. (The first two bytes of
 /// a body's packet can look like its type and method.)
 pub(super) fn is_complete(packet: &Frame<'_>) -> bool {
     let mut fields = Fields(packet.prefix.get(1..).unwrap_or(&[]));
-    Forward::default().read(&mut fields).is_some() && fields.0.is_empty()
+    begins(packet) && Forward::default().read(&mut fields).is_some() && fields.0.is_empty()
+}
+
+/// True if the packet begins as a FORWARD_REQUEST of a known method does.
+pub(super) fn begins(packet: &Frame<'_>) -> bool {
+    matches!(packet.prefix, [FORWARD_REQUEST, method, ..]
+        if (1..=METHODS.len()).contains(&usize::from(*method)) || *method == STORED_METHOD)
 }
 
 impl<'a> Forward<'a> {
@@ -112,6 +132,9 @@ impl<'a> Forward<'a> {
             let code = fields.number()? as u8;
             let value = fields.string()?;
             self.is_form |= code == CONTENT_TYPE && is_form(value);
+            if code == CONTENT_LENGTH {
+                self.content = decimal(value).unwrap_or(u64::MAX);
+            }
             return Some(());
         }
         let name = fields.string()?;
@@ -122,6 +145,11 @@ impl<'a> Forward<'a> {
             self.traceparent = value;
         }
         self.is_form |= name.eq_ignore_ascii_case(b"content-type") && is_form(value);
+        if name.eq_ignore_ascii_case(b"content-length") {
+            self.content = decimal(value).unwrap_or(u64::MAX);
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.content = u64::MAX;
+        }
         Some(())
     }
 

@@ -3,15 +3,16 @@
 
 mod bulk;
 mod forward;
+mod open;
 
 use crate::context::Context;
-use crate::exchange::{Exchange, Exchanges};
+use crate::exchange::Exchange;
 use crate::framed::{self, Frames};
-use crate::memory::{of_box, of_vec};
+use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
-use crate::query;
 use crate::sink::Side;
 pub(crate) use bulk::BULK;
+use open::Open;
 
 /// Two bytes of magic, two of length.
 const HEADER: usize = 4;
@@ -31,9 +32,7 @@ const CPING: u8 = 10;
 pub(crate) struct Ajp13 {
     requests: Frames<HEADER>,
     replies: Frames<HEADER>,
-    exchanges: Exchanges<()>,
-    /// The form that the current request carries.
-    form: Option<Vec<u8>>,
+    open: Open,
 }
 
 /// Packets to the container begin with 12 34.
@@ -56,29 +55,78 @@ pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
         && matches!(server, [] | [b'A', b'B', ..])
 }
 
+/// True if these bytes are a packet of a request's body, as far as its lengths tell.
+fn begins_body(bytes: &[u8]) -> bool {
+    bytes.first_chunk::<6>().is_some_and(|&[a, b, c, d, high, low]| {
+        let inner = usize::from(u16::from_be_bytes([high, low]));
+        measure_request([a, b, c, d]) == Some(inner + 2)
+    })
+}
+
 impl Ajp13 {
-    /// Takes up a lost stream where a packet begins with a message.
-    fn resume(&mut self, from: Side, bytes: &[u8], cx: &mut Context<'_>) {
-        match (from, bytes) {
-            (Side::Client, [0x12, 0x34, _, _, FORWARD_REQUEST | CPING, ..])
-                if self.requests.is_lost() =>
-            {
-                self.requests.resume();
-            }
-            (Side::Server, [b'A', b'B', _, _, kind @ SEND_BODY_CHUNK..=CPONG, ..])
-                if self.replies.is_lost() =>
-            {
-                self.replies.resume();
-                let begins = matches!(*kind, SEND_HEADERS | CPONG);
-                let has_begun = |it: &mut Exchange<()>| it.reply_start_ns.is_some();
-                // Another request's reply: that one was lost, or this one's reply had begun.
-                if self.requests.is_lost()
-                    || (begins && self.exchanges.first().is_some_and(has_begun))
-                {
-                    self.exchanges.abandon(cx);
-                }
-            }
-            _ => {}
+    /// Takes up a lost stream where a packet begins with a request; and where one does behind another
+    /// that is only surmised to be one.
+    fn resume_requests(&mut self, bytes: &[u8]) {
+        let may_begin = matches!(
+            bytes,
+            [0x12, 0x34, _, _, FORWARD_REQUEST, ..] | [0x12, 0x34, 0, 1, CPING, ..]
+        );
+        let is_due = self.requests.is_lost()
+            || (self.open.is_surmised() && self.requests.in_progress() == 0);
+        let is_content = self.open.awaits_content() && begins_body(bytes);
+        // While a request has no reply, what looks like another is its content.
+        let is_early = !self.open.exchanges.is_empty() && !self.replies.is_lost();
+        if may_begin && is_due && !is_content && !is_early {
+            self.requests.resume();
+            self.open.surmise();
+        }
+    }
+
+    fn resume_replies(&mut self, bytes: &[u8], cx: &mut Context<'_>) {
+        let [b'A', b'B', _, _, kind @ SEND_BODY_CHUNK..=CPONG, ..] = bytes else { return };
+        if !self.replies.is_lost() {
+            return;
+        }
+        self.replies.resume();
+        let begins = matches!(*kind, SEND_HEADERS | CPONG);
+        let has_begun = |it: &mut Exchange<()>| it.reply_start_ns.is_some();
+        // Another request's reply: that one was lost, or this one's reply had begun.
+        let exchanges = &mut self.open.exchanges;
+        if self.requests.is_lost() || (begins && exchanges.first().is_some_and(has_begun)) {
+            exchanges.abandon(cx);
+        }
+    }
+
+    fn request_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        let mut makes_sense = true;
+        while makes_sense && let Some(packet) = self.requests.next(at_ns, &mut bytes) {
+            let kind = self.open.request(&packet, cx);
+            makes_sense = kind.is_some();
+            let kind = if packet.whole { kind.unwrap_or("unknown") } else { "cut" };
+            cx.message(Side::Client, (packet.start_ns, packet.end_ns), packet.size(), kind);
+        }
+        if self.open.is_surmised() && (!makes_sense || self.requests.is_lost()) {
+            self.requests.lose();
+            self.open.lost_requests();
+        }
+    }
+
+    fn reply_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        let (was_surmised, is_whole) = (self.open.is_surmised(), self.requests.in_progress() == 0);
+        while let Some(packet) = self.replies.next(at_ns, &mut bytes) {
+            let name = match packet.prefix.first() {
+                Some(&SEND_BODY_CHUNK) => "SEND_BODY_CHUNK",
+                Some(&SEND_HEADERS) => "SEND_HEADERS",
+                Some(&END_RESPONSE) => "END_RESPONSE",
+                Some(&GET_BODY_CHUNK) => "GET_BODY_CHUNK",
+                Some(&CPONG) => "CPONG",
+                _ => "unknown",
+            };
+            cx.message(Side::Server, (packet.start_ns, packet.end_ns), packet.size(), name);
+            self.open.reply(&packet, is_whole, cx);
+        }
+        if was_surmised && !self.open.is_surmised() && !is_whole {
+            self.requests.lose();
         }
     }
 }
@@ -88,145 +136,48 @@ impl Parser for Ajp13 {
         Self {
             requests: Frames::new(measure_request, usize::from(u16::MAX), from_start),
             replies: Frames::new(measure_reply, 3, from_start),
-            exchanges: Exchanges::default(),
-            form: None,
+            open: Open::default(),
         }
     }
 
-    fn bytes(&mut self, from: Side, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
-        self.resume(from, bytes, cx);
+    fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         match from {
             Side::Client => {
-                while let Some(packet) = self.requests.next(at_ns, &mut bytes) {
-                    let kind = request_packet(&packet, &mut self.exchanges, &mut self.form, cx);
-                    let kind = if packet.whole { kind } else { "cut" };
-                    cx.message(from, (packet.start_ns, packet.end_ns), packet.size(), kind);
-                }
+                self.resume_requests(bytes);
+                self.request_bytes(at_ns, bytes, cx);
             }
             Side::Server => {
-                while let Some(packet) = self.replies.next(at_ns, &mut bytes) {
-                    reply_packet(&packet, &mut self.exchanges, &mut self.form, cx);
-                }
+                self.resume_replies(bytes, cx);
+                self.reply_bytes(at_ns, bytes, cx);
             }
         }
     }
 
     fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
-        let goes_on = match from {
+        match from {
             Side::Client => {
-                self.form = None;
-                self.requests.skip_of_request(gap)
+                self.open.lost_content();
+                match self.requests.skip_of_request(gap) {
+                    Some(at_ns) => self.request_bytes(at_ns, &[], cx),
+                    None => self.open.lost_requests(),
+                }
             }
-            Side::Server => self.replies.skip_of_reply(gap),
-        };
-        if let Some(at_ns) = goes_on {
-            self.bytes(from, at_ns, &[], cx);
+            Side::Server => {
+                if let Some(at_ns) = self.replies.skip_of_reply(gap) {
+                    self.reply_bytes(at_ns, &[], cx);
+                }
+            }
         }
     }
 
     fn ended(&mut self, _from: Side, _last_ns: i64, _cx: &mut Context<'_>) {}
 
     fn finish(&mut self, cx: &mut Context<'_>) {
-        self.exchanges.abandon(cx);
+        self.open.exchanges.abandon(cx);
     }
 
     fn held_bytes(&self) -> usize {
         let frames = self.requests.held_bytes() + self.replies.held_bytes();
-        let form = self.form.as_ref().map_or(0, of_vec);
-        of_box::<Self>() + frames + form + self.exchanges.held_bytes()
-    }
-}
-
-fn request_packet(
-    packet: &Frame<'_>,
-    exchanges: &mut Exchanges<()>,
-    form: &mut Option<Vec<u8>>,
-    cx: &mut Context<'_>,
-) -> &'static str {
-    let current = exchanges.first();
-    if (current.is_some() || packet.whole)
-        && let Some(data) = body_data(packet)
-        && !(data_begins_as_request(packet) && forward::is_complete(packet))
-    {
-        // That of a request that was answered before it came belongs to no other.
-        if let Some(exchange) = current {
-            exchange.request_grew(packet.end_ns, packet.size() as usize);
-            if let Some(form) = form
-                && form.len() < usize::from(u16::MAX)
-            {
-                form.extend_from_slice(data);
-            }
-        }
-        return "BODY";
-    }
-    match packet.prefix.first() {
-        Some(&FORWARD_REQUEST) => {
-            // The one before can only have been answered unseen.
-            exchanges.abandon(cx);
-            let (exchange, is_form) = forward::exchange(packet, cx);
-            *form = is_form.then(Vec::new);
-            exchanges.push(exchange, cx);
-            "FORWARD_REQUEST"
-        }
-        Some(&CPING) if packet.length == 1 => {
-            exchanges.abandon(cx);
-            let label = cx.shared.labels.number("CPING");
-            let (start_ns, end_ns) = (packet.start_ns, packet.end_ns);
-            exchanges.push(Exchange::new(start_ns, end_ns, packet.size(), label, ()), cx);
-            "CPING"
-        }
-        Some(&PING) => "PING",
-        Some(&SHUTDOWN) => "SHUTDOWN",
-        // A body whose request was not seen.
-        _ => "BODY",
-    }
-}
-
-/// The data, if this is a packet of a request's body: it has no type but a length of its own.
-fn body_data<'a>(packet: &Frame<'a>) -> Option<&'a [u8]> {
-    match packet.prefix {
-        [] => Some(&[]),
-        [high, low, data @ ..] => {
-            let inner = usize::from(u16::from_be_bytes([*high, *low]));
-            (inner + 2 == packet.length).then_some(data)
-        }
-        _ => None,
-    }
-}
-
-fn data_begins_as_request(packet: &Frame<'_>) -> bool {
-    packet.prefix.first() == Some(&FORWARD_REQUEST)
-}
-
-fn reply_packet(
-    packet: &Frame<'_>,
-    exchanges: &mut Exchanges<()>,
-    form: &mut Option<Vec<u8>>,
-    cx: &mut Context<'_>,
-) {
-    let kind = packet.prefix.first().copied().unwrap_or(0);
-    let name = match kind {
-        SEND_BODY_CHUNK => "SEND_BODY_CHUNK",
-        SEND_HEADERS => "SEND_HEADERS",
-        END_RESPONSE => "END_RESPONSE",
-        GET_BODY_CHUNK => "GET_BODY_CHUNK",
-        CPONG => "CPONG",
-        _ => "unknown",
-    };
-    cx.message(Side::Server, (packet.start_ns, packet.end_ns), packet.size(), name);
-    let Some(exchange) = exchanges.first() else { return };
-    if kind != GET_BODY_CHUNK {
-        exchange.reply_grew(packet.start_ns, packet.size());
-        if let Some(form) = form.take() {
-            let shared = &mut *cx.shared;
-            query::values(&form, &shared.salt, &mut shared.scratch, &mut exchange.literals);
-        }
-    }
-    match (kind, packet.prefix) {
-        (SEND_HEADERS, [_, high, low, ..]) => {
-            exchange.status = Some(i32::from(u16::from_be_bytes([*high, *low])));
-        }
-        (END_RESPONSE | CPONG, _) => exchanges.replied(Some(packet.end_ns), cx),
-        _ => {}
+        of_box::<Self>() + frames + self.open.held_bytes()
     }
 }

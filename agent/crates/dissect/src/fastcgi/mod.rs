@@ -3,20 +3,17 @@
 
 mod bulk;
 mod header;
+mod open;
 mod params;
 mod record;
 
 use crate::context::Context;
-use crate::exchange::Exchange;
 use crate::framed::{self, Frames};
-use crate::keyed::KeyedExchanges;
-use crate::memory::{of_box, of_vec};
+use crate::memory::of_box;
 use crate::parser::{Gap, Parser};
 use crate::sink::Side;
-use crate::trace_context;
-use crate::{path, query};
 pub(crate) use bulk::BULK;
-use header::Header;
+use open::Open;
 use record::*;
 
 type Record<'a> = framed::Frame<'a, HEADER>;
@@ -27,17 +24,6 @@ const LONGEST: usize = 64 << 10;
 /// Of an output no more is read: its header is in its first records.
 const LONGEST_PREFIX: usize = 4 << 10;
 
-/// What was said of a request so far.
-#[derive(Default)]
-struct Asked {
-    params: Vec<u8>,
-    /// More of them came after some that were not captured: they cannot be told apart.
-    params_are_cut: bool,
-    /// The form that it carries.
-    form: Option<Vec<u8>>,
-    header: Header,
-}
-
 /// A connection that speaks FastCGI.
 pub(crate) struct Fastcgi {
     requests: Frames<HEADER>,
@@ -45,14 +31,6 @@ pub(crate) struct Fastcgi {
     open: Open,
     /// A record was seen, or the connection's beginning was not.
     has_begun: bool,
-}
-
-/// The requests that are not over.
-#[derive(Default)]
-struct Open {
-    exchanges: KeyedExchanges<Asked>,
-    /// A buffer for the next request's parameters.
-    spare: Vec<u8>,
 }
 
 impl Parser for Fastcgi {
@@ -65,40 +43,40 @@ impl Parser for Fastcgi {
         }
     }
 
-    fn bytes(&mut self, from: Side, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
-        self.resume(from, bytes, cx);
+    fn bytes(&mut self, from: Side, at_ns: i64, bytes: &[u8], cx: &mut Context<'_>) {
         match from {
             Side::Client => {
-                while let Some(record) = self.requests.next(at_ns, &mut bytes) {
-                    self.has_begun = true;
-                    self.open.request(&record, cx);
-                }
+                self.resume_requests(bytes);
+                self.request_bytes(at_ns, bytes, cx);
             }
             Side::Server => {
-                while let Some(record) = self.replies.next(at_ns, &mut bytes) {
-                    self.open.reply(&record, cx);
-                }
+                self.resume_replies(bytes, cx);
+                self.reply_bytes(at_ns, bytes, cx);
             }
         }
     }
 
     fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
-        let goes_on = match from {
+        match from {
             Side::Client => {
                 self.has_begun = true;
-                self.requests.skip_of_request(gap)
+                match self.requests.skip_of_request(gap) {
+                    Some(at_ns) => self.request_bytes(at_ns, &[], cx),
+                    None => self.lose_requests(),
+                }
             }
-            Side::Server => self.replies.skip_of_reply(gap),
-        };
-        if let Some(at_ns) = goes_on {
-            self.bytes(from, at_ns, &[], cx);
+            Side::Server => {
+                if let Some(at_ns) = self.replies.skip_of_reply(gap) {
+                    self.reply_bytes(at_ns, &[], cx);
+                }
+            }
         }
     }
 
     fn ended(&mut self, _from: Side, _last_ns: i64, _cx: &mut Context<'_>) {}
 
     fn finish(&mut self, cx: &mut Context<'_>) {
-        self.open.exchanges.abandon(cx);
+        self.open.requests.certain.abandon(cx);
     }
 
     fn other(&self) -> Option<&'static str> {
@@ -112,99 +90,69 @@ impl Parser for Fastcgi {
 }
 
 impl Fastcgi {
-    /// Takes up a lost stream where a packet begins with a record.
-    fn resume(&mut self, from: Side, bytes: &[u8], cx: &mut Context<'_>) {
-        match from {
-            Side::Client if self.requests.is_lost() && begins_request(bytes) => {
-                self.requests.resume();
-            }
-            Side::Server if self.replies.is_lost() && looks_like_replies(bytes) => {
-                self.replies.resume();
-                // It may be the reply to a request that was lost, too.
-                if self.requests.is_lost() {
-                    self.open.exchanges.abandon(cx);
-                }
-            }
-            _ => {}
+    /// Takes up a lost stream where a packet begins with a request. Content may begin so, too: then
+    /// the client goes on in another way, or the server does not answer (see [`crate::surmised`]).
+    fn resume_requests(&mut self, bytes: &[u8]) {
+        if !begins_request(bytes) {
+            return;
         }
+        let id = bytes.first_chunk().map_or(0, |&header| request_id(header));
+        if self.requests.is_lost() {
+            self.requests.resume();
+        } else if self.requests.in_progress() > 0 || !self.open.requests.surmises(id) {
+            return;
+        }
+        // If an id is used again, the ones before were no requests, or were answered unseen.
+        self.open.requests.forget_surmised();
+        self.open.requests.surmise();
+        self.requests.measure = measure_request;
     }
-}
 
-impl Open {
-    fn request(&mut self, record: &Record<'_>, cx: &mut Context<'_>) {
-        let (kind, id) = (record.header[1], request_id(record.header));
-        let times = (record.start_ns, record.end_ns);
-        let size = record.size();
-        cx.message(Side::Client, times, size, if record.whole { name(kind) } else { "cut" });
-        match kind {
-            BEGIN_REQUEST => {
-                let label = cx.shared.labels.number("(incomplete)");
-                let params = std::mem::take(&mut self.spare);
-                let asked = Asked { params, ..Asked::default() };
-                self.exchanges.push(id, Exchange::new(times.0, times.1, size, label, asked), cx);
+    fn resume_replies(&mut self, bytes: &[u8], cx: &mut Context<'_>) {
+        if self.replies.is_lost() && looks_like_replies(bytes) {
+            self.replies.resume();
+            // It may be the reply to a request that was lost, too.
+            if self.requests.is_lost() {
+                self.open.requests.certain.abandon(cx);
             }
-            GET_VALUES => {
-                let label = cx.shared.labels.number("GET_VALUES");
-                let exchange = Exchange::new(times.0, times.1, size, label, Asked::default());
-                self.exchanges.push(id, exchange, cx);
-            }
-            PARAMS | STDIN | DATA => {
-                let Some(exchange) = self.exchanges.get(id) else { return };
-                exchange.request_grew(record.end_ns, size as usize);
-                match (kind, ends_stream(record)) {
-                    (PARAMS, false) => exchange.detail.grew(record),
-                    (PARAMS, true) => self.spare = asked(exchange, cx),
-                    (STDIN, false) => exchange.detail.form_grew(record),
-                    (STDIN, true) => form_is_over(exchange, cx),
-                    _ => {}
-                }
-            }
-            _ => {}
         }
     }
 
-    fn reply(&mut self, record: &Record<'_>, cx: &mut Context<'_>) {
-        let (kind, id) = (record.header[1], request_id(record.header));
-        cx.message(Side::Server, (record.start_ns, record.end_ns), record.size(), name(kind));
-        let Some(exchange) = self.exchanges.get(id) else { return };
-        exchange.reply_grew(record.start_ns, record.size());
-        match kind {
-            STDOUT => {
-                let status = exchange.detail.header.take(content(record), record.whole);
-                exchange.status = exchange.status.or(status);
+    fn request_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        let mut makes_sense = true;
+        while makes_sense && let Some(record) = self.requests.next(at_ns, &mut bytes) {
+            self.has_begun = true;
+            makes_sense = self.open.request(&record, cx);
+        }
+        if self.open.requests.are_surmised() && (!makes_sense || self.requests.is_lost()) {
+            self.lose_requests();
+        }
+    }
+
+    fn reply_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        let were_surmised = self.open.requests.are_surmised();
+        // Where the client is in the middle of a record, it may be none at all.
+        let is_whole = self.requests.in_progress() == 0;
+        while let Some(record) = self.replies.next(at_ns, &mut bytes) {
+            let id = request_id(record.header);
+            if is_whole {
+                self.open.requests.answered(id, cx);
+            } else if self.open.requests.surmises(id) {
+                self.open.requests.forget_surmised();
             }
-            END_REQUEST | GET_VALUES_RESULT | UNKNOWN_TYPE => {
-                self.exchanges.replied(id, Some(record.end_ns), cx);
+            self.open.reply(&record, cx);
+        }
+        if were_surmised && !self.open.requests.are_surmised() {
+            self.requests.measure = measure;
+            if !is_whole {
+                self.requests.lose();
             }
-            _ => {}
         }
     }
 
-    fn held_bytes(&self) -> usize {
-        let of_one = |it: &Exchange<Asked>| {
-            let form = it.detail.form.as_ref().map_or(0, of_vec);
-            of_vec(&it.detail.params) + form + it.detail.header.held_bytes()
-        };
-        let details: usize = self.exchanges.iter().map(of_one).sum();
-        self.exchanges.held_bytes() + details + of_vec(&self.spare)
-    }
-}
-
-impl Asked {
-    fn grew(&mut self, record: &Record<'_>) {
-        if !self.params_are_cut {
-            take(&mut self.params, content(record));
-            self.params_are_cut = !record.whole;
-        }
-    }
-
-    fn form_grew(&mut self, record: &Record<'_>) {
-        if !record.whole {
-            self.form = None;
-        }
-        if let Some(form) = &mut self.form {
-            take(form, content(record));
-        }
+    fn lose_requests(&mut self) {
+        self.requests.lose();
+        self.open.requests.forget_surmised();
     }
 }
 
@@ -212,38 +160,4 @@ impl Asked {
 pub(crate) fn is_spoken(client: &[u8], server: &[u8]) -> bool {
     let begins = begins_request(client) || matches!(client, [1, GET_VALUES, 0, 0, ..]);
     begins && (server.is_empty() || looks_like_replies(server))
-}
-
-fn take(buffer: &mut Vec<u8>, bytes: &[u8]) {
-    let room = LONGEST.saturating_sub(buffer.len()).min(bytes.len());
-    buffer.extend_from_slice(&bytes[..room]);
-}
-
-/// Reads the parameters, which are all there now. Gives their buffer, empty.
-fn asked(exchange: &mut Exchange<Asked>, cx: &mut Context<'_>) -> Vec<u8> {
-    let mut bytes = std::mem::take(&mut exchange.detail.params);
-    let params = params::read(&bytes);
-    let shared = &mut *cx.shared;
-    if !params.method.is_empty() && !params.target.is_empty() {
-        shared.text.clear();
-        path::template(
-            str::from_utf8(params.method).unwrap_or("?"),
-            params.target,
-            &mut shared.text,
-        );
-        exchange.label = shared.labels.number(&shared.text);
-        path::values(params.target, &shared.salt, &mut exchange.literals);
-    }
-    query::values(params.query, &shared.salt, &mut shared.scratch, &mut exchange.literals);
-    exchange.detail.form = params.is_form.then(Vec::new);
-    exchange.id_hash = cx.id_hash(trace_context::request_id(params.traceparent, params.request_id));
-    bytes.clear();
-    bytes
-}
-
-fn form_is_over(exchange: &mut Exchange<Asked>, cx: &mut Context<'_>) {
-    if let Some(form) = exchange.detail.form.take() {
-        let shared = &mut *cx.shared;
-        query::values(&form, &shared.salt, &mut shared.scratch, &mut exchange.literals);
-    }
 }

@@ -36,6 +36,14 @@ pub(super) fn read(bytes: &[u8]) -> Params<'_> {
     params
 }
 
+/// True if these are whole pairs to the end, with what every request has.
+pub(super) fn are_request(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while pair(&mut rest).is_some() {}
+    let params = read(bytes);
+    rest.is_empty() && !params.method.is_empty() && !params.target.is_empty()
+}
+
 fn pair<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let (name, value) = (length(rest)?, length(rest)?);
     let (name, after) = rest.split_at_checked(name)?;
@@ -74,6 +82,15 @@ mod tests {
         assert_eq!((params.method, params.target), (&b"POST"[..], &b"/a"[..]));
         assert_eq!(params.query, long.as_bytes());
         assert_eq!(read(&bytes[..bytes.len() - 1]), params, "a last pair that was cut is none");
+    }
+
+    #[test]
+    fn a_request_has_whole_pairs_a_method_and_a_target() {
+        let whole = b"\x0e\x03REQUEST_METHODGET\x0b\x02REQUEST_URI/a";
+        assert!(are_request(whole));
+        assert!(!are_request(&whole[..whole.len() - 1]));
+        assert!(!are_request(&whole[19..]));
+        assert!(!are_request(b""));
     }
 
     #[test]

@@ -46,6 +46,20 @@ pub(super) fn measure(header: [u8; HEADER]) -> Option<usize> {
     (header[0] == VERSION).then(|| content_length(header) + usize::from(header[6]))
 }
 
+/// The same of a client's record, where that is not certain to be one: it is none if no client sends
+/// one like it.
+pub(super) fn measure_request(header: [u8; HEADER]) -> Option<usize> {
+    let is_request = request_id(header) > 0;
+    let may_be_one = match header[1] {
+        BEGIN_REQUEST => is_request && content_length(header) == BODY,
+        ABORT_REQUEST => is_request && content_length(header) == 0,
+        PARAMS | STDIN | DATA => is_request,
+        GET_VALUES => !is_request,
+        _ => false,
+    };
+    measure(header).filter(|_| may_be_one && header[7] == 0)
+}
+
 fn content_length(header: [u8; HEADER]) -> usize {
     usize::from(u16::from_be_bytes([header[4], header[5]]))
 }
@@ -64,14 +78,24 @@ pub(super) fn ends_stream(record: &Record<'_>) -> bool {
     content_length(record.header) == 0
 }
 
-/// True if a client's bytes in the middle of a stream begin a request: one of the roles 1 to 3, no
-/// flag but the one that keeps the connection, and what is reserved zero.
+/// True if a client's bytes in the middle of a stream may begin a request: one of the roles 1 to 3, no
+/// flag but the one that keeps the connection, what is reserved zero, and its parameters next, as far
+/// as they are in the same packet.
 pub(super) fn begins_request(bytes: &[u8]) -> bool {
-    matches!(
-        bytes,
-        [VERSION, BEGIN_REQUEST, _, _, 0, 8, _, 0, 0, 1..=3, 0 | 1, 0, 0, 0, 0, 0, ..]
-            | [VERSION, GET_VALUES, 0, 0, _, _, _, 0, ..]
-    )
+    let Some((begun, rest)) = bytes.split_first_chunk::<{ HEADER + BODY }>() else {
+        return begins_values(bytes);
+    };
+    let [VERSION, BEGIN_REQUEST, a, b, 0, 8, padding, 0, body @ ..] = begun else {
+        return begins_values(bytes);
+    };
+    let params = rest.get(usize::from(*padding)..).unwrap_or(&[]);
+    let expected = [VERSION, PARAMS, *a, *b];
+    matches!(body, [0, 1..=3, 0 | 1, 0, 0, 0, 0, 0])
+        && expected.starts_with(&params[..params.len().min(expected.len())])
+}
+
+fn begins_values(bytes: &[u8]) -> bool {
+    matches!(bytes, [VERSION, GET_VALUES, 0, 0, _, _, _, 0, ..])
 }
 
 /// True if a server's bytes in the middle of a stream are records: one after the other to the end,
@@ -129,5 +153,9 @@ mod tests {
         assert!(begins_request(b"\x01\x01\0\x01\0\x08\0\0\0\x01\x01\0\0\0\0\0\x01\x04"));
         assert!(!begins_request(b"\x01\x01\0\x01\0\x08\0\0\0\x04\x01\0\0\0\0\0"));
         assert!(!begins_request(b"\x01\x04\0\x01\0\x08\0\0\x01\x01ab...."));
+        let begun = b"\x01\x01\0\x01\0\x08\0\0\0\x01\x01\0\0\0\0\0";
+        assert!(begins_request(begun), "the parameters are in the next packet");
+        assert!(!begins_request(&[&begun[..], b"some content"].concat()));
+        assert!(!begins_request(&[&begun[..], b"\x01\x04\0\x02"].concat()), "of another request");
     }
 }

@@ -38,7 +38,7 @@ enum Waits {
 }
 
 /// What was taken for a request where another's content may go on that looks like one. It is none if
-/// the client goes on before the server answers.
+/// the client goes on before the server answers, or if it never does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Surmised {
     #[default]
@@ -134,6 +134,10 @@ impl Parser for Http1 {
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) {
+        // Nobody answered it: it may have been content.
+        if self.surmised == Surmised::Request {
+            self.exchanges.pop_last();
+        }
         self.exchanges.abandon(cx);
     }
 

@@ -5,7 +5,7 @@ use super::Frame;
 use super::frame::{self, CONTINUATION, HEADERS, PUSH_PROMISE};
 use super::head::Head;
 use super::hpack::Decoder;
-use crate::memory::of_vec;
+use crate::memory::{empty, of_vec};
 
 /// Of a block no more is read: its first fields are what matters. Peers allow 8 to 64 KiB.
 const LONGEST: usize = 64 << 10;
@@ -28,6 +28,8 @@ pub(super) struct Block {
     pub size: u64,
     /// The side says no more in this stream.
     pub ends_stream: bool,
+    /// Nothing of it was lost.
+    pub whole: bool,
 }
 
 /// The blocks of one side, which must be read in their order.
@@ -63,16 +65,16 @@ impl Blocks {
         head.clear();
         let block = if self.carried.is_empty() { &fragment[..room] } else { &self.carried };
         self.decoder.read(block, begun.whole, |field, value| head.see(field, value));
-        self.carried.clear();
-        let Begun { stream, start_ns, size, ends_stream, is_promise, .. } = begun;
+        empty(&mut self.carried);
+        let Begun { stream, start_ns, size, ends_stream, is_promise, whole } = begun;
         let end_ns = frame.end_ns;
-        (!is_promise).then_some(Block { stream, start_ns, end_ns, size, ends_stream })
+        (!is_promise).then_some(Block { stream, start_ns, end_ns, size, ends_stream, whole })
     }
 
     /// Frames went by unseen.
     pub(super) fn lost(&mut self) {
         self.begun = None;
-        self.carried.clear();
+        empty(&mut self.carried);
         self.decoder.forget();
     }
 

@@ -1,6 +1,6 @@
 //! Frames: a header of 9 bytes, and a payload (RFC 9113 section 4.1).
 
-use super::Frame;
+use super::{Frame, LONGEST};
 
 /// The header's size.
 pub(super) const HEADER: usize = 9;
@@ -48,6 +48,16 @@ pub(super) fn name(kind: u8) -> &'static str {
 /// The length of what follows a header. Any 9 bytes are one.
 pub(super) fn measure(header: [u8; HEADER]) -> Option<usize> {
     Some(u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize)
+}
+
+/// The same where it is not certain that a frame begins: it is none if no client sends one like it.
+pub(super) fn measure_request(header: [u8; HEADER]) -> Option<usize> {
+    measure(header).filter(|&length| is_frame(header, length))
+}
+
+/// How much of a reply's frame is kept where packets cut it: of content nothing is read.
+pub(super) fn keep_of_reply(header: [u8; HEADER]) -> usize {
+    if header[3] == DATA { 0 } else { LONGEST }
 }
 
 /// The stream that a frame belongs to; 0 is the connection itself.

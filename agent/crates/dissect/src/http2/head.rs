@@ -1,7 +1,7 @@
 //! What matters of a header block's fields.
 
 use super::field::Field;
-use crate::memory::of_vec;
+use crate::memory::{empty, of_vec};
 
 /// The status of HTTP's that each of gRPC's codes stands for, by the code, as gateways between the two
 /// translate it (google/rpc/code.proto).
@@ -26,7 +26,7 @@ impl Head {
     pub(super) fn clear(&mut self) {
         for text in [&mut self.method, &mut self.path, &mut self.request_id, &mut self.traceparent]
         {
-            text.clear();
+            empty(text);
         }
         (self.is_form, self.status, self.grpc_status) = (false, None, None);
     }

@@ -3,7 +3,7 @@
 use super::field::{Field, of_static};
 use super::primitive::{Text, integer, text};
 use super::table::{Entry, Table};
-use crate::memory::of_vec;
+use crate::memory::{empty, of_vec};
 
 /// The numbers up to here are the static table's.
 const STATIC: usize = 61;
@@ -29,6 +29,7 @@ impl Decoder {
         while !rest.is_empty() && is_read {
             is_read = self.field(&mut rest, &mut see).is_some();
         }
+        empty(&mut self.decoded);
         if !whole || !is_read {
             self.table.forget();
         }

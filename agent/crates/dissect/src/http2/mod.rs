@@ -9,6 +9,7 @@ mod field;
 mod frame;
 mod head;
 mod hpack;
+mod losses;
 mod primitive;
 mod streams;
 mod table;
@@ -40,11 +41,17 @@ impl Direction {
         Self { frames, blocks: Blocks::new() }
     }
 
-    /// Takes up a lost stream where a packet begins with a frame.
-    fn resume(&mut self, bytes: &[u8]) {
-        if self.frames.is_lost() && looks_like_frames(bytes) {
+    fn keeping(self, keep_of: framed::Keep<HEADER>) -> Self {
+        Self { frames: self.frames.keeping(keep_of), ..self }
+    }
+
+    /// Takes up a lost stream where a packet begins with a frame. True if it does.
+    fn resume(&mut self, bytes: &[u8]) -> bool {
+        let resumes = self.frames.is_lost() && looks_like_frames(bytes);
+        if resumes {
             self.frames.resume();
         }
+        resumes
     }
 
     fn held_bytes(&self) -> usize {
@@ -66,7 +73,7 @@ impl Parser for Http2 {
     fn new(from_start: bool) -> Self {
         Self {
             requests: Direction::new(from_start),
-            replies: Direction::new(from_start),
+            replies: Direction::new(from_start).keeping(keep_of_reply),
             streams: Streams::default(),
             preface: if from_start { PREFACE } else { &[] },
             other: None,
@@ -79,44 +86,39 @@ impl Parser for Http2 {
                 if !self.preface.is_empty() && !self.take_preface(&mut bytes) {
                     return;
                 }
-                self.requests.resume(bytes);
-                let Direction { frames, blocks } = &mut self.requests;
-                while let Some(frame) = frames.next(at_ns, &mut bytes) {
-                    request(&frame, blocks, &mut self.streams, cx);
+                if self.requests.resume(bytes) {
+                    // Content may look like frames, too (see [`crate::surmised`]).
+                    self.requests.frames.measure = measure_request;
+                    self.streams.surmise();
                 }
+                self.request_bytes(at_ns, bytes, cx);
             }
             Side::Server => {
                 self.replies.resume(bytes);
-                let Direction { frames, blocks } = &mut self.replies;
-                while let Some(frame) = frames.next(at_ns, &mut bytes) {
-                    reply(&frame, blocks, &mut self.streams, cx);
-                }
+                self.reply_bytes(at_ns, bytes, cx);
             }
         }
     }
 
     fn lost(&mut self, from: Side, gap: Gap, cx: &mut Context<'_>) {
-        let (direction, goes_on) = match from {
+        match from {
             Side::Client => {
-                let goes_on = self.preface.is_empty();
+                let has_begun = self.preface.is_empty();
                 self.preface = &[];
-                let it = &mut self.requests;
-                let at_ns = it.frames.skip_of_request(gap).filter(|_| goes_on);
-                (it, at_ns)
+                match self.requests.frames.skip_of_request(gap).filter(|_| has_begun) {
+                    Some(at_ns) => self.request_bytes(at_ns, &[], cx),
+                    None => self.lose_requests(),
+                }
             }
             Side::Server => {
-                let it = &mut self.replies;
-                let at_ns = it.frames.skip_of_reply(gap);
-                if it.frames.is_lost() {
-                    self.streams.doubt(gap.at_ns.unwrap_or(it.frames.last_ns));
+                let goes_on = self.replies.frames.skip_of_reply(gap);
+                if self.replies.frames.is_lost() {
+                    self.streams.doubt(gap.seen_ns);
+                    self.replies.blocks.lost();
+                } else if let Some(at_ns) = goes_on {
+                    self.reply_bytes(at_ns, &[], cx);
                 }
-                (it, at_ns)
             }
-        };
-        match goes_on {
-            Some(at_ns) => self.bytes(from, at_ns, &[], cx),
-            None if direction.frames.is_lost() => direction.blocks.lost(),
-            None => {}
         }
     }
 
@@ -137,6 +139,37 @@ impl Parser for Http2 {
 }
 
 impl Http2 {
+    fn request_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        let Direction { frames, blocks } = &mut self.requests;
+        while let Some(frame) = frames.next(at_ns, &mut bytes) {
+            request(&frame, blocks, &mut self.streams, cx);
+        }
+        if self.streams.are_surmised() && self.requests.frames.is_lost() {
+            self.lose_requests();
+        }
+    }
+
+    fn reply_bytes(&mut self, at_ns: i64, mut bytes: &[u8], cx: &mut Context<'_>) {
+        // Where the client is in the middle of a frame, it may be none at all.
+        let is_whole = self.requests.frames.in_progress() == 0;
+        let Direction { frames, blocks } = &mut self.replies;
+        while let Some(frame) = frames.next(at_ns, &mut bytes) {
+            if is_whole {
+                self.streams.believe(stream(frame.header), cx);
+            }
+            reply(&frame, blocks, &mut self.streams, cx);
+        }
+        if !self.streams.are_surmised() {
+            self.requests.frames.measure = measure;
+        }
+    }
+
+    fn lose_requests(&mut self) {
+        self.requests.frames.lose();
+        self.requests.blocks.lost();
+        self.streams.forget_surmised();
+    }
+
     /// Takes what of the preface there is; false if these bytes are none.
     fn take_preface(&mut self, bytes: &mut &[u8]) -> bool {
         let taken = self.preface.len().min(bytes.len());
@@ -169,7 +202,7 @@ fn request(frame: &Frame<'_>, blocks: &mut Blocks, streams: &mut Streams, cx: &m
             }
         }
         DATA => streams.carried(frame, cx),
-        RST_STREAM => streams.reset(stream(frame.header), None, cx),
+        RST_STREAM => streams.given_up(stream(frame.header), cx),
         _ => {}
     }
 }
@@ -185,7 +218,7 @@ fn reply(frame: &Frame<'_>, blocks: &mut Blocks, streams: &mut Streams, cx: &mut
             }
         }
         DATA => streams.returned(frame, cx),
-        RST_STREAM => streams.reset(stream(frame.header), Some(frame.end_ns), cx),
+        RST_STREAM => streams.reset(stream(frame.header), frame.end_ns, cx),
         GOAWAY => {
             if let Some(last) = last_stream(frame) {
                 streams.refused_beyond(last, cx);

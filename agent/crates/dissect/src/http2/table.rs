@@ -33,6 +33,10 @@ impl Entry {
     pub(super) fn new(field: Field, value: &[u8], lengths: usize) -> Self {
         Self { field, value: value.into(), size: OVERHEAD + lengths.max(value.len()) }
     }
+
+    fn value_bytes(&self) -> usize {
+        if self.value.is_empty() { 0 } else { self.value.len() + ALLOCATION }
+    }
 }
 
 /// The entries that are known.
@@ -40,11 +44,13 @@ pub(super) struct Table {
     entries: VecDeque<Entry>,
     size: usize,
     limit: usize,
+    /// What the entries' values take.
+    value_bytes: usize,
 }
 
 impl Table {
     pub(super) fn new() -> Self {
-        Self { entries: VecDeque::new(), size: 0, limit: USUAL }
+        Self { entries: VecDeque::new(), size: 0, limit: USUAL, value_bytes: 0 }
     }
 
     /// The entry so many before the newest.
@@ -55,6 +61,7 @@ impl Table {
     /// A field was said.
     pub(super) fn insert(&mut self, entry: Entry) {
         self.size += entry.size;
+        self.value_bytes += entry.value_bytes();
         self.entries.push_front(entry);
         self.evict();
     }
@@ -68,19 +75,18 @@ impl Table {
     /// Others may have been said unseen.
     pub(super) fn forget(&mut self) {
         self.entries.clear();
-        self.size = 0;
+        (self.size, self.value_bytes) = (0, 0);
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        let values = self.entries.iter().filter(|it| !it.value.is_empty());
-        let values: usize = values.map(|it| it.value.len() + ALLOCATION).sum();
-        of_queue(&self.entries) + values
+        of_queue(&self.entries) + self.value_bytes
     }
 
     fn evict(&mut self) {
         while self.size > self.limit {
             let Some(oldest) = self.entries.pop_back() else { break };
             self.size -= oldest.size;
+            self.value_bytes -= oldest.value_bytes();
         }
     }
 }
@@ -124,5 +130,9 @@ mod tests {
         }
         assert!(it.entries.len() <= MOST / OVERHEAD);
         assert!(it.held_bytes() < 6 * MOST, "{}", it.held_bytes());
+        let values: usize = it.entries.iter().map(Entry::value_bytes).sum();
+        assert_eq!(it.value_bytes, values);
+        it.forget();
+        assert_eq!(it.value_bytes, 0);
     }
 }

@@ -131,4 +131,8 @@ impl Awaits for Asked {
             (Self::One, _) => true,
         }
     }
+
+    fn is_confirmed(&self) -> bool {
+        matches!(self, Self::Confirmations(_))
+    }
 }

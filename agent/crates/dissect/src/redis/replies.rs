@@ -240,16 +240,16 @@ impl Replies {
         let words = &self.name[..self.named];
         let word = words.split(|&byte| byte == b'\r').next().unwrap_or(words);
         let is_pushed = self.kind == b'>';
-        let awaits = || pipeline.details().any(|asked| matches!(asked, Asked::Confirmations(_)));
+        let awaits = pipeline.awaits_confirmation();
         match (self.kind, word) {
             (
                 b'*' | b'>',
                 b"subscribe" | b"psubscribe" | b"ssubscribe" | b"unsubscribe" | b"punsubscribe"
                 | b"sunsubscribe",
-            ) if is_pushed || self.subscribes || awaits() => {
+            ) if is_pushed || self.subscribes || awaits => {
                 self.subscribes = !self.is_zero;
                 // Of leaving all channels the first one is the reply.
-                awaits().then_some(Told::Confirmation)
+                awaits.then_some(Told::Confirmation)
             }
             (b'*', b"message" | b"pmessage" | b"smessage") if self.subscribes => None,
             _ if is_pushed || self.is_monitored => None,

@@ -104,6 +104,12 @@ impl Stream {
         }
     }
 
+    /// True if a sequence number is the next one or lies behind it, however far; none if nobody knows
+    /// where the stream stands.
+    pub(crate) fn is_ahead(&self, sequence: u32) -> Option<bool> {
+        self.next.map(|next| sequence.wrapping_sub(next) < BEHIND)
+    }
+
     /// True if a sequence number lies behind the FIN.
     pub(crate) fn is_behind_end(&self, sequence: u32) -> bool {
         self.end.is_some_and(|end| (1..BEHIND).contains(&sequence.wrapping_sub(end)))

@@ -1,7 +1,8 @@
 //! What came before its predecessor, and waits for it.
 
 use super::stream::Data;
-use crate::memory::{ALLOCATION, of_vec};
+use crate::memory::{ALLOCATION, of_queue};
+use std::collections::VecDeque;
 
 /// No more than this many bytes or segments wait behind a hole.
 const MOST_BYTES: usize = 4 << 20;
@@ -27,7 +28,7 @@ impl Early {
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Sorted by distance from the byte that is wanted next.
-    segments: Vec<Early>,
+    segments: VecDeque<Early>,
     bytes: usize,
 }
 
@@ -49,11 +50,11 @@ impl Waiting {
 
     /// The one that is wanted first.
     pub(super) fn first(&self) -> Option<&Early> {
-        self.segments.first()
+        self.segments.front()
     }
 
     pub(super) fn take_first(&mut self) -> Option<Early> {
-        let first = (!self.segments.is_empty()).then(|| self.segments.remove(0))?;
+        let first = self.segments.pop_front()?;
         self.bytes -= first.bytes.len();
         Some(first)
     }
@@ -72,6 +73,6 @@ impl Waiting {
         if self.segments.capacity() == 0 {
             return 0;
         }
-        of_vec(&self.segments) + self.bytes + ALLOCATION * self.segments.len()
+        of_queue(&self.segments) + self.bytes + ALLOCATION * self.segments.len()
     }
 }

@@ -12,7 +12,7 @@ fn results(conversation: &Conversation) -> Results {
     dissect(&[app()], &conversation.frames)
 }
 
-fn packet(magic: &[u8], payload: &[u8]) -> Vec<u8> {
+pub fn packet(magic: &[u8], payload: &[u8]) -> Vec<u8> {
     [magic, &(payload.len() as u16).to_be_bytes(), payload].concat()
 }
 
@@ -21,7 +21,7 @@ fn text(value: &str) -> Vec<u8> {
 }
 
 /// FORWARD_REQUEST with a content length, a request id and a query string.
-fn forward(method: u8, content_length: &str) -> Vec<u8> {
+pub fn forward(method: u8, content_length: &str) -> Vec<u8> {
     let mut payload = vec![2, method];
     for value in ["HTTP/1.1", "/rubbos/servlet/StoreComment", "127.0.0.1"] {
         payload.extend(text(value));
@@ -74,11 +74,11 @@ pub fn reply(content: usize) -> Vec<u8> {
     [headers(200), chunk(content), END.to_vec()].concat()
 }
 
-fn body(data: &[u8]) -> Vec<u8> {
+pub fn body(data: &[u8]) -> Vec<u8> {
     packet(&[0x12, 0x34], &[&(data.len() as u16).to_be_bytes(), data].concat())
 }
 
-fn headers(status: u16) -> Vec<u8> {
+pub fn headers(status: u16) -> Vec<u8> {
     let mut payload = vec![4];
     payload.extend(status.to_be_bytes());
     payload.extend(text("OK"));
@@ -91,8 +91,8 @@ fn chunk(size: usize) -> Vec<u8> {
     packet(b"AB", &[&[3], &length[..], &vec![b'x'; size], b"\0"].concat())
 }
 
-const END: &[u8] = b"AB\0\x02\x05\x01";
-const GET_BODY: &[u8] = b"AB\0\x03\x06\x1f\xfa";
+pub const END: &[u8] = b"AB\0\x02\x05\x01";
+pub const GET_BODY: &[u8] = b"AB\0\x03\x06\x1f\xfa";
 const CPING: &[u8] = b"\x12\x34\0\x01\x0a";
 const CPONG: &[u8] = b"AB\0\x01\x09";
 
@@ -221,6 +221,86 @@ fn a_body_that_comes_after_the_reply_is_no_request() {
     assert_eq!((results.visits[0].status, results.visits[0].departure_ns), (Some(413), Some(end)));
     let expected = ["FORWARD_REQUEST", "BODY", "BODY", "BODY", "BODY", "CPING"];
     assert_eq!(results.kinds(Client), expected);
+}
+
+/// Content of which a packet begins as a request does.
+fn look_alike() -> Vec<u8> {
+    get("/secret", "")
+}
+
+#[test]
+fn content_that_looks_like_a_request_is_none_if_the_client_goes_on() {
+    for goes_on in [&b"more content"[..], &body(b"more"), &look_alike(), b"\x12\x34\x7f\xff"] {
+        let mut it = Conversation::silent(&app(), 50_000, 0);
+        it.say(Client, b"the rest of some content");
+        it.send(Client, &look_alike());
+        it.send(Client, goes_on);
+        it.send(Client, b"the last of it");
+        it.say(ServerSide, &reply(3));
+        it.say(Client, &forward(2, "0"));
+        let end = it.say(ServerSide, &reply(3));
+        let results = results(&it);
+        assert_eq!(results.labels(), ["GET /rubbos/servlet/StoreComment"], "{goes_on:?}");
+        assert_eq!(results.visits[0].departure_ns, Some(end));
+    }
+}
+
+#[test]
+fn content_that_looks_like_a_request_is_none_if_the_server_only_asks_for_more() {
+    let mut it = Conversation::silent(&app(), 50_000, 0);
+    it.say(Client, b"the rest of some content");
+    it.say(Client, &look_alike());
+    it.say(ServerSide, GET_BODY);
+    it.say(Client, &body(b"more"));
+    it.say(ServerSide, &reply(3));
+    assert_eq!(results(&it).labels(), [""; 0]);
+}
+
+#[test]
+fn what_looks_like_a_request_is_content_while_a_request_has_no_reply() {
+    let mut it = Conversation::open(&app(), 50_000, 0);
+    it.say(Client, &forward(4, "9000"));
+    it.send(Client, &body(&[b'x'; 4_000])[..2_000]);
+    it.lose(Client, &[b'x'; 6_000]);
+    it.send(Client, &look_alike());
+    let end = it.say(ServerSide, &reply(3));
+    let results = results(&it);
+    assert_eq!(results.labels(), ["POST /rubbos/servlet/StoreComment"]);
+    assert_eq!(results.visits[0].departure_ns, Some(end));
+}
+
+/// Its own length and the first bytes of its data read as a type, a method and all that follows them.
+#[test]
+fn a_body_that_reads_as_a_request_is_a_body_where_one_is_due() {
+    let mut payload = forward(2, "0").split_off(4);
+    payload.pop();
+    payload.push(0x06);
+    payload.extend(text(&"v".repeat(516 - payload.len() - 4)));
+    payload.push(0xff);
+    let mut it = Conversation::open(&app(), 50_000, 0);
+    it.say(Client, &forward(4, "514"));
+    it.say(Client, &packet(&[0x12, 0x34], &payload));
+    let end = it.say(ServerSide, &reply(3));
+    let results = results(&it);
+    assert_eq!(results.kinds(Client), ["FORWARD_REQUEST", "BODY"]);
+    assert_eq!(results.visits[0].departure_ns, Some(end));
+}
+
+#[test]
+fn a_request_after_a_loss_is_one_with_its_body_if_it_is_answered() {
+    let mut it = Conversation::open(&app(), 50_000, 0);
+    it.lose(Client, CPING);
+    it.lose(ServerSide, CPONG);
+    it.say(Client, &forward(4, "600"));
+    // The length of its data begins as the type of FORWARD_REQUEST.
+    let asked = it.say(Client, &body(&[b'x'; 600]));
+    let end = it.say(ServerSide, &reply(3));
+    it.say(Client, CPING);
+    it.say(ServerSide, CPONG);
+    let results = results(&it);
+    assert_eq!(results.labels(), ["POST /rubbos/servlet/StoreComment", "CPING"]);
+    let visit = &results.visits[0];
+    assert_eq!((visit.request_end_ns, visit.departure_ns), (asked, Some(end)));
 }
 
 /// For other tests: a conversation with everything in it.

@@ -1,7 +1,11 @@
 //! Nothing of a body is kept: whatever is in it, and whatever is seen of it, no label has a word of
-//! it. What looks like another request is in it, too. One case is left out: where nothing before is
-//! seen of a body, and it ends with what looks like a request that a packet of its own begins, nothing
-//! tells that from a request.
+//! it. What looks like another request is in it, too.
+//!
+//! One case is left out, because nothing tells it from a request. Nothing of the real request is seen
+//! before a packet of its own begins with the look-alike; the content ends with that; and the server's
+//! reply fits it. Of HTTP/1 and AJP any reply does. Of FastCGI and HTTP/2 it has to be one to the
+//! look-alike's id or stream; and of FastCGI the look-alike must lack its own end, since that of the
+//! content follows. Here all content ends with dots.
 
 use crate::played::{Fate, Turn};
 use crate::said::{log_in, messages};
@@ -236,6 +240,9 @@ macro_rules! nothing_of_a_body_is_kept {
 
 nothing_of_a_body_is_kept! {
     nothing_of_a_body_is_kept_of_http1: Http1,
+    nothing_of_a_body_is_kept_of_http2: Http2,
+    nothing_of_a_body_is_kept_of_ajp13: Ajp13,
+    nothing_of_a_body_is_kept_of_fastcgi: Fastcgi,
     nothing_of_a_body_is_kept_of_memcached: Memcached,
     nothing_of_a_body_is_kept_of_redis: Redis,
     nothing_of_a_body_is_kept_of_postgresql: Postgresql,

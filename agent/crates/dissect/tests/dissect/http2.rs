@@ -14,8 +14,8 @@ fn results(conversation: &Conversation) -> Results {
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
+pub const DATA: u8 = 0;
+pub const HEADERS: u8 = 1;
 const PRIORITY: u8 = 2;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
@@ -29,9 +29,9 @@ const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 const WITH_PRIORITY: u8 = 0x20;
-const WHOLE: u8 = END_STREAM | END_HEADERS;
+pub const WHOLE: u8 = END_STREAM | END_HEADERS;
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
     frame.extend(stream.to_be_bytes());
@@ -49,13 +49,13 @@ fn text(text: &str) -> Vec<u8> {
 }
 
 /// Fields that are written out, and not put into the table.
-fn literals(fields: &[(&str, &str)]) -> Vec<u8> {
+pub fn literals(fields: &[(&str, &str)]) -> Vec<u8> {
     let of = |(name, value): &(&str, &str)| [&[0][..], &text(name), &text(value)].concat();
     fields.iter().flat_map(of).collect()
 }
 
 /// The same, put into the table.
-fn kept(name: &str, value: &str) -> Vec<u8> {
+pub fn kept(name: &str, value: &str) -> Vec<u8> {
     [&[0x40][..], &text(name), &text(value)].concat()
 }
 
@@ -301,6 +301,64 @@ fn a_conversation_is_taken_up_in_the_middle() {
     let end = it.say(ServerSide, &reply(1_001, 50));
     let visit = &results(&it).visits[0];
     assert_eq!((&visit.label[..], visit.departure_ns), ("GET /a", Some(end)));
+}
+
+#[test]
+fn content_that_looks_like_a_request_is_none_if_the_client_goes_on() {
+    let look_alike = get(1_001, "/secret", "");
+    for goes_on in [&b"more content"[..], &frame(CONTINUATION, 0xff, 1_001, b"x"), b"\0\0\x05"] {
+        let mut it = Conversation::silent(&service(), 50_000, 0);
+        it.say(Client, b"the rest of some content");
+        it.send(Client, &look_alike);
+        it.send(Client, goes_on);
+        it.send(Client, b"the last of it");
+        it.say(ServerSide, &reply(1_001, 3));
+        it.say(Client, &get(1_003, "/a", ""));
+        let end = it.say(ServerSide, &reply(1_003, 3));
+        let results = results(&it);
+        assert_eq!(results.labels(), ["GET /a"], "{goes_on:?}");
+        assert_eq!(results.visits[0].departure_ns, Some(end));
+    }
+}
+
+#[test]
+fn content_that_looks_like_a_request_is_none_if_the_server_answers_another() {
+    let mut it = Conversation::silent(&service(), 50_000, 0);
+    it.say(Client, b"the rest of some content");
+    it.say(Client, &get(9_999, "/secret", ""));
+    it.say(ServerSide, &reply(1_001, 3));
+    it.lose(Client, b"the last of it");
+    it.ack(ServerSide);
+    // Its number was none that was ever used.
+    it.say(Client, &get(1_003, "/a", ""));
+    it.say(ServerSide, &reply(1_003, 3));
+    assert_eq!(results(&it).labels(), ["GET /a"]);
+}
+
+#[test]
+fn fields_of_content_that_looked_like_a_request_are_in_no_table() {
+    let mut it = Conversation::silent(&service(), 50_000, 0);
+    it.say(Client, b"the rest of some content");
+    let secret = [kept(":path", "/secret"), literals(&[(":method", "GET")])].concat();
+    it.send(Client, &frame(HEADERS, WHOLE, 1, &secret));
+    it.send(Client, b"the last of it");
+    it.say(ServerSide, &reply(1, 3));
+    let known = [literals(&[(":method", "GET")]), known(0)].concat();
+    it.say(Client, &frame(HEADERS, WHOLE, 3, &known));
+    it.say(ServerSide, &reply(3, 3));
+    assert_eq!(results(&it).labels(), ["(incomplete)"]);
+}
+
+#[test]
+fn streams_side_by_side_after_a_loss_are_streams_once_one_is_answered() {
+    let mut it = begun();
+    it.lose(Client, &get(1, "/lost", ""));
+    it.say(Client, &[get(3, "/one", ""), get(5, "/two", "")].concat());
+    let two_ends = it.say(ServerSide, &reply(5, 3));
+    let one_ends = it.say(ServerSide, &reply(3, 3));
+    let results = results(&it);
+    let seen: Vec<_> = results.visits.iter().map(|it| (&it.label[..], it.departure_ns)).collect();
+    assert_eq!(seen, [("GET /two", Some(two_ends)), ("GET /one", Some(one_ends))]);
 }
 
 #[test]
