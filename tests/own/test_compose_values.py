@@ -10,6 +10,7 @@ import pytest
 
 from tierlab.environments.containers.oci_image import OciImage
 from tierlab.errors import UserError
+from tierlab.servers.placeholders import from_environment, literal
 from tierlab.workloads.own.compose import service
 from tierlab.workloads.own.compose.expand import expanded
 
@@ -77,6 +78,40 @@ volumes: {{ data: {{ external: {no} }} }}
     assert made["health"] == "/bin/sh -c run"
     assert made["volumes"] == [f"{tmp_path}/conf:/etc/shop:rw", "data:/data"]
     assert web(tmp_path, WEB + "    healthcheck: { disable: yes }\n")["health"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("$$NAME", "$NAME"),
+        ("$$$$NAME", "$$NAME"),
+        ("$$$$$$NAME", "$$$NAME"),
+        ("$NAME", "set here"),
+        ("$$NAME x", "$NAME x"),
+        ("$$", "$"),
+        ("$$2y", "$2y"),
+    ],
+)
+@pytest.mark.parametrize("place", ["table", "list", "file"])
+def test_a_value_that_is_a_name_after_dollars_reaches_the_server_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, written: str, value: str
+) -> None:
+    monkeypatch.setenv("NAME", "set here")
+    (tmp_path / "web.env").write_text(f"A={written}\n")
+    where = {
+        "table": f"environment: {{ A: '{written}' }}",
+        "list": f"environment: ['A={written}']",
+        "file": "env_file: web.env",
+    }
+    variables = web(tmp_path, f"{WEB}    {where[place]}\n")["environment"]
+    assert from_environment("A", variables["A"], "system.web.environment") == value
+
+
+@pytest.mark.parametrize(
+    "value", ["", "$", "$NAME", "$$NAME", "$NAME x", "a$NAME", "$1", "${NAME}"]
+)
+def test_a_literal_is_read_back_as_the_value_that_it_was_made_of(value: str) -> None:
+    assert from_environment("A", literal(value), "system.web.environment") == value
 
 
 VARIABLES = """\

@@ -123,7 +123,8 @@ class Filled(Section):
         default=None, examples=["$DB_PASSWORD"]
     )
     """Its password; without it, one is drawn for each trial, and told by `{NAME.password}`.
-    `"$NAME"` is the variable of that name where Tierlab runs."""
+    `"$NAME"` is the variable of that name where Tierlab runs, and `"$$NAME"` is the text
+    `$NAME`."""
 
     database: Annotated[str, IDENTIFIER] = "own"
     """The database's name."""
@@ -274,9 +275,13 @@ def _is_worker(table: Mapping[str, Any]) -> bool:
 
 def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[str, ...]:
     """The servers that a table's command and variables speak of."""
-    variables = table.get("environment")
-    said = (table.get(key) for key in ("command", "entrypoint", "health"))
-    texts = [*said, *(variables.values() if isinstance(variables, dict) else ())]
+    listed = table.get("first")
+    texts: list[Any] = []
+    for each in (table, *(listed if isinstance(listed, list | tuple) else ())):
+        own = each if isinstance(each, Mapping) else {}
+        variables = own.get("environment")
+        texts += [own.get(key) for key in ("command", "entrypoint", "health")]
+        texts += variables.values() if isinstance(variables, dict) else ()
     found = (each for text in texts if isinstance(text, str) for each in named(text, names))
     return tuple(dict.fromkeys(each for each in found if each != name))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tierlab.errors import UserError
 from tierlab.servers.own_options import FOUND
-from tierlab.servers.placeholders import named
+from tierlab.servers.placeholders import literal, named
 from tierlab.workloads.own.compose.env_file import of_the_project
 from tierlab.workloads.own.compose.files import files_over
 from tierlab.workloads.own.compose.findings import Findings
@@ -21,7 +21,6 @@ from tierlab.workloads.own.compose.once import awaited, before, run_before, with
 from tierlab.workloads.own.compose.replaced import takes_place
 from tierlab.workloads.own.compose.service import Reader, Service
 from tierlab.workloads.own.compose.shapes import shaped
-from tierlab.workloads.own.compose.variables import Interpolation
 
 KEYS = ("compose", "entry", "services")
 """Of a system's table: the file, whom users call, and the services that are servers."""
@@ -78,20 +77,17 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
 
 
 def _document(file: Path, variables: Mapping[str, str], findings: Findings) -> dict[str, Any]:
-    """Return the tables of a file, and of those that are merged over it, all in one form."""
-    # By who has such a file.
-    from tierlab.workloads.own.compose.document import Document, read_document
-    from tierlab.workloads.own.compose.merge import merged
+    """Return the tables of a file, and of those that are merged over it or included, all in one
+    form.
+    """
+    # It needs YAML, which only who has such a file has to load.
+    from tierlab.workloads.own.compose.model import Project, model
 
-    interpolation = Interpolation(variables, findings)
-    made = Document({})
-    for each in (file, *files_over(file, variables, findings)):
-        read = read_document(each)
-        tables = interpolation.all(read.tables)
-        made = merged(made, Document(tables, read.replaced), findings)
-    document = made.tables
+    files = (file, *files_over(file, variables, findings))
+    document = model(files, Project(file.parent, variables, findings))
     services = document.get("services")
     if not isinstance(services, dict) or not services:
+        findings.settle()  # an include may be why
         raise UserError(f"{file}: has no services; name a compose file.")
     if not all(isinstance(each, dict) for each in services.values()):
         raise UserError(f"{file}: services must be tables, each with an image.")
@@ -213,6 +209,8 @@ def _merged(
         left = {"names": service.table.get("names"), "calls": called[service.tier]}
         return {**{key: value for key, value in left.items() if value}, **own}
     base = {**service.table, "calls": called[service.tier]}
+    if variables := _variables(service):
+        base["environment"] = {name: literal(value) for name, value in variables.items()}
     tables = [each for each in (base, own) if isinstance(each.get("environment"), dict)]
     environment: dict[str, Any] = reduce(
         lambda made, each: {**made, **each["environment"]}, tables, {}
