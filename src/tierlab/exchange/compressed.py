@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import IO
 
 Unpacked = gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
 START = 8
 """So many bytes at the start of a file tell what it is."""
 READ_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 """What reading an `Unpacked` file raises; see `damage`."""
-_UNPACKERS: Mapping[bytes, Callable[[io.BufferedIOBase], Unpacked]] = {
+_UNPACKERS: Mapping[bytes, Callable[[IO[bytes]], Unpacked]] = {
     b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw),
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
@@ -56,7 +56,7 @@ def is_compressed(start: bytes) -> bool:
     return start.startswith(tuple(_UNPACKERS))
 
 
-def unpacked(raw: io.BufferedIOBase) -> Unpacked | None:
+def unpacked(raw: IO[bytes]) -> Unpacked | None:
     """Return the content of a compressed file; None if the file is not compressed. `raw` is at its
     start, and stays there if it is not compressed.
     """

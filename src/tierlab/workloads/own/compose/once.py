@@ -145,7 +145,7 @@ def _hindrance(each: Service, service: Service, table: Mapping[str, Any]) -> str
 def _variables_hinder(theirs: Mapping[str, str], own: Mapping[str, str]) -> str | None:
     """Return why variables cannot be given to one that runs in another's container."""
     for name, value in theirs.items():
-        if name in own and own[name] != value and is_secret_variable(name, value):
+        if name in own and own[name] != value and _is_secret(name, value):
             return f"the secret {name} is not the same to both"
         if own.get(name) != value and not _NAME.fullmatch(name):
             return f"no shell can set its variable {name}"
@@ -166,7 +166,7 @@ def _lend(each: Service, table: dict[str, Any]) -> None:
     lent = {
         name: literal(value)
         for name, value in _variables(each).items()
-        if name not in own and is_secret_variable(name, value)
+        if name not in own and _is_secret(name, value)
     }
     if lent:
         table["environment"] = {**own, **lent}
@@ -206,11 +206,16 @@ def _script(each: Service, service: Service, folder: str) -> str:
         known = of_image.get(name)
         parts.append(f"unset {name}" if known is None else f"export {name}={shlex.quote(known)}")
     for name, value in theirs.items():
-        if own.get(name) != value and not is_secret_variable(name, value):
+        if own.get(name) != value and not _is_secret(name, value):
             parts.append(f"export {name}={shlex.quote(value)}")
     if _folder(each, each.table) != folder:
         parts.append(f"cd {shlex.quote(_folder(each, each.table))} || exit")
     return f"({'; '.join([*parts, f'exec {shlex.join(_words(each))}'])})"
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a value of the compose file is a secret; no dollar in it stands for anything."""
+    return is_secret_variable(name, literal(value))
 
 
 def _variables(service: Service) -> dict[str, str]:
