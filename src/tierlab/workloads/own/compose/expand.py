@@ -18,6 +18,7 @@ from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.graph import calls_of, entry_of, in_order
 from tierlab.workloads.own.compose.keys import look_at_top
 from tierlab.workloads.own.compose.once import awaited, before, run_before, with_first
+from tierlab.workloads.own.compose.places import published_ports
 from tierlab.workloads.own.compose.replaced import takes_place
 from tierlab.workloads.own.compose.service import Reader, Service
 from tierlab.workloads.own.compose.shapes import shaped
@@ -52,11 +53,15 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
     reader = Reader(file.parent, document, findings, variables, given)
     services, once = _services(reader, system.get("services"))
     findings.settle()
-    entry = entry_of(services, system.get("entry"), findings)
+    further = _users_call(system)
+    among = [each for each in services if each.tier not in further]
+    entry = entry_of(among, system.get("entry"), findings)
     called = calls_of(services, given, findings)
     findings.settle()
     assert entry is not None  # or it was settled
     order = in_order(entry.tier, called)
+    for tier in further:
+        order += [each for each in in_order(tier, called) if each not in order]
     unseen = [each for each in services if each.tier not in order]
     if any(each.get("calls") == FOUND for each in given.values()):
         order, unseen = [*order, *(each.tier for each in unseen)], []
@@ -74,6 +79,34 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
     tables |= _with_first(services, once, order, tables, findings)
     findings.settle()
     return Expanded({**rest, **{tier: tables[tier] for tier in order}}, tuple(findings.notes))
+
+
+def published(system: Mapping[str, Any]) -> dict[int, str]:
+    """Return the servers of a system's compose file by the ports of this host at which Docker
+    publishes them. `UserError` for a file that cannot be read.
+    """
+    if not isinstance(system.get("compose"), str):
+        return {}
+    file = Path(str(system["compose"]))
+    findings = Findings(file)
+    variables = of_the_project(file.parent, findings)
+    document = _document(file, variables, findings)
+    said = document["services"]
+    started = _started(Reader(file.parent, document, findings, variables, {}), said)
+    once = awaited(said, started)
+    tiers = _tiers(name for name in started if name not in once)
+    return {
+        port: tier
+        for name, tier in tiers.items()
+        for port in published_ports(said[name].get("ports") or [])
+    }
+
+
+def _users_call(system: Mapping[str, Any]) -> list[str]:
+    """Return the servers that users call beside the first, as far as the file has them."""
+    sessions = system.get("sessions")
+    named = sessions.get("servers") if isinstance(sessions, dict) else None
+    return list(map(str, named.values())) if isinstance(named, dict) else []
 
 
 def _document(file: Path, variables: Mapping[str, str], findings: Findings) -> dict[str, Any]:
