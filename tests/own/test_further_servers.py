@@ -13,6 +13,8 @@ from tests.own.test_recorded_hosts import call, html, picture, written
 from tierlab.cli.main import app
 from tierlab.errors import UserError
 from tierlab.experiment import Experiment
+from tierlab.topology import Seen
+from tierlab.trial.find_calls import completed
 from tierlab.workloads.own.compose import service
 from tierlab.workloads.own.recorded import notes, recorded
 
@@ -140,12 +142,52 @@ def test_a_server_that_does_not_speak_http_is_refused(tmp_path: Path) -> None:
         Experiment.from_tables(asked, "e")
 
 
+@pytest.mark.parametrize(
+    ("callers", "is_refused"), [(("web.1",), True), (("db.1",), True), (("api.1",), False)]
+)
+def test_a_server_of_users_that_another_is_seen_to_call_is_refused_in_a_sentence(
+    tmp_path: Path, callers: tuple[str, ...], is_refused: bool
+) -> None:
+    asked = document(visit(tmp_path))
+    for name in ("web", "api"):
+        asked["system"][name]["command"] = f"sh {name}.sh"
+    plan = Experiment.from_tables(asked, "e").trials()[0]
+    seen = [Seen(each, "api.1", "127.0.0.1", 8000, "http", 3, 0, 3) for each in callers]
+    if not is_refused:
+        assert completed(plan, seen).systems[0].system.protocols["api"] == ("http", 8000)
+        return
+    with pytest.raises(UserError, match=f"{callers[0][:-2]} was seen to call api, which sessions"):
+        completed(plan, seen)
+
+
 COMPOSE = """\
 services:
   front: { image: shop, ports: ["5173:3000"] }
   back: { image: plain, ports: ["8000:3000"], depends_on: [db] }
   db: { image: postgres }
 """
+
+
+def test_init_says_why_a_service_that_another_calls_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have_images(monkeypatch)
+    monkeypatch.setattr("tierlab.servers.image_options.find_image", find_image())
+    text = COMPOSE.replace('"5173:3000"]', '"5173:3000"], depends_on: [back]')
+    (tmp_path / "compose.yaml").write_text(text)
+    visit(tmp_path)
+    file = tmp_path / "e.toml"
+    options = ["--own", "--compose", "compose.yaml", "--har", "v.har"]
+    ended = CliRunner().invoke(app, ["init", str(file), *options])
+    assert ended.exit_code == 0, f"{ended.output}{ended.exception}"
+    assert "servers" not in file.read_text()
+    assert "requests of the recording to localhost:8000 (back) are left out: " in ended.output
+    assert "names back, which front calls too" in ended.output
+
+
+def find_image() -> Any:
+    """What stands for podman's images in compose files."""
+    return vars(service)["find_image"]
 
 
 def test_init_writes_the_services_to_which_the_recording_went(
@@ -156,7 +198,7 @@ def test_init_writes_the_services_to_which_the_recording_went(
     visit(tmp_path)
     file = tmp_path / "e.toml"
     options = ["--own", "--compose", "compose.yaml", "--har", "v.har"]
-    monkeypatch.setattr("tierlab.servers.image_options.find_image", service.find_image)
+    monkeypatch.setattr("tierlab.servers.image_options.find_image", find_image())
     ended = CliRunner().invoke(app, ["init", str(file), *options])
     text = file.read_text()
     assert 'servers = { "localhost:8000" = "back" }' in text, f"{ended.output}{ended.exception}"

@@ -62,7 +62,8 @@ def _by_users(
             caller = next(each for each in shape.tiers if name in shape.callees(each))
             raise problem(
                 f"names {name}, which {caller} calls too: users call the first server, and others"
-                f" only if no server calls them; leave {name} out of one of the two",
+                f" only if no server calls them; leave {name} out, or say in [system.{caller}] whom"
+                f" {caller} calls without it (calls = [])",
                 *at,
             )
         ports = _ports(shape, name)
