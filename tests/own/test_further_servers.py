@@ -185,6 +185,19 @@ def test_init_says_why_a_service_that_another_calls_is_not_asked(
     assert "names back, which front calls too" in ended.output
 
 
+def test_init_writes_them_into_a_file_that_lacks_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have_images(monkeypatch)
+    (tmp_path / "compose.yaml").write_text(COMPOSE.replace("image: postgres", "image: none"))
+    visit(tmp_path)
+    file = tmp_path / "e.toml"
+    options = ["--own", "--compose", "compose.yaml", "--har", "v.har"]
+    ended = CliRunner().invoke(app, ["init", str(file), *options])
+    assert "lacks something yet" in str(ended.exception)
+    assert 'servers = { "localhost:8000" = "back" }' in file.read_text()
+
+
 def find_image() -> Any:
     """What stands for podman's images in compose files."""
     return vars(service)["find_image"]

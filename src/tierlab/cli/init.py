@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -123,19 +124,7 @@ def _write_own(path: Path, answers: dict[str, Any], users: int) -> None:
     What a compose file leaves open is said in the experiment file: it is written all the same,
     unless it would replace one in which that may have been said.
     """
-    tables = own_tables(_name(path), answers, users)
-    said = ""
-    if further := _further_servers(anchored(tables["system"], path.parent)):
-        sessions = {**tables["system"]["sessions"], "servers": further}
-        named = {**tables, "system": {**tables["system"], "sessions": sessions}}
-        listed = ", ".join(f"{host} ({server})" for host, server in further.items())
-        try:
-            _read(path, named)
-        except UserError as error:
-            said = f"note   requests of the recording to {listed} are left out: {error}"
-        else:
-            tables = named
-            said = f"found  hosts of the recording by their published ports: {listed}"
+    tables, note = _with_further_servers(path, own_tables(_name(path), answers, users))
     system = anchored(tables["system"], path.parent)
     try:
         brought, asked = _read(path, tables)
@@ -147,8 +136,27 @@ def _write_own(path: Path, answers: dict[str, Any], users: int) -> None:
     _write(path, own_template(tables))
     say_assumed(brought.notes)
     say_notes(asked.trials()[0].systems)
-    if said:
-        typer.echo(said)
+    if note:
+        typer.echo(note)
+
+
+def _with_further_servers(path: Path, tables: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the tables with the servers that users call beside the first, and what to print of
+    them. They are left out if they are all that is wrong with the file.
+    """
+    further = _further_servers(anchored(tables["system"], path.parent))
+    if not further:
+        return tables, ""
+    sessions = {**tables["system"]["sessions"], "servers": further}
+    named = {**tables, "system": {**tables["system"], "sessions": sessions}}
+    listed = ", ".join(f"{host} ({server})" for host, server in further.items())
+    try:
+        _read(path, named)
+    except UserError as error:
+        with suppress(UserError):
+            _read(path, tables)
+            return tables, f"note   requests of the recording to {listed} are left out: {error}"
+    return named, f"found  hosts of the recording by their published ports: {listed}"
 
 
 def _read(path: Path, tables: dict[str, Any]) -> tuple[Expanded, Experiment]:

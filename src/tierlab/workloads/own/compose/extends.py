@@ -73,11 +73,11 @@ class Extending:
         whole = merged(Document(earlier), Document(later, replaced), self.findings)
         return whole.tables["services"][name]
 
-    def _other(self, key: str, said: Any, file: Path, folder: Path) -> Named | None:
+    def _other(self, key: str, value: Any, file: Path, folder: Path) -> Named | None:
         """Return the file and the service that are named; None if it cannot be."""
-        table = {"service": said} if isinstance(said, str) else said
+        table = {"service": value} if isinstance(value, str) else value
         if not isinstance(table, dict) or not isinstance(table.get("service"), str):
-            self.findings.wrong(key, f"must name a service, not {said!r}")
+            self.findings.wrong(key, f"must name a service, not {value!r}")
             return None
         unknown = [str(each) for each in table if each not in KEYS]
         if unknown:

@@ -76,8 +76,8 @@ def _with_included(
 def _files(key: str, table: Any, project: Project, above: tuple[Path, ...]) -> list[Path]:
     """Return the files of an entry; none if any of them cannot be included."""
     findings = project.findings
-    said = table.get("path") if isinstance(table, dict) else None
-    paths = [said] if isinstance(said, str) else said
+    path = table.get("path") if isinstance(table, dict) else None
+    paths = [path] if isinstance(path, str) else path
     if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
         findings.wrong(key, f"has {table!r}, which names no file; write its path")
         return []
@@ -120,12 +120,12 @@ def _included(
     return tables
 
 
-def _variables(key: str, said: Any, folder: Path, project: Project) -> dict[str, str]:
+def _variables(key: str, env_file: Any, folder: Path, project: Project) -> dict[str, str]:
     """Return the variables of included files: those of the project, and of their own file."""
     own = folder / ".env"
     files = [own] if own.is_file() else []
-    if said is not None:
-        named = said if isinstance(said, list) else [said]
+    if env_file is not None:
+        named = env_file if isinstance(env_file, list) else [env_file]
         files = [project.folder / Path(str(each)).expanduser() for each in named]
     found: dict[str, str] = {}
     for each in files:

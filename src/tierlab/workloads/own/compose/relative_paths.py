@@ -25,11 +25,11 @@ def with_absolute_paths(tables: Mapping[str, Any], folder: Path) -> dict[str, An
     return {key: value for key, value in made.items() if value is not None}
 
 
-def absolute_service(said: Any, folder: Path) -> Any:
+def absolute_service(service: Any, folder: Path) -> Any:
     """Return a service whose relative paths begin in `folder`; what is no table as it is."""
-    if not isinstance(said, dict):
-        return said
-    made = dict(said)
+    if not isinstance(service, dict):
+        return service
+    made = dict(service)
     files = made.get("env_file")
     if files is not None:
         listed = files if isinstance(files, list) else [files]
