@@ -195,7 +195,6 @@ def test_what_has_no_effect_is_noted(tmp_path: Path, text: str, note: str) -> No
             "deploy.resources.reservations.devices asks for devices",
         ),
         ("profiles: x", "profiles must be a list"),
-        ("extends: { service: x }", "extends takes over another service"),
         ("post_start: [{ command: x }]", "post_start runs commands beside the server"),
     ],
 )

@@ -152,29 +152,72 @@ def test_two_that_are_built_of_the_same_have_one_image(
         ),
     ],
 )
-def test_what_cannot_run_in_another_s_container_is_told(
+def test_what_cannot_run_in_another_s_container_has_one_of_its_own(
     tmp_path: Path, old: str, new: str, why: str
 ) -> None:
     text = MIGRATED.replace(old, new, 1).replace("{ static: }", "{ static: , other: }")
-    found = refused(tmp_path, text)
-    assert found.startswith(
-        "services.web.depends_on.migrate waits for migrate to end; Tierlab runs"
-    )
-    assert why in found
+    found = of(tmp_path, text)
+    web = found.system["web"]
+    assert "entrypoint" not in web
+    (first,) = web["first"]
+    assert (first["name"], first["image"]) == ("migrate", "shop")
+    assert first["command"] == "./manage 'migrate all'"
+    said = f"migrate runs to its end in a container of its own before web begins, as {why}"
+    assert any(each.startswith(said) for each in found.notes)
 
 
-def test_one_of_another_image_is_refused_and_may_be_left_out(tmp_path: Path) -> None:
-    text = MIGRATED.replace("    <<: *app\n    command", "    image: flyway\n    command")
-    found = refused(tmp_path, text)
-    assert found.startswith(
-        "services.migrate ends before others begin; Tierlab runs such a service"
-    )
-    assert "system.services" in found
-    left = of(tmp_path, text, services=["web", "db"], web={"calls": ["db"]})
-    assert "entrypoint" not in left.system["web"]
+FLYWAY = MIGRATED.replace("    <<: *app\n    command", "    image: flyway\n    command")
+
+
+@pytest.fixture
+def _flyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    have_images(monkeypatch, flyway={"Entrypoint": ["flyway"]})
+
+
+@pytest.mark.usefixtures("_flyway")
+def test_one_of_another_image_runs_in_a_container_of_its_own(tmp_path: Path) -> None:
+    found = of(tmp_path, FLYWAY, migrate={"within": "5m"})
+    web = found.system["web"]
+    assert web["first"] == [
+        {
+            "name": "migrate",
+            "image": "flyway",
+            "command": "./manage 'migrate all'",
+            "workdir": "/srv",
+            "volumes": ["static:/static"],
+            "within": "5m",
+            "environment": {"DATABASE_URL": "postgres://db:5432/d", "LEVEL": "a b"},
+        }
+    ]
+    assert "entrypoint" not in web
+    assert web["calls"] == ["db"]
+    assert "migrate" not in found.system
+
+
+@pytest.mark.usefixtures("_flyway")
+def test_those_before_one_in_a_container_of_its_own_have_one_too(tmp_path: Path) -> None:
+    ends = "{ condition: service_completed_successfully }"
+    text = FLYWAY.replace("  db: {", "  seed: { image: shop, command: seed }\n  db: {")
+    text = text.replace("db: { condition: service_healthy }", f"db: {{}}, seed: {ends}")
+    text = text.replace(f"migrate: {ends}", f"migrate: {ends}\n      last: {ends}")
+    text = text.replace("  db: {", "  last: { image: shop, command: last }\n  db: {")
+    web = of(tmp_path, text).system["web"]
+    assert [each["name"] for each in web["first"]] == ["seed", "migrate"]
+    assert "exec /entry last" in script(web)
+    assert "seed" not in web["entrypoint"]
+
+
+@pytest.mark.usefixtures("_flyway")
+def test_one_of_another_image_may_be_left_out(tmp_path: Path) -> None:
+    left = of(tmp_path, FLYWAY, services=["web", "db"], web={"calls": ["db"]})
+    assert "first" not in left.system["web"]
     assert any(
         each.startswith("migrate, whose end others wait for, is not run") for each in left.notes
     )
+
+
+def test_one_whose_image_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
+    assert refused(tmp_path, FLYWAY).startswith('services.migrate.image names "flyway", an image')
 
 
 def test_a_secret_of_one_that_ends_is_in_no_command(tmp_path: Path) -> None:
@@ -184,12 +227,28 @@ def test_a_secret_of_one_that_ends_is_in_no_command(tmp_path: Path) -> None:
     assert "hidden" not in web["entrypoint"]
 
 
+def test_a_value_that_is_a_name_after_a_dollar_stays_that_to_a_migration(tmp_path: Path) -> None:
+    text = MIGRATED.replace('LEVEL: "a b"', "LEVEL: $$HOME, ADMIN_PASSWORD: $$hidden")
+    web = of(tmp_path, text).system["web"]
+    assert "export LEVEL='$HOME';" in script(web)
+    assert web["environment"]["ADMIN_PASSWORD"] == "$$hidden"
+    apart = of(tmp_path, text.replace("restart", "user: root\n    restart")).system["web"]
+    assert apart["first"][0]["environment"]["LEVEL"] == "$$HOME"
+
+
 def test_a_server_of_tierlab_s_in_the_place_of_one_that_waits_runs_nothing(tmp_path: Path) -> None:
     text = MIGRATED.replace("  web:", "  app:\n    image: shop\n    ports: [3000]\n  web:", 1)
     given = {"server": "nodejs", "port": 3000, "calls": ["app", "db"]}
     found = of(tmp_path, text, entry="web", web=given)
     assert "entrypoint" not in found.system["web"]
     assert any(each.startswith("migrate is not run, as another server") for each in found.notes)
+
+
+def test_one_that_ends_may_be_a_job_and_its_limits_are_noted(tmp_path: Path) -> None:
+    more = "deploy: { mode: replicated-job }\n    mem_limit: 1g\n    restart"
+    found = of(tmp_path, MIGRATED.replace("restart", more))
+    assert "migrate all" in script(found.system["web"])
+    assert "services.migrate: without effect, as it ends: deploy, mem_limit" in found.notes
 
 
 @pytest.mark.parametrize("mode", ["replicated-job", "global-job"])

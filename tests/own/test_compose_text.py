@@ -94,7 +94,6 @@ def test_anchors_within_anchors_are_no_bomb(tmp_path: Path) -> None:
         ),
         (f"volume: {{}}\n{WEB}", "volume is nothing that Tierlab knows of (did you mean volumes?)"),
         (f"models: {{ m: }}\n{WEB}", "models asks for a model that Docker runs"),
-        (f"include: [db.yaml]\n{WEB}", "include is not followed"),
     ],
 )
 def test_keys_beside_the_services_are_known_or_told(

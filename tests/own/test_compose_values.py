@@ -10,6 +10,7 @@ import pytest
 
 from tierlab.environments.containers.oci_image import OciImage
 from tierlab.errors import UserError
+from tierlab.servers.placeholders import from_environment, literal
 from tierlab.workloads.own.compose import service
 from tierlab.workloads.own.compose.expand import expanded
 
@@ -77,6 +78,40 @@ volumes: {{ data: {{ external: {no} }} }}
     assert made["health"] == "/bin/sh -c run"
     assert made["volumes"] == [f"{tmp_path}/conf:/etc/shop:rw", "data:/data"]
     assert web(tmp_path, WEB + "    healthcheck: { disable: yes }\n")["health"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("$$NAME", "$NAME"),
+        ("$$$$NAME", "$$NAME"),
+        ("$$$$$$NAME", "$$$NAME"),
+        ("$NAME", "set here"),
+        ("$$NAME x", "$NAME x"),
+        ("$$", "$"),
+        ("$$2y", "$2y"),
+    ],
+)
+@pytest.mark.parametrize("place", ["table", "list", "file"])
+def test_a_value_that_is_a_name_after_dollars_reaches_the_server_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, written: str, value: str
+) -> None:
+    monkeypatch.setenv("NAME", "set here")
+    (tmp_path / "web.env").write_text(f"A={written}\n")
+    where = {
+        "table": f"environment: {{ A: '{written}' }}",
+        "list": f"environment: ['A={written}']",
+        "file": "env_file: web.env",
+    }
+    variables = web(tmp_path, f"{WEB}    {where[place]}\n")["environment"]
+    assert from_environment("A", variables["A"], "system.web.environment") == value
+
+
+@pytest.mark.parametrize(
+    "value", ["", "$", "$NAME", "$$NAME", "$NAME x", "a$NAME", "$1", "${NAME}"]
+)
+def test_a_literal_is_read_back_as_the_value_that_it_was_made_of(value: str) -> None:
+    assert from_environment("A", literal(value), "system.web.environment") == value
 
 
 VARIABLES = """\
@@ -279,15 +314,12 @@ def test_a_file_in_the_raw_format_is_kept_as_it_stands(tmp_path: Path, end: str)
         web(tmp_path, text.replace("format: raw", "format: json"))
 
 
-@pytest.mark.usefixtures("_shell")
-def test_a_value_that_is_one_dollar_name_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_file_s_raw_value_and_one_of_the_experiment_file_keep_their_meanings(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "raw.env").write_text("RAW=$NOT\n")
     text = f"{WEB}    env_file: [{{ path: raw.env, format: raw }}]\n"
-    with pytest.raises(UserError) as raised:
-        web(tmp_path, text)
-    assert "export RAW='$NOT', and say environment.RAW = \"$RAW\" in [system.web]" in str(
-        raised.value
-    )
+    assert web(tmp_path, text)["environment"] == {"RAW": "$$NOT"}
     system = {"workload": "own", "compose": str(tmp_path / "compose.yml")}
     found = expanded({**system, "web": {"environment": {"RAW": "$RAW"}}})
     assert found.system["web"]["environment"] == {"RAW": "$RAW"}

@@ -75,6 +75,23 @@ CASES: list[tuple[Table, str]] = [
         {"image": "shop", "environment": {"A": "{web.x}"}},
         "system.web.environment.A speaks of {web.x}: of a server there are",
     ),
+    ({"image": "shop", "first": []}, "system.web.first must be a list of tables, each with an"),
+    ({"image": "shop", "first": [{"command": "x"}]}, "system.web.first must be a list of tables"),
+    ({"image": "shop", "first": [{"image": "shop", "port": 1}]}, "system.web.first must be a list"),
+    (
+        {"image": "shop", "first": [{"name": "a", "image": "shop"}] * 2},
+        "system.web.first must be a list of tables",
+    ),
+    ({"image": "shop", "first": [{"image": "none"}]}, 'names "none"'),
+    ({"image": "shop", "first": [{"image": "bare"}]}, "command is missing: bare says none itself"),
+    (
+        {"image": "shop", "first": [{"image": "shop"}, {"image": "shop", "within": "0s"}]},
+        "first[2]",
+    ),
+    (
+        {"image": "shop", "first": [{"image": "shop", "command": "x {web.y}"}]},
+        "speaks of {web.y}: of a server there are",
+    ),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,8 +21,9 @@ from tierlab.experiment.template import template
 from tierlab.observe.followed import Standing
 from tierlab.report.replace import put
 from tierlab.topology import Seen
-from tierlab.workloads.own.compose.expand import expanded
+from tierlab.workloads.own.compose.expand import Expanded, expanded, published
 from tierlab.workloads.own.paths import anchored
+from tierlab.workloads.own.recorded import further_hosts
 
 USERS = 20
 
@@ -122,11 +124,10 @@ def _write_own(path: Path, answers: dict[str, Any], users: int) -> None:
     What a compose file leaves open is said in the experiment file: it is written all the same,
     unless it would replace one in which that may have been said.
     """
-    tables = own_tables(_name(path), answers, users)
+    tables, note = _with_further_servers(path, own_tables(_name(path), answers, users))
     system = anchored(tables["system"], path.parent)
     try:
-        brought = expanded(system)
-        asked = Experiment.from_tables({**tables, "system": brought.system}, str(path))
+        brought, asked = _read(path, tables)
     except UserError as error:
         if path.exists() or not Path(system.get("compose", "")).is_file():
             raise
@@ -135,6 +136,49 @@ def _write_own(path: Path, answers: dict[str, Any], users: int) -> None:
     _write(path, own_template(tables))
     say_assumed(brought.notes)
     say_notes(asked.trials()[0].systems)
+    if note:
+        typer.echo(note)
+
+
+def _with_further_servers(path: Path, tables: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the tables with the servers that users call beside the first, and what to print of
+    them. They are left out if they are all that is wrong with the file.
+    """
+    further = _further_servers(anchored(tables["system"], path.parent))
+    if not further:
+        return tables, ""
+    sessions = {**tables["system"]["sessions"], "servers": further}
+    named = {**tables, "system": {**tables["system"], "sessions": sessions}}
+    listed = ", ".join(f"{host} ({server})" for host, server in further.items())
+    try:
+        _read(path, named)
+    except UserError as error:
+        with suppress(UserError):
+            _read(path, tables)
+            return tables, f"note   requests of the recording to {listed} are left out: {error}"
+    return named, f"found  hosts of the recording by their published ports: {listed}"
+
+
+def _read(path: Path, tables: dict[str, Any]) -> tuple[Expanded, Experiment]:
+    """Return what an experiment file with these tables brings; `UserError` for what is wrong."""
+    brought = expanded(anchored(tables["system"], path.parent))
+    return brought, Experiment.from_tables({**tables, "system": brought.system}, str(path))
+
+
+def _further_servers(system: dict[str, Any]) -> dict[str, str]:
+    """Return the hosts to which recordings went beside the site and that are servers of the compose
+    file, by their published ports. Empty too if a file cannot be read.
+    """
+    files = system["sessions"].get("har") or []
+    try:
+        ports = published(system)
+        hosts = further_hosts(
+            [Path(file) for file in ([files] if isinstance(files, str) else files)]
+        )
+    except UserError:
+        return {}  # reading the experiment says it
+    at = {host: int(host.rpartition(":")[2]) if ":" in host else 80 for host in hosts}
+    return {host: ports[port] for host, port in at.items() if port in ports}
 
 
 def _standing(path: Path, where: str, users_do: dict[str, str | None], users: int) -> str:

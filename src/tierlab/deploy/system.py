@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tierlab import experiment
+from tierlab.deploy.first import run_first
 from tierlab.deploy.layout import Place, full_name, layout, topology
 from tierlab.deploy.lifecycle import Instance
 from tierlab.deploy.needs import check_needs
@@ -15,7 +16,7 @@ from tierlab.deploy.placement import placements, vcpus
 from tierlab.deploy.standing import Standing
 from tierlab.environments.domain import Domain, DomainSpec, Move
 from tierlab.environments.environment import Accelerator, Environment
-from tierlab.environments.image_root import ImageRoot
+from tierlab.environments.image_root import ImageRoot, Volume
 from tierlab.environments.placement import Placement
 from tierlab.errors import UserError
 from tierlab.machine.hwloc import HOST
@@ -153,8 +154,23 @@ class System:
             progress(f"{name}: seed data")
             data = tier.software.make_data(self._environment, content)
         for subject in self.topology.servers(name):
-            site = self._site(subject, data)
-            self._bring_up(tier.software(site, tier.settings, content), progress)
+            server = tier.software(self._site(subject, data), tier.settings, content)
+            if subject == self.topology.servers(name)[0]:
+                self._run_first(server, progress)
+            self._bring_up(server, progress)
+
+    def _run_first(self, server: Server, progress: Progress) -> None:
+        """Run what has to end before the first instance of a tier starts."""
+        subject = server.site.subject
+        for program in server.first_programs():
+            progress(f"{subject}: {program.name}, to its end")
+            spec = DomainSpec(
+                f"{subject}.{program.name}",
+                self._asked[subject],
+                root=replace(program.root, volumes=self._volumes(program.root)),
+                hosts=self._hosts,
+            )
+            run_first(program, self._environment, spec, self._logs)
 
     def check(self) -> None:
         """Raise `UserError` if a server has ended, or a placement is no longer as asked."""
@@ -258,14 +274,19 @@ class System:
         root = tier.software.root(tier.settings.options)
         if root is None:
             return None
-        volumes = (
-            replace(each, source=full_name(self.name, each.source)) if each.is_named else each
-            for each in root.volumes
-        )
         port = place.endpoint.port
         same = sum(each.endpoint.port == port for each in self._places.values())
         return replace(
-            root, volumes=tuple(volumes), own_loopback=(port != 0 and same > 1) or bool(self.name)
+            root,
+            volumes=self._volumes(root),
+            own_loopback=(port != 0 and same > 1) or bool(self.name),
+        )
+
+    def _volumes(self, root: ImageRoot) -> tuple[Volume, ...]:
+        """The volumes of an image; those that have a name are the system's."""
+        return tuple(
+            replace(each, source=full_name(self.name, each.source)) if each.is_named else each
+            for each in root.volumes
         )
 
     @property

@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-import bz2
 import io
 import json
-import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tierlab.errors import UserError
+from tierlab.exchange.compressed import READ_ERRORS, ZIP, damage, other_form, unpacked
 from tierlab.exchange.har_fields import shown
 
 MOST_BYTES = 256 << 20
 """Read into memory at once, and three times as much while it is."""
 CHUNK = 1 << 16
-UNPACKERS: dict[bytes, Callable[[], Any]] = {
-    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
-    b"BZh": bz2.BZ2Decompressor,
-    b"\xfd7zXZ\0": lzma.LZMADecompressor,
-}
-"""By the bytes with which gzip, bzip2 and xz begin."""
-ZIP = b"PK\x03\x04"
 OTHERS = {
-    b"\x28\xb5\x2f\xfd": "it is compressed by zstd; unpack it first: zstd -d FILE",
-    b"7z\xbc\xaf\x27\x1c": "it is a 7-Zip archive; unpack it, and give the .har file in it",
-    b"\x04\x22\x4d\x18": "it is compressed by lz4; unpack it first: lz4 -d FILE",
     b"\x0a\x0d\x0d\x0a": "it is a packet capture; record the visit in a browser",
     b"\xd4\xc3\xb2\xa1": "it is a packet capture; record the visit in a browser",
     b"%PDF": "it is a PDF document",
 }
-"""What a file is instead, and what to do, by the bytes with which it begins."""
+"""What a file is instead that is not compressed, by the bytes with which it begins."""
 SAVE = "save one from a browser's developer tools (Network, Save all as HAR)"
 BLANK = " \t\r\n\0\ufeff"
 _LIST = re.compile(r'"entries"\s*:\s*\[')
@@ -93,37 +82,28 @@ def _unpacked(path: Path, data: bytes, found: Entries) -> bytes:
     for begin, what in OTHERS.items():
         if data.startswith(begin):
             raise UserError(f"{path}: is no HAR file: {what}.")
-    if data.startswith(ZIP):
+    form = other_form(data)
+    if form is ZIP:
         return _of_archive(path, data)
-    for begin, unpacker in UNPACKERS.items():
-        if data.startswith(begin):
-            unpacked, whole = _decompressed(path, data, begin, unpacker)
-            if not whole:
-                found.notes.append("the compressed file ends early or is damaged; copy it again")
-            return unpacked
-    return data
-
-
-def _decompressed(
-    path: Path, data: bytes, begin: bytes, unpacker: Callable[[], Any]
-) -> tuple[bytes, bool]:
-    """What is in a file's compressed parts, as far as they go; and whether they are whole."""
-    found = bytearray()
-    while data.startswith(begin):
-        part = unpacker()
-        for at in range(0, len(data), CHUNK):
-            try:
-                found += part.decompress(data[at : at + CHUNK], MOST_BYTES + 1 - len(found))
-            except (zlib.error, lzma.LZMAError, OSError, EOFError):
-                return bytes(found), False
-            if len(found) > MOST_BYTES:
+    if form is not None:
+        way = "unpack it, and give the .har file in it"
+        if form.command is not None:
+            way = f"unpack it first: {form.command} FILE"
+        raise UserError(f"{path}: is no HAR file: it is {form.what}; {way}.")
+    packed = unpacked(io.BytesIO(data))
+    if packed is None:
+        return data
+    whole = bytearray()
+    try:
+        while part := packed.read1(CHUNK):
+            whole += part
+            if len(whole) > MOST_BYTES:
                 _too_large(path)
-            if part.eof:
-                data = part.unused_data + data[at + CHUNK :]
-                break
-        else:
-            return bytes(found), False
-    return bytes(found), True
+    except READ_ERRORS as error:
+        if damage(error) is None:
+            raise
+        found.notes.append("the compressed file ends early or is damaged; copy it again")
+    return bytes(whole)
 
 
 def _of_archive(path: Path, data: bytes) -> bytes:

@@ -5,28 +5,18 @@ Source: tools/perf/Documentation/perf.data-file-format.txt of the kernel.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import shutil
 import struct
-import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import NoReturn
 
 from tierlab.errors import UserError
+from tierlab.exchange.compressed import READ_ERRORS, Unpacked, damage, unpacked
 
 MAGICS = (b"PERFILE2", b"2ELIFREP", b"PERFFILE")
 """The second is a machine's of the other byte order, the third perf's before 3.0."""
 DATA = "data"
 """In a folder that `perf record --threads` or `--kcore` has written."""
-_UNPACKERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-}
-_DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _HEADER = struct.Struct("8s Q 8x 4Q 16x 4Q")
 """Magic, size of the header; offset and size of the attributes and of the data; features."""
 _PIPE_HEADER_BYTES = 16
@@ -43,11 +33,10 @@ def recording_in(path: Path, room: Path) -> Path | None:
         if path.is_dir():
             return _folder(path)
         with path.open("rb") as file:
+            packed = unpacked(file)
+            if packed is not None:
+                return _unpacked(path, packed, room)
             start = file.read(8)
-            unpackers = [each for magic, each in _UNPACKERS.items() if start.startswith(magic)]
-            if unpackers:
-                file.seek(0)
-                return _unpacked(path, unpackers[0](file), room)
         if start not in MAGICS:
             return None
         _check_whole(path, path)
@@ -87,7 +76,7 @@ def _check_not_of_folder(path: Path) -> None:
         )
 
 
-def _unpacked(path: Path, packed: IO[bytes], room: Path) -> Path | None:
+def _unpacked(path: Path, packed: Unpacked, room: Path) -> Path | None:
     try:
         if packed.read(8) not in MAGICS:
             return None
@@ -95,9 +84,12 @@ def _unpacked(path: Path, packed: IO[bytes], room: Path) -> Path | None:
         target = room / "perf.data"
         with target.open("wb") as file:
             shutil.copyfileobj(packed, file)
-    except _DAMAGE as error:
+    except READ_ERRORS as error:
+        reason = damage(error)
+        if reason is None:
+            raise
         raise UserError(
-            f"{path} is a compressed recording that is cut or damaged ({error}): copy it again."
+            f"{path} is a compressed recording that is cut or damaged ({reason}): copy it again."
         ) from error
     _check_whole(target, path)
     return target

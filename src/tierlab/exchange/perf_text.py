@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tierlab.errors import UserError
+from tierlab.exchange.compressed import START, is_compressed
 from tierlab.exchange.log_lines.files import LogFile
 from tierlab.exchange.perf_script import HAS_TIME, Damage, Record, Sample, Unread, records
 
@@ -16,7 +17,6 @@ _REPORT = re.compile(r"# (?:Overhead|Samples: )")
 _FOLDED = re.compile(r"\S[^\t]*;[^\t]* \d+")
 _ENDS = (")", ":")
 """How nearly all lines end that are whole."""
-_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
 _SHOWN = 100
 
 
@@ -62,7 +62,7 @@ class _Text:
 
 def _ends_in_line(path: Path) -> bool:
     with path.open("rb") as file:
-        if file.read(6).startswith(_COMPRESSED):
+        if is_compressed(file.read(START)):
             return True
         file.seek(0, 2)
         if file.tell() == 0:

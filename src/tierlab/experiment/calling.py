@@ -34,6 +34,7 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
         for callee in shape.callees(caller):
             if callee not in spoken:
                 spoken[callee] = _protocol(shape, caller, callee)
+    spoken |= _by_users(shape, entry, spoken)
     spoken |= {name: (UNCALLED, 0) for name in shape.tiers if not _ports(shape, name)}
     raise_all(
         problem(
@@ -45,6 +46,34 @@ def protocols(shape: System) -> dict[str, tuple[str, int]]:
         if name not in spoken
     )
     return spoken
+
+
+def _by_users(
+    shape: System, entry: str, spoken: Mapping[str, tuple[str, int]]
+) -> Iterator[tuple[str, tuple[str, int]]]:
+    """What the tiers speak that users call beside the first."""
+    users_speak, at = shape.application.users_speak, ("sessions", "servers")
+    for name in shape.application.users_call:
+        if name not in shape.tiers:
+            raise problem(f'names "{name}", which is no server of the system', *at)
+        if name == entry:
+            raise problem(f"names {name}, which is the first server: users call that anyway", *at)
+        if name in spoken:
+            caller = next(each for each in shape.tiers if name in shape.callees(each))
+            raise problem(
+                f"names {name}, which {caller} calls too: users call the first server, and others"
+                f" only if no server calls them; leave {name} out, or say in [system.{caller}] whom"
+                f" {caller} calls without it (calls = [])",
+                *at,
+            )
+        ports = _ports(shape, name)
+        if not ports.get(users_speak):
+            raise problem(
+                f"names {name}, which speaks {' or '.join(ports) or 'nothing'} and no plain"
+                f" {users_speak} at a port: users cannot call it",
+                *at,
+            )
+        yield name, (users_speak, ports[users_speak])
 
 
 def _not_the_users(shape: System, entry: str, ports: Mapping[str, int]) -> str:

@@ -34,6 +34,9 @@ SELDOM_NS = 10_000_000_000
 """The agent samples no more seldom."""
 
 
+NO_SERVERS: Mapping[str, Sequence[Endpoint]] = {}
+
+
 def drive(
     plan: TrialPlan,
     asked: SystemPlan,
@@ -42,18 +45,25 @@ def drive(
     addresses: Addresses,
     *,
     login: Credentials,
+    servers: Mapping[str, Sequence[Endpoint]] = NO_SERVERS,
 ) -> dict[str, Any]:
     """Drive a system's users against ``targets`` in turn as the workload file describes them.
 
-    ``login``: as whom they come, where they send statements to a database.
+    ``login``: as whom they come, where they send statements to a database. ``servers``: by tier,
+    those that users call beside the first.
     """
     load = asked.load
+    every = [*targets, *(each for its in servers.values() for each in its)]
     kept = any(target.protocol in STATEMENTS for target in targets)
     before = takewhile(lambda each: each.name != asked.name, plan.systems)
     return {
         "system": asked.name or None,
         "first_user": sum(each.load.users or MOST_SESSIONS for each in before),
         "targets": [_target(target, login, _host(asked)) for target in targets],
+        "servers": {
+            tier: [_target(target, login, _host(asked, tier)) for target in its]
+            for tier, its in servers.items()
+        },
         "workload": str(workload.resolve()),
         "users": load.users or 1,
         "seed": plan.seed,
@@ -68,7 +78,7 @@ def drive(
             "connect_ns": load.timeouts.connect_ns,
             "request_ns": load.timeouts.request_ns,
         },
-        "sources": [str(addresses.users)] if _reached(targets, addresses) else [],
+        "sources": [str(addresses.users)] if _reached(every, addresses) else [],
         "images": load.images,
         "request_ids": True,
         "traces": asked.system.application.hands_on_traces,
@@ -86,9 +96,10 @@ def _target(target: Endpoint, login: Credentials, host: str | None) -> dict[str,
     return place | ({"login": asdict(login)} if target.protocol in STATEMENTS else {})
 
 
-def _host(asked: SystemPlan) -> str | None:
-    """By what name users call the site, where the file says; they call the first tier."""
-    return host_of(next(iter(asked.system.tiers.values())).settings.options)
+def _host(asked: SystemPlan, tier: str | None = None) -> str | None:
+    """By what name users call a tier, where the file says; without one, the first tier."""
+    tiers = asked.system.tiers
+    return host_of(tiers[next(iter(tiers)) if tier is None else tier].settings.options)
 
 
 def phases(load: Load) -> dict[str, int]:

@@ -23,6 +23,7 @@ from tierlab.errors import UserError
 from tierlab.machine.programs import VERSION_ARGUMENT, Program
 from tierlab.servers.content import Content
 from tierlab.servers.endpoint import Endpoint
+from tierlab.servers.image_first import FirstProgram
 from tierlab.servers.soft import SoftResource, completed
 from tierlab.values.quantities import MIB
 from tierlab.values.section import Section
@@ -260,6 +261,10 @@ class Server(ABC):
     def variables(self) -> Mapping[str, str]:
         """Variables that its program gets."""
         return self.environment
+
+    def first_programs(self) -> tuple[FirstProgram, ...]:
+        """Programs of images that run to their end before the first instance starts."""
+        return ()
 
     @property
     def start_within(self) -> float:

@@ -49,7 +49,8 @@ class CommandOptions(OwnOptions):
         default_factory=dict, examples=[{"DATABASE": "postgresql://{db}/shop"}]
     )
     """Variables that it needs, with the same that stands for others' addresses; `"$NAME"` is the
-    variable of that name where Tierlab runs. PORT and HOST are there unless said otherwise."""
+    variable of that name where Tierlab runs, and `"$$NAME"` is the text `$NAME`. PORT and HOST are
+    there unless said otherwise."""
 
     address: Annotated[str | None, ADDRESS] = Field(default=None, examples=["127.0.0.1"])
     """The address that it listens on, where it cannot be told its own: in the trial's network,

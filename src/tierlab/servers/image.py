@@ -13,7 +13,15 @@ from tierlab.errors import UserError
 from tierlab.servers.base import ANSWER_SECONDS, NotReadyError, Options, Server
 from tierlab.servers.failure import last_lines
 from tierlab.servers.greetings import http2_get, http_answers
-from tierlab.servers.image_options import Health, ImageOptions, health_of, signal_of, words_of
+from tierlab.servers.image_first import FirstProgram
+from tierlab.servers.image_options import (
+    Health,
+    ImageOptions,
+    first_options,
+    health_of,
+    signal_of,
+    words_of,
+)
 from tierlab.servers.placeholders import filled, from_environment
 from tierlab.servers.soft import SoftResource
 
@@ -63,6 +71,29 @@ class Image(Server):
             volumes=options.laid_over,
         )
 
+    def first_programs(self) -> tuple[FirstProgram, ...]:
+        """As the file says."""
+        found = []
+        for number, table in enumerate(self.options.first or (), 1):
+            options = first_options(table)
+            root = self.root(options)
+            assert root is not None
+            key = f"{self._key}.first[{number}].environment"
+            found.append(
+                FirstProgram(
+                    name=str(table.get("name") or f"first{number}"),
+                    root=root,
+                    words=tuple(map(self._filled, words_of(options, options.found))),
+                    variables=self._variables(options, key),
+                    within=options.within_ns / 1e9,
+                )
+            )
+        return tuple(found)
+
+    @property
+    def _key(self) -> str:
+        return f"system.{self.site.subject.rpartition('.')[0]}"
+
     @property
     def start_within(self) -> float:
         """As the file says."""
@@ -93,10 +124,12 @@ class Image(Server):
 
     def variables(self) -> dict[str, str]:
         """Those of the file; the domain has the image's."""
-        key = f"system.{self.site.subject.rpartition('.')[0]}.environment"
+        return self._variables(self.options, f"{self._key}.environment")
+
+    def _variables(self, options: ImageOptions, key: str) -> dict[str, str]:
         return {
             name: self._filled(from_environment(name, value, key))
-            for name, value in self.options.environment.items()
+            for name, value in options.environment.items()
         }
 
     def greet(self) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from tierlab.environments import contents
 from tierlab.environments.containers.oci_image import OciImage, find_image
 from tierlab.environments.image_root import Mode, Volume
 from tierlab.errors import UserError
+from tierlab.servers.image_first import FirstPrograms, mistakes
 from tierlab.servers.own_options import PORT, OwnOptions
 from tierlab.values.kinds import Text
 from tierlab.values.problem import problem, raise_all
@@ -88,12 +89,22 @@ class ImageOptions(OwnOptions):
     """A command, run in it, that succeeds once it can work, instead of the image's own
     (HEALTHCHECK); "none" for neither. Not beside `ready`."""
 
+    first: Annotated[tuple[dict[str, Any], ...] | None, FirstPrograms()] = Field(
+        default=None, examples=[[{"image": "shop-migrations", "command": "migrate {db}"}]]
+    )
+    """Programs of images, such as migrations, that run to their end before it starts: one after the
+    other, each in a container of its own, once for all instances. A table has an `image`, and may
+    have a `name` and this table's keys `command`, `entrypoint`, `environment`, `run_as`, `workdir`,
+    `volumes` and `within`. If one fails, so does the trial."""
+
     @model_validator(mode="before")
     @classmethod
     def _from_the_image(cls, table: Any) -> Any:
         """What the image alone says and the rest of a system goes by: its id, its port."""
         if not isinstance(table, dict) or not isinstance(name := table.get("image"), str):
             return table
+        if isinstance(table.get("first"), list | tuple):
+            table = {**table, "first": [_with_id(each) for each in table["first"]]}
         try:
             found = find_image(name)
         except UserError:
@@ -141,12 +152,17 @@ class ImageOptions(OwnOptions):
             yield problem(f'is no signal of this machine: "{self.stop_signal}"', "stop_signal")
         if self.health is not None and self.ready is not None:
             yield problem("says twice when it is ready, beside `ready`; keep one", "health")
+        yield from _first_problems(self.first or ())
 
     def texts(self) -> dict[str, str]:
         """What may speak of other servers, by its key."""
         said = {key: getattr(self, key) for key in ("command", "entrypoint", "health")}
         found = {key: text for key, text in said.items() if text is not None}
-        return found | {f"environment.{name}": each for name, each in self.environment.items()}
+        found |= {f"environment.{name}": each for name, each in self.environment.items()}
+        for number, table in enumerate(self.first or (), 1):
+            texts = first_options(table).texts()
+            found |= {f"first[{number}].{key}": text for key, text in texts.items()}
+        return found
 
     @property
     def found(self) -> OciImage:
@@ -159,6 +175,32 @@ class ImageOptions(OwnOptions):
         return tuple(
             each for text in self.volumes or () if isinstance(each := volume(text), Volume)
         )
+
+
+def first_options(table: Mapping[str, Any]) -> ImageOptions:
+    """Return what a table of `first` says, as of a server; ValidationError if that is wrong."""
+    own = {key: each for key, each in table.items() if key != "name"}
+    # Nobody calls it, so its port means nothing.
+    return ImageOptions.model_validate({"port": 1, **own})
+
+
+def _first_problems(tables: Sequence[Mapping[str, Any]]) -> Iterator[PydanticCustomError]:
+    for number, table in enumerate(tables, 1):
+        try:
+            first_options(table)
+        except ValidationError as error:
+            for at, text in mistakes(error):
+                yield problem(text, f"first[{number}]", *at)
+
+
+def _with_id(table: Any) -> Any:
+    """Return a table of `first` with the id of its image, as the run's own file has it."""
+    if not isinstance(table, dict) or not isinstance(table.get("image"), str):
+        return table
+    try:
+        return {"image_id": find_image(table["image"]).id, **table}
+    except UserError:
+        return table  # `first_options` says it
 
 
 def words_of(options: ImageOptions, found: OciImage) -> list[str]:

@@ -15,6 +15,8 @@ AT_SOCKET = ("socket", "socket_folder")
 """Those of a server that listens at a UNIX socket."""
 AT_PORT = ("address", "port")
 """Those of a server that listens at a TCP port."""
+_REFERENCE = re.compile(r"\$+[A-Za-z_][A-Za-z0-9_]*")
+"""A variable's name after dollars; after more than one it is a text."""
 _PLACE = re.compile(r"\{([a-z][a-z0-9]*)(?:\.([a-z_]+))?\}")
 
 
@@ -78,13 +80,16 @@ def folder_of(socket: str) -> str:
 
 
 def from_environment(name: str, value: str, key: str) -> str:
-    """A variable's value; ``$NAME`` is that of the variable of this name where Tierlab runs, so
-    that no file has to hold what is secret.
+    """Return the value of a variable. ``$NAME`` is the variable of this name where Tierlab runs, so
+    that no file has to hold what is secret. ``$$NAME`` is the text ``$NAME``, and ``$$$NAME`` is
+    ``$$NAME``.
 
-    `key` names it in the sentence of the `UserError` where there is none.
+    `key` names the variable in the sentence of the `UserError` if there is no such variable.
     """
-    if not re.fullmatch(r"\$[A-Za-z_][A-Za-z0-9_]*", value):
+    if not _REFERENCE.fullmatch(value):
         return value
+    if value.startswith("$$"):
+        return value[1:]
     found = os.environ.get(value[1:])
     if found is None:
         raise UserError(
@@ -92,3 +97,8 @@ def from_environment(name: str, value: str, key: str) -> str:
             f" (sudo drops it: sudo --preserve-env={value[1:]})."
         )
     return found
+
+
+def literal(value: str) -> str:
+    """Return how an experiment file writes a variable's value; `from_environment` reads it back."""
+    return f"${value}" if _REFERENCE.fullmatch(value) else value

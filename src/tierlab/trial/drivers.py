@@ -65,10 +65,20 @@ class Drivers:
         described = passing / file
         described.touch(mode=0o600)
         described.write_text(json.dumps(users))
-        entries = system.topology.entries
-        targets = [each.endpoint for each in system.places if each.name in entries]
+        further = shape.application.users_call
+        servers = {
+            tier: [each.endpoint for each in system.places if each.own_tier == tier]
+            for tier in further
+        }
+        targets = [
+            each.endpoint
+            for each in system.places
+            if each.name in system.topology.entries and each.own_tier not in further
+        ]
         login = system.credentials
-        plan = plans.drive(self._plan, asked, targets, described, addresses, login=login)
+        plan = plans.drive(
+            self._plan, asked, targets, described, addresses, login=login, servers=servers
+        )
         return (
             plan
             if load.speed is None

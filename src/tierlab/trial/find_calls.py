@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tierlab.errors import UserError
 from tierlab.experiment import Experiment, System, SystemPlan, TrialPlan
 from tierlab.experiment.checking import checking
 from tierlab.tables.manifest import SOME_CALLS
@@ -158,6 +159,7 @@ def completed(plan: TrialPlan, seen: Sequence[Seen]) -> TrialPlan:
     for each in plan.systems:
         calls = [_own(call, each.name) for call in seen if _is_of(call, each.name)]
         between = [call for call in calls if call.callee is not None]
+        _refuse_calls_of_users(each.system, between)
         tables = _tables(each.system)
         open_ = each.system.application.finds_calls
         for tier in each.system.tiers:
@@ -169,6 +171,18 @@ def completed(plan: TrialPlan, seen: Sequence[Seen]) -> TrialPlan:
         }
         systems.append(tables)
     return _with(plan, systems, frozenset(found))
+
+
+def _refuse_calls_of_users(system: System, calls: Sequence[Seen]) -> None:
+    """Raise `UserError` if a server was seen to call one that users call beside the first."""
+    for call in calls:
+        caller, callee = _tier(str(call.caller)), _tier(str(call.callee))
+        if callee in system.application.users_call and caller != callee:
+            raise UserError(
+                f"{caller} was seen to call {callee}, which sessions.servers has users call: users"
+                " call the first server, and others only if no server calls them; leave"
+                f" {callee} out of sessions.servers, or keep {caller} from calling it."
+            )
 
 
 def _with(plan: TrialPlan, tables: Sequence[dict[str, Any]], found: Found) -> TrialPlan:

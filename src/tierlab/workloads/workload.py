@@ -71,6 +71,8 @@ class Workload(ABC):
     """A tier that a file names itself, where the workload leaves that to files."""
     lockable: ClassVar[tuple[str, ...]] = ()
     """Tables whose rows pages need."""
+    users_call: ClassVar[tuple[str, ...]] = ()
+    """Tiers that users call beside the first."""
     form_path: ClassVar[str] = ""
     """A page that reads a POSTed form before it can answer."""
     entry_paths: ClassVar[Sequence[str]] = ()

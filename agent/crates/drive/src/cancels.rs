@@ -73,7 +73,8 @@ impl Shard {
             return;
         }
         let number = self.share.number(flight.user);
-        let (to, source) = (self.destinations.of(number).address, self.sources.of(number));
+        let to = self.destinations.of(number, flight.server).address;
+        let source = self.sources.of(number);
         // A server that cannot be asked goes on: all that follows is what would without asking.
         let _ = Socket::connect(to, source, false)
             .and_then(|socket| self.cancels.start(socket, key.request(), &self.poll));

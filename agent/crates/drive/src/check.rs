@@ -120,6 +120,9 @@ fn check_state(workload: &Workload, state: &State) -> Result<(), String> {
     if state.statements.is_empty() && !state.path.starts_with('/') {
         return wrong(format!("`path` {:?} must begin with /", state.path));
     }
+    if state.server.is_some() && (state.follow.is_some() || !state.statements.is_empty()) {
+        return wrong("`server` goes with a `path`, not with `follow` or `statements`".into());
+    }
     if let Some(pick) = &state.pick
         && pick.first_weight < 1
     {

@@ -34,8 +34,8 @@ impl Destination {
     }
 }
 
-/// All targets of a plan, of which there is at least one.
-pub struct Destinations(Box<[Destination]>);
+/// All targets of a plan, of which there is at least one, and then those of its further servers.
+pub struct Destinations(Box<[Box<[Destination]>]>);
 
 impl Destinations {
     /// The plan's.
@@ -45,11 +45,14 @@ impl Destinations {
             wire: Wire::new(plan, target),
             login: target.login.clone().map(Arc::new),
         };
-        Self(plan.targets.iter().map(ready).collect())
+        let servers = [&plan.targets].into_iter().chain(plan.servers.values());
+        Self(servers.map(|targets| targets.iter().map(ready).collect()).collect())
     }
 
-    /// The one of the user `number` among all users, whoever drives it: they take turns.
-    pub fn of(&self, number: u32) -> &Destination {
-        &self.0[number as usize % self.0.len()]
+    /// The one of a server that the user `number` among all users calls, whoever drives it: they take
+    /// turns.
+    pub fn of(&self, number: u32, server: u8) -> &Destination {
+        let targets = &self.0[usize::from(server)];
+        &targets[number as usize % targets.len()]
     }
 }

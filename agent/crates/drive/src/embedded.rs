@@ -17,7 +17,8 @@ const MOST_IMAGES: usize = 256;
 pub fn of_page(script: &Script, user: &mut User, page: Page<'_>) -> (i32, Vec<Resource>) {
     let number = user.request().state;
     let state = &script.workload.states[usize::from(number)];
-    let site = Site::of(page, user.request().target(), &script.hosts);
+    let hosts = script.hosts_of(user.request().server);
+    let site = Site::of(page, user.request().target(), hosts);
     let images = &state.images;
     let rules = &script.workload.rules;
     let cached = rules.cache.is_some();

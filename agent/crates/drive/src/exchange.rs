@@ -25,6 +25,9 @@ impl Shard {
         flight.request_id = mix(mix(self.common.plan.seed) ^ unique);
         self.tokens = self.tokens.wrapping_add(1);
         flight.exchange = self.tokens;
+        if flight.resource.is_none() {
+            flight.turn_to(self.users[flight.user as usize].request().server);
+        }
         flight.stage = Stage::Sending;
         flight.sent = 0;
         // The server's farewell may be there already without having been looked at.
@@ -34,7 +37,7 @@ impl Shard {
             flight.answer = Answer::Http(Reply::counted());
         } else {
             let number = self.share.number(self.replay.owner(flight.user));
-            let to = self.destinations.of(number);
+            let to = self.destinations.of(number, flight.server);
             flight.answer = to.answer(self.buffers.pop().unwrap_or_default(), flight.reused);
             flight.opened += 1;
             flight.record.attempts += i16::from(flight.pages == 0 || flight.opened > 1);
@@ -64,14 +67,17 @@ impl Shard {
             }
             self.send(place)?;
         }
-        match self.flights.get(place) {
+        match self.flights.get_mut(place) {
             Some(flight) if u64::from(flight.connection) != ready.mark >> 32 => Ok(()),
             Some(flight) if flight.stage == Stage::Receiving && ready.readable() => {
                 self.receive(place, ready.ended())
             }
             Some(flight) if flight.stage == Stage::Idle && ready.readable() => {
                 // The server closed a kept connection; its user will open another.
-                self.release(place);
+                flight.socket = None;
+                if !flight.is_connected() {
+                    self.release(place);
+                }
                 Ok(())
             }
             _ => Ok(()),
@@ -142,7 +148,7 @@ impl Shard {
         let status = flight.answer.status().unwrap_or_default();
         let succeeded = (200..300).contains(&status);
         let at = flight.part(script).unwrap_or_default();
-        let sent = |reply: &Reply| onward(script, reply, at, flight.hops);
+        let sent = |reply: &Reply| onward(script, flight.server, reply, at, flight.hops);
         let away = match flight.answer.http().map_or(Onward::Nowhere, sent) {
             Onward::To(target) => {
                 flight.sent_to = Some(target);
@@ -174,9 +180,9 @@ impl Shard {
         let state = self.users[flight.user as usize].request().state;
         let expected = &self.common.script.workload.states[usize::from(state)].expect;
         let redirects = self.common.script.workload.rules.redirects;
-        let hosts = &self.common.script.hosts;
-        let stays =
-            redirects == Redirects::Stay && reply.redirects() && flight.sent_off(hosts).is_none();
+        let stays = redirects == Redirects::Stay
+            && reply.redirects()
+            && flight.sent_off(&self.common.script).is_none();
         let status = reply.status();
         let right = match expected.status.as_slice() {
             [] => (200..300).contains(&status) || stays,
@@ -201,7 +207,7 @@ impl Shard {
         }
         if failure.is_some() {
             let (flight, script) = (&self.flights[place], &self.common.script);
-            if let Some(location) = flight.sent_off(&script.hosts) {
+            if let Some(location) = flight.sent_off(script) {
                 self.tally.sent_off(script, flight.record.state, location);
             }
             if self.opens_again(place) {

@@ -3,8 +3,7 @@
 
 use crate::answer::Answer;
 use crate::failure::Failure;
-use crate::links;
-use crate::script::Script;
+use crate::script::{SITE, Script};
 use crate::socket::Socket;
 use crate::sql::Key;
 
@@ -47,6 +46,10 @@ pub struct Flight {
     pub user: u32,
     /// What it waits for.
     pub stage: Stage,
+    /// The server that is asked.
+    pub server: u8,
+    /// Connections to others that are kept meanwhile.
+    pub kept: Vec<Kept>,
     /// The connection, when there is one.
     pub socket: Option<Socket>,
     /// What cancels a statement on it, where it is logged in to a database.
@@ -83,6 +86,13 @@ pub struct Flight {
     pub thinks: bool,
     /// What will be recorded.
     pub record: Record,
+}
+
+/// A connection to another server than the one that is asked.
+pub struct Kept {
+    server: u8,
+    socket: Socket,
+    connection: u32,
 }
 
 /// What is recorded of an interaction.
@@ -132,6 +142,8 @@ impl Flight {
         Self {
             user,
             stage: Stage::Idle,
+            server: SITE,
+            kept: Vec::new(),
             socket: None,
             key: None,
             connection: 0,
@@ -151,6 +163,28 @@ impl Flight {
             thinks: true,
             record: Record::default(),
         }
+    }
+
+    /// Turns to a server. A connection to the one before is kept, and one that was kept before is
+    /// used again.
+    pub fn turn_to(&mut self, server: u8) {
+        if self.server == server {
+            return;
+        }
+        if let Some(socket) = self.socket.take() {
+            let (server, connection) = (self.server, self.connection);
+            self.kept.push(Kept { server, socket, connection });
+        }
+        self.server = server;
+        if let Some(at) = self.kept.iter().position(|it| it.server == server) {
+            let kept = self.kept.swap_remove(at);
+            (self.socket, self.connection) = (Some(kept.socket), kept.connection);
+        }
+    }
+
+    /// Whether it has a connection to any server.
+    pub fn is_connected(&self) -> bool {
+        self.socket.is_some() || !self.kept.is_empty()
     }
 
     /// Whether its user waits for it.
@@ -183,10 +217,10 @@ impl Flight {
         self.resource.is_some()
     }
 
-    /// Where the answer sends its user, as far as that is off the site of these names.
-    pub fn sent_off(&self, hosts: &[String]) -> Option<&[u8]> {
+    /// Where the answer sends its user, as far as that is off all servers.
+    pub fn sent_off(&self, script: &Script) -> Option<&[u8]> {
         let reply = self.answer.http().filter(|reply| reply.redirects())?;
-        reply.told().location.as_deref().filter(|to| links::leaves(to, hosts))
+        reply.told().location.as_deref().filter(|to| script.leaves(to))
     }
 
     /// Whether the present exchange is for the interaction's first page.
@@ -209,6 +243,26 @@ impl Flight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_connection_to_another_server_is_kept_and_used_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let at = listener.local_addr().expect("it is bound");
+        let connected = || Socket::connect(at, None, true).ok();
+        let mut flight = Flight { socket: connected(), connection: 7, ..Flight::new(0) };
+        let first = flight.socket.as_ref().map(Socket::fd);
+        flight.turn_to(1);
+        assert!(flight.socket.is_none() && flight.is_connected());
+        (flight.socket, flight.connection) = (connected(), 8);
+        flight.turn_to(SITE);
+        assert_eq!((flight.socket.as_ref().map(Socket::fd), flight.connection), (first, 7));
+        flight.turn_to(1);
+        assert_eq!((flight.socket.is_some(), flight.connection), (true, 8));
+        flight.socket = None;
+        flight.turn_to(2);
+        assert!(flight.socket.is_none() && flight.is_connected(), "the site's is kept");
+    }
 
     #[test]
     fn only_a_new_connection_without_a_byte_sent_is_being_made() {

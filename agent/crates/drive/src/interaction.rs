@@ -127,6 +127,7 @@ impl Shard {
                 }
                 if user.see(script, page) {
                     flight.socket = None;
+                    flight.kept.clear();
                 }
                 flight.more = user.go_on(script, page);
                 if !flight.more {
@@ -166,7 +167,7 @@ impl Shard {
         let state = flight.record.state;
         let took_ns = ended_ns + self.real_offset_ns - flight.record.start_ns;
         let same_session = user.session() == flight.record.session;
-        if flight.socket.is_some() && same_session {
+        if flight.is_connected() && same_session {
             flight.stage = Stage::Idle;
         } else {
             self.release(place);
@@ -213,7 +214,7 @@ impl Shard {
         let flight = &self.flights[place];
         let end_ns = ended_ns + self.real_offset_ns;
         let number = self.share.number(self.replay.owner(flight.user));
-        let protocol = self.destinations.of(number).protocol();
+        let protocol = self.destinations.of(number, flight.server).protocol();
         self.tally.ended(&self.common.script, number, protocol, &flight.record, end_ns);
     }
 

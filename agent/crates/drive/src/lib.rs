@@ -81,7 +81,7 @@ mod value;
 mod wire;
 pub mod workload;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use plan::{Connection, Pace, Plan, Target};
 use script::Script;
 use std::path::Path;
@@ -99,8 +99,11 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     let stop = Stop::on_signals();
     let plan_file = plan;
     let plan = Plan::read(plan_file)?;
-    let hosts = plan.targets.iter().map(Target::host).collect();
-    let script = Script::new(Workload::read(&plan.workload)?, hosts);
+    let hosts = |targets: &Vec<Target>| targets.iter().map(Target::host).collect();
+    let servers = plan.servers.iter().map(|(name, targets)| (name.clone(), hosts(targets)));
+    let script = Script::new(Workload::read(&plan.workload)?, hosts(&plan.targets))
+        .with_servers(&servers.collect())
+        .map_err(|what| anyhow!("{}: {what}", plan.workload.display()))?;
     if let Pace::Recorded { .. } = plan.pace {
         ensure!(
             plan.users as usize == script.visits.len(),
@@ -112,10 +115,11 @@ pub fn run(plan: &Path, out: &Path) -> Result<()> {
     }
     let files = open_files::raise_limit();
     if plan.connection == Connection::KeepAlive {
+        let connections = 1 + plan.servers.len() as u64;
         ensure!(
-            u64::from(plan.users) + OTHER_FILES <= files,
-            "{}: `connection` keep_alive needs a file descriptor for each of {} users, and the \
-             limit is {files}; raise it (ulimit -n) or use per_request",
+            u64::from(plan.users) * connections + OTHER_FILES <= files,
+            "{}: `connection` keep_alive needs {connections} file descriptors for each of {} users, \
+             and the limit is {files}; raise it (ulimit -n) or use per_request",
             plan_file.display(),
             plan.users
         );

@@ -16,14 +16,14 @@ pub enum Onward {
     To(Box<[u8]>),
 }
 
-/// Where the reply to a request for what is `at` sends its browser, which was sent on so often before;
-/// nowhere any more where that leads round in circles.
-pub fn onward(script: &Script, reply: &Reply, at: &[u8], hops: u8) -> Onward {
+/// Where a server's reply to a request for what is `at` sends its browser, which was sent on so
+/// often before; nowhere any more where that leads round in circles.
+pub fn onward(script: &Script, server: u8, reply: &Reply, at: &[u8], hops: u8) -> Onward {
     let location = reply.told().location.as_deref().unwrap_or_default().trim_ascii();
     if !script.workload.rules.browser || !reply.redirects() || location.is_empty() {
         return Onward::Nowhere;
     }
-    match links::target(location, at, &script.hosts) {
+    match links::target(location, at, script.hosts_of(server)) {
         Some(_) if hops >= MOST_HOPS => Onward::Nowhere,
         Some(target) => Onward::To(target),
         None => Onward::Away,
@@ -33,6 +33,7 @@ pub fn onward(script: &Script, reply: &Reply, at: &[u8], hops: u8) -> Onward {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::script::SITE;
 
     /// Where a reply with this status and location sends a browser that was sent on so often.
     fn sent(rules: &str, status: u16, location: &str, hops: u8) -> Onward {
@@ -45,7 +46,7 @@ mod tests {
         let mut reply = Reply::counted();
         let head = format!("HTTP/1.1 {status} x\r\n{location}Content-Length: 0\r\n\r\n");
         assert_eq!(reply.feed(head.as_bytes()), Ok(true));
-        onward(&script, &reply, b"/img/a.png", hops)
+        onward(&script, SITE, &reply, b"/img/a.png", hops)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::sql::Login;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,10 @@ use std::path::{Path, PathBuf};
 pub struct Plan {
     /// Where requests go: the k-th user's all to the k-th of these, round.
     pub targets: Vec<Target>,
+    /// Further servers by name, for requests whose state names one: again the k-th user's all to the
+    /// k-th of them, round.
+    #[serde(default)]
+    pub servers: BTreeMap<String, Vec<Target>>,
     /// The workload file, relative to the plan's folder unless absolute; see
     /// [`crate::workload::Workload`].
     pub workload: PathBuf,
@@ -165,6 +170,9 @@ pub struct Timeouts {
     pub request_ns: Option<i64>,
 }
 
+/// Further servers at most.
+const MOST_SERVERS: usize = 64;
+
 /// More threads than that are a slip of the pen.
 const MOST_THREADS: u32 = 1024;
 
@@ -209,6 +217,7 @@ impl Plan {
             self.targets.iter().all(|target| target.address.is_ipv4() == family),
             "`targets` must all have addresses of one family"
         );
+        self.check_servers(family)?;
         self.check_shape()?;
         ensure!(
             self.targets.iter().flat_map(|it| &it.login).all(|login| login.is_clean()),
@@ -249,6 +258,25 @@ impl Plan {
             timeouts.into_iter().flatten().all(|it| it > 0),
             "`timeouts` must be above 0, or null for none"
         );
+        Ok(())
+    }
+
+    fn check_servers(&self, family: bool) -> Result<()> {
+        ensure!(
+            self.servers.len() <= MOST_SERVERS,
+            "`servers` must list at most {MOST_SERVERS} servers"
+        );
+        for (name, targets) in &self.servers {
+            ensure!(!targets.is_empty(), "`servers.{name}` must list at least one");
+            ensure!(
+                targets.iter().all(|target| target.address.is_ipv4() == family),
+                "`servers.{name}` must have addresses of the family that `targets` have"
+            );
+            ensure!(
+                targets.iter().all(|target| target.login.is_none()),
+                "`servers.{name}` must have no `login`: users speak HTTP to it"
+            );
+        }
         Ok(())
     }
 

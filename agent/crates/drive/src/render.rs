@@ -71,7 +71,8 @@ pub fn request(
             told.part(part, written, as_is, &mut text)?;
         }
     }
-    Some(Request::new(of.unwrap_or(state), form.method, text, headers_at, body_at))
+    let request = Request::new(of.unwrap_or(state), form.method, text, headers_at, body_at);
+    Some(request.at(script.server_of(state)))
 }
 
 /// How a value is written where it stands.

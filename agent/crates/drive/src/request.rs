@@ -1,5 +1,6 @@
 //! A user's request, kept until it is sent.
 
+use crate::script::SITE;
 use crate::state::Method;
 
 /// A request, kept while its user thinks.
@@ -9,6 +10,8 @@ pub struct Request {
     pub state: u8,
     /// How the parameters travel.
     pub method: Method,
+    /// The server that is asked, as [`Script`](crate::script::Script) counts them.
+    pub server: u8,
     /// Path and query, then the headers of its own, then the body; or a statement.
     text: Box<[u8]>,
     /// Where the headers begin.
@@ -28,7 +31,12 @@ impl Request {
         body_at: usize,
     ) -> Self {
         let (headers_at, body_at) = (headers_at as u32, body_at as u32);
-        Self { state, method, text: text.into(), headers_at, body_at }
+        Self { state, method, server: SITE, text: text.into(), headers_at, body_at }
+    }
+
+    /// The same to another server.
+    pub fn at(self, server: u8) -> Self {
+        Self { server, ..self }
     }
 
     /// A page of `state`, without anything but its target.
@@ -61,7 +69,7 @@ impl Request {
             text.extend_from_slice(self.body());
         }
         let method = if asks { Method::Get } else { self.method };
-        Self::new(self.state, method, text, target.len(), body_at)
+        Self::new(self.state, method, text, target.len(), body_at).at(self.server)
     }
 
     /// Path and query, or a statement.

@@ -1,12 +1,16 @@
 //! A workload made ready to be played: names resolved to numbers, distributions summed up.
 
+use crate::links;
 use crate::operation::{Condition, Step};
 use crate::replay::Recorded;
 use crate::request::Request;
 use crate::state::{Encoding, Method, State};
 use crate::upload;
 use crate::workload::Workload;
+use std::collections::BTreeMap;
 
+/// The site among the servers, which the plan's `targets` are.
+pub const SITE: u8 = 0;
 /// The pseudo-state that returns to the state before.
 pub const BACK: u8 = 254;
 /// The pseudo-state that ends the session.
@@ -18,6 +22,10 @@ pub struct Script {
     pub workload: Workload,
     /// What its site is called, for links that say it: the `Host` of each server that is called.
     pub hosts: Vec<String>,
+    /// The same of the further servers, in the order of the plan's `servers`.
+    others: Vec<Vec<String>>,
+    /// By state: the server that is asked.
+    server_of: Vec<u8>,
     /// By session kind: the home state.
     homes: Vec<u8>,
     /// The names under which links and what is extracted are remembered.
@@ -53,7 +61,7 @@ pub struct Part {
 }
 
 impl Script {
-    /// Prepares a checked workload for a site of these names.
+    /// Prepares a checked workload for a site of these names, without further servers.
     pub fn new(mut workload: Workload, hosts: Vec<String>) -> Self {
         let visits = std::mem::take(&mut workload.visits);
         let number = |name: &str| match name {
@@ -109,6 +117,8 @@ impl Script {
             places.map(|place| place as u16).collect()
         };
         Self {
+            others: Vec::new(),
+            server_of: vec![SITE; workload.states.len()],
             operations: workload.states.iter().map(operation).collect(),
             tails: workload.states.iter().map(tail).collect(),
             resources_of: workload.states.iter().map(resources_of).collect(),
@@ -127,6 +137,50 @@ impl Script {
             hosts,
             workload,
         }
+    }
+
+    /// Has states ask the servers that they name, each with what it is called. Fails with the
+    /// sentence about a state that names another.
+    pub fn with_servers(mut self, servers: &BTreeMap<String, Vec<String>>) -> Result<Self, String> {
+        for (state, server) in self.workload.states.iter().zip(&mut self.server_of) {
+            let Some(name) = &state.server else { continue };
+            let Some(at) = servers.keys().position(|it| it == name) else {
+                return Err(format!(
+                    "state {:?} asks the server {name:?}, which the plan's `servers` lack",
+                    state.name
+                ));
+            };
+            *server = at as u8 + 1;
+        }
+        self.others = servers.values().cloned().collect();
+        Ok(self)
+    }
+
+    /// The server that a state asks.
+    pub fn server_of(&self, state: u8) -> u8 {
+        self.server_of[usize::from(state)]
+    }
+
+    /// What a server is called.
+    pub fn hosts_of(&self, server: u8) -> &[String] {
+        match server.checked_sub(1) {
+            None => &self.hosts,
+            Some(at) => &self.others[usize::from(at)],
+        }
+    }
+
+    /// Where a reference leads that the reply for the target `from` of a server has: to which server,
+    /// and the target there. `None` when it is off all of them.
+    pub fn leads(&self, reference: &[u8], from: &[u8], server: u8) -> Option<(u8, Box<[u8]>)> {
+        let there = |it: u8| Some((it, links::target(reference, from, self.hosts_of(it))?));
+        let others = (SITE..=self.others.len() as u8).filter(|it| *it != server);
+        there(server).or_else(|| others.into_iter().find_map(there))
+    }
+
+    /// Whether a reference leads off all servers.
+    pub fn leaves(&self, reference: &[u8]) -> bool {
+        links::leaves(reference, &self.hosts)
+            && self.others.iter().all(|hosts| links::leaves(reference, hosts))
     }
 
     /// The state in which sessions of a kind start.

@@ -3,6 +3,7 @@
 use crate::answer::Answer;
 use crate::flight::{Resource, Stage};
 use crate::plan::Connection;
+use crate::script::SITE;
 use crate::shard::Shard;
 use crate::socket::Socket;
 use anyhow::Result;
@@ -24,7 +25,8 @@ impl Shard {
         self.connect_deadlines.set(now, place, flight.connection);
         let connection = flight.connection;
         let number = self.share.number(self.replay.owner(flight.user));
-        let (to, source) = (self.destinations.of(number).address, self.sources.of(number));
+        let to = self.destinations.of(number, flight.server).address;
+        let source = self.sources.of(number);
         let kept = self.common.plan.connection == Connection::KeepAlive;
         let fd = match Socket::connect(to, source, kept) {
             Ok(socket) => flight.socket.insert(socket).fd(),
@@ -63,7 +65,7 @@ impl Shard {
         let flight = &mut self.flights[place];
         let Some(socket) = &flight.socket else { return Ok(()) };
         let number = self.share.number(self.replay.owner(flight.user));
-        let wire = &self.destinations.of(number).wire;
+        let wire = &self.destinations.of(number, flight.server).wire;
         let (user, script) = (&mut self.users[flight.user as usize], &self.common.script);
         let id = flight.request_id;
         match flight.part(script) {
@@ -82,7 +84,9 @@ impl Shard {
                         dialogue.write(request.target(), id, &mut self.outgoing);
                     }
                     Answer::Http(_) => {
-                        let (origin, tail) = (script.says_origin(request), script.tail(request));
+                        let site = &self.destinations.of(number, SITE).wire;
+                        let origin = script.says_origin(request).then(|| site.origin());
+                        let tail = script.tail(request);
                         wire.page(request, origin, tail, &user.jar, id, &mut self.outgoing);
                     }
                 }

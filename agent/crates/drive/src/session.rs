@@ -3,7 +3,6 @@
 use crate::browser::Browser;
 use crate::cookies::Jar;
 use crate::extract::extract;
-use crate::links;
 use crate::page::{Link, Page};
 use crate::random::Stream;
 use crate::request::Request;
@@ -141,14 +140,15 @@ impl User {
         }
     }
 
-    /// Goes where a reply of this status sends it, at once; false where that is not on its site, or
-    /// leads round in circles.
+    /// Goes where a reply of this status sends it, at once; false where that is on none of its
+    /// servers, or leads round in circles.
     pub fn sent_on(&mut self, script: &Script, status: u16, location: &[u8]) -> bool {
-        let Some(target) = links::target(location, self.next.target(), &script.hosts) else {
+        let Some((server, target)) = script.leads(location, self.next.target(), self.next.server)
+        else {
             return false;
         };
         self.hops += 1;
-        self.next = self.next.sent_on(status, &target);
+        self.next = self.next.sent_on(status, &target).at(server);
         self.hops <= MOST_HOPS
     }
 

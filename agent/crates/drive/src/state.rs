@@ -23,6 +23,8 @@ pub struct State {
     /// as likely as another, and sent as it is.
     #[serde(default)]
     pub statements: Vec<String>,
+    /// Which of the plan's `servers` is asked, by its name; the site when null.
+    pub server: Option<String>,
     /// What follows in the target, texts as they stand and values percent-encoded.
     #[serde(default)]
     pub rest: Vec<Source>,

@@ -30,12 +30,17 @@ impl Wire {
         Self { fixed: fixed.into_bytes(), origin, ids: plan.request_ids, traces: plan.traces }
     }
 
-    /// Writes the request of a page into `text`, which it empties first; `tail` ends its body, and with
-    /// `origin` it says from which site it comes.
+    /// The header that says that a request comes from this site.
+    pub fn origin(&self) -> &[u8] {
+        &self.origin
+    }
+
+    /// Writes the request of a page into `text`, which it empties first; `tail` ends its body, and
+    /// `origin` is the header that says from which site it comes.
     pub fn page(
         &self,
         request: &Request,
-        origin: bool,
+        origin: Option<&[u8]>,
         tail: &[u8],
         cookies: &Jar,
         id: u64,
@@ -46,9 +51,7 @@ impl Wire {
             text.extend_from_slice(ACCEPT);
         }
         cookies.write(request.target(), text);
-        if origin {
-            text.extend_from_slice(&self.origin);
-        }
+        text.extend_from_slice(origin.unwrap_or_default());
         text.extend_from_slice(request.headers());
         if request.has_body() {
             let length = request.body().len() + tail.len();
@@ -110,7 +113,8 @@ mod tests {
             let request = Request::new(0, Method::Post, b"/x".to_vec(), 2, 2);
             let mut sent = Vec::new();
             for origin in [false, true] {
-                wire.page(&request, origin, b"", &Jar::default(), 1, &mut sent);
+                let says = origin.then(|| wire.origin());
+                wire.page(&request, says, b"", &Jar::default(), 1, &mut sent);
                 let text = String::from_utf8_lossy(&sent).into_owned();
                 assert!(text.contains(&format!("\r\nHost: {site}\r\n")), "{text}");
                 let said = text.contains(&format!("\r\nOrigin: http://{site}\r\n"));

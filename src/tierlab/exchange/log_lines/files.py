@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from tierlab.errors import UserError
+from tierlab.exchange.compressed import READ_ERRORS, START, damage, other_form, unpacked
 
-_GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
-_REFUSED = {
-    b"\x28\xb5\x2f\xfd": "compressed with zstd",
-    b"PK\x03\x04": "a zip archive",
-    b"\x04\x22\x4d\x18": "compressed with lz4",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"\x1f\x9d": "compressed with compress",
-    b"Rar!": "a rar archive",
-}
 _HEAD = 4096
 _TAR_AT = 257
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -47,44 +34,26 @@ class LogFile:
             reason = error.strerror or str(error)
             raise UserError(f"{self._path}: cannot be read: {reason}.") from None
 
-    def _lines(self, raw: IO[bytes]) -> Iterator[str]:
-        start = raw.read(_HEAD)
+    def _lines(self, raw: io.BufferedReader) -> Iterator[str]:
+        form = other_form(raw.read(START))
         raw.seek(0)
-        for magic, what in _REFUSED.items():
-            if start.startswith(magic):
-                raise UserError(
-                    f"{self._path}: is {what}; unpack it, or compress it with gzip, bzip2 or xz."
-                )
-        binary = _unpacked(raw, start)
+        if form is not None:
+            raise UserError(
+                f"{self._path}: is {form.what}; unpack it, or compress it with gzip, bzip2 or xz."
+            )
+        binary = unpacked(raw) or raw
         try:
             head = binary.read(_HEAD)
             if head[_TAR_AT : _TAR_AT + 5] == b"ustar":
                 raise UserError(f"{self._path}: is a tar archive; unpack it and name its log.")
             binary.seek(0)
-            text = io.TextIOWrapper(
-                io.BufferedReader(binary) if isinstance(binary, io.RawIOBase) else binary,
-                encoding=_encoding(head),
-                errors="replace",
-            )
-            for line in text:
+            for line in io.TextIOWrapper(binary, encoding=_encoding(head), errors="replace"):
                 plain = line.strip("\0\r\n\ufeff")
                 yield _COLOUR.sub("", plain) if "\x1b" in plain else plain
-        except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-            self.damage = str(error).rstrip(".") or "it ends too early"
-        except OSError as error:
-            if error.errno is not None:
+        except READ_ERRORS as error:
+            self.damage = damage(error)
+            if self.damage is None:
                 raise
-            self.damage = str(error)
-
-
-def _unpacked(raw: IO[bytes], start: bytes) -> IO[bytes]:
-    if start.startswith(_GZIP):
-        return gzip.open(raw)  # type: ignore[return-value]
-    if start.startswith(_BZIP2):
-        return bz2.open(raw)
-    if start.startswith(_XZ):
-        return lzma.open(raw)
-    return raw
 
 
 def _encoding(head: bytes) -> str:

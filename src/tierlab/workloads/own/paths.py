@@ -12,6 +12,8 @@ OF_SESSIONS = ("har", "log")
 OF_SYSTEMS = ("compose",)
 OF_IMAGES = ("image", "volumes")
 """Keys whose values are paths, or lists of them."""
+FIRST = "first"
+"""The key of an image's table whose value is a list of tables of images."""
 
 
 def anchored(system: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -25,7 +27,10 @@ def _table(name: str, table: Any, folder: Path) -> Any:
         return table
     keys = OF_SESSIONS if name == "sessions" else OF_SERVERS
     seen = {key: _path(each, folder) if key in keys else each for key, each in table.items()}
-    return seen | {key: _of_image(seen[key], folder) for key in OF_IMAGES if key in seen}
+    seen |= {key: _of_image(seen[key], folder) for key in OF_IMAGES if key in seen}
+    if isinstance(seen.get(FIRST), list):
+        seen[FIRST] = [_table(FIRST, each, folder) for each in seen[FIRST]]
+    return seen
 
 
 def _of_image(value: Any, folder: Path) -> Any:

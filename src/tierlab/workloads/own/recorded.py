@@ -16,6 +16,7 @@ from tierlab.workloads.own.origins import Origins, is_number, is_token
 from tierlab.workloads.own.page_kinds import kind
 from tierlab.workloads.own.recording_notes import notes_of
 from tierlab.workloads.own.secrets import is_sensitive
+from tierlab.workloads.own.site import host_key, is_near
 from tierlab.workloads.own.slots import (
     FORM,
     Kind,
@@ -26,7 +27,7 @@ from tierlab.workloads.own.slots import (
     says_origin,
     target_slots,
 )
-from tierlab.workloads.own.steps import Step, Visit, visit
+from tierlab.workloads.own.steps import METHODS, NO_SERVERS, Step, Visit, is_resource, visit
 from tierlab.workloads.sessions.delay import think
 from tierlab.workloads.sessions.description import State
 
@@ -46,18 +47,23 @@ Source = dict[str, Any]
 
 
 def recorded(
-    files: Sequence[Path], expect: Mapping[str, str], *, own_think: bool
+    files: Sequence[Path],
+    expect: Mapping[str, str],
+    *,
+    own_think: bool,
+    servers: Mapping[str, str] = NO_SERVERS,
 ) -> dict[str, Any]:
     """The description of users each of whom repeats one of the visits, every one as many.
 
-    `own_think`: each step's think time, in the mean, is the recorded one. `UserError` that names
-    the file where it is no recording, or none has a page that is as `expect` has it.
+    `own_think`: each step's think time, in the mean, is the recorded one. `servers`: further hosts
+    whose requests are sent, each with the server that it is. `UserError` that names the file where
+    it is no recording, or none has a page that is as `expect` has it, or a request to such a host.
     """
     states: list[State] = []
     sessions = []
     for number, file in enumerate(files, start=1):
         lead = f"{number}." if len(files) > 1 else ""
-        repeated = _states(_read(file)[1].steps, lead, expect, own_think=own_think)
+        repeated = _states(_read(file, servers)[1].steps, lead, expect, own_think=own_think)
         names = [state["name"] for state in repeated]
         onward = [*names[1:], "End"]
         sessions.append(
@@ -75,6 +81,12 @@ def recorded(
             f"{files[0]}: has {len(states)} steps, with the other recordings; at most {MOST_STEPS}"
             " are played: record a shorter visit."
         )
+    for host, server in servers.items():
+        if not any(state.get("server") == server for state in states):
+            raise UserError(
+                f"{', '.join(map(str, files))}: has no request to {host} that users can send, which"
+                f" sessions.servers names as {server}; remove it there, or record a visit with one."
+            )
     check_matched(expect, map(_path, states), ", ".join(map(str, files)))
     return {
         "name": "own recording",
@@ -86,25 +98,41 @@ def recorded(
     }
 
 
-def notes(files: Sequence[Path]) -> list[str]:
+def notes(files: Sequence[Path], servers: Mapping[str, str] = NO_SERVERS) -> list[str]:
     """Return what users do not do of the recordings, and what of the files was not understood, each
     a sentence. Raises UserError where a file is no recording, as `recorded` does.
     """
-    return [each for file in files for each in notes_of(file.name, *_read(file))]
+    return [each for file in files for each in notes_of(file.name, *_read(file, servers))]
 
 
-def _read(file: Path) -> tuple[Recording, Visit]:
+def further_hosts(files: Sequence[Path]) -> list[str]:
+    """Return the hosts near the site to which programs of its pages sent requests over plain HTTP,
+    each by the name that `host_key` has for it.
+    """
+    found: dict[str, None] = {}
+    for file in files:
+        visit = _read(file)[1]
+        for each in visit.left_out.get("elsewhere", ()):
+            near = each.scheme == "http" and is_near(each.host, visit.site.name)
+            if near and each.method in METHODS and not is_resource(each):
+                found[host_key(each.host)] = None
+    return list(found)
+
+
+def _read(file: Path, servers: Mapping[str, str] = NO_SERVERS) -> tuple[Recording, Visit]:
     try:
         changed_ns = file.stat().st_mtime_ns
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {error.strerror}.") from None
-    return _read_once(file, changed_ns)
+    return _read_once(file, changed_ns, tuple(servers.items()))
 
 
 @lru_cache(maxsize=8)
-def _read_once(file: Path, _changed_ns: int) -> tuple[Recording, Visit]:
+def _read_once(
+    file: Path, _changed_ns: int, servers: tuple[tuple[str, str], ...]
+) -> tuple[Recording, Visit]:
     recording = read_recording(file)
-    return recording, visit(recording.exchanges, str(file))
+    return recording, visit(recording.exchanges, str(file), dict(servers))
 
 
 def _states(
@@ -123,7 +151,13 @@ def _states(
 
 def _path(state: State) -> str:
     """What its interaction asks for, without the method."""
-    return str(state["interaction"]).partition(" ")[2]
+    path = str(state["interaction"]).partition(" ")[2]
+    return path.removesuffix(_at(state.get("server")))
+
+
+def _at(server: str | None) -> str:
+    """How an interaction's name ends that is asked of another server than the site."""
+    return "" if server is None else f" at {server}"
 
 
 class _Rendering:
@@ -143,7 +177,7 @@ class _Rendering:
         target = list(target_slots(exchange.target, self._base))
         rest = _joined(self._source(number, slot) for slot in target)
         state: State = {
-            "interaction": f"{exchange.method} {kind(exchange.target)}",
+            "interaction": f"{exchange.method} {kind(exchange.target)}{_at(step.server)}",
             "method": exchange.method,
             "path": "/",
             "rest": _without_first_slash(rest),
@@ -153,6 +187,8 @@ class _Rendering:
             ],
             "resources": list(step.resources),
         }
+        if step.server is not None:
+            state["server"] = step.server
         if says_origin(exchange):
             state["origin"] = True
         if step.failed:
@@ -214,7 +250,8 @@ def _values(visit: Sequence[Step]) -> dict[tuple[str, ...], list[str]]:
 
 def _place(exchange: Exchange, slot: Slot) -> tuple[str, ...]:
     operation = _operation(exchange)
-    return (exchange.method, kind(exchange.target), operation, slot.place, slot.name)
+    host = host_key(exchange.host)
+    return (exchange.method, host, kind(exchange.target), operation, slot.place, slot.name)
 
 
 def _operation(exchange: Exchange) -> str:

@@ -49,8 +49,10 @@ def _other_hosts(visit: Visit) -> Iterator[str]:
     if near := [each for each in asked if is_near(each.host, visit.site.name)]:
         yield (
             f"{_of_all(near, visit)} to {_hosts(near)} and {_are(near)} left out: users ask {site}"
-            " alone; to have all in the load, put a reverse proxy before the servers, make it the"
-            f" first server of the system, and record through it; {_instead(site)}"
+            " alone; to have all in the load, say in sessions which server of the system it is:"
+            f' servers = {{ "{shown(host_key(near[0].host))}" = "NAME" }}; or put a reverse proxy'
+            " before the servers, make it the first server of the system, and record through it;"
+            f" {_instead(site)}"
         )
     if far := [each for each in asked if not is_near(each.host, visit.site.name)]:
         yield (

@@ -61,7 +61,11 @@ def _system(system: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _server(table: Any) -> Any:
-    variables = table.get("environment") if isinstance(table, dict) else None
+    if not isinstance(table, dict):
+        return table
+    if isinstance(table.get("first"), list):
+        table = {**table, "first": [_server(each) for each in table["first"]]}
+    variables = table.get("environment")
     if not isinstance(variables, dict):
         return table
     told = {

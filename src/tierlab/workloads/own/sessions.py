@@ -27,6 +27,7 @@ WAYS = ("start", "har", "log")
 """The keys of which a table has one."""
 OF_PAGES = ("pages", "avoid", "length")
 OF_RECORDS = ("think",)
+OF_RECORDINGS = ("servers",)
 OF_LOGS = ("log_format",)
 """Keys that go with one of them."""
 
@@ -65,6 +66,13 @@ class Sessions(Section):
     )
     """With `start`: links with one of these texts in their target are not followed."""
 
+    servers: Annotated[dict[str, str], LineTable("a table of servers")] = Field(
+        default_factory=dict, examples=[{"localhost:8000": "api"}]
+    )
+    """With `har`: further hosts of the recordings, each with the server (the name of its table)
+    that users ask in its place. It speaks HTTP, and no other server calls it. Without it, users ask
+    the first server alone, and requests to other hosts are left out."""
+
     length: Annotated[int, Whole(1, 1000)] = 20
     """With `start`: pages of a session, in the mean."""
 
@@ -85,7 +93,8 @@ class Sessions(Section):
     def _unused(self) -> tuple[str, ...]:
         """The keys that mean nothing for such sessions."""
         of_logs = OF_LOGS if self.log is None else ()
-        return (OF_PAGES if self.start is None else OF_RECORDS) + of_logs
+        of_recordings = () if self.har else OF_RECORDINGS
+        return (OF_PAGES if self.start is None else OF_RECORDS) + of_logs + of_recordings
 
     @model_serializer(mode="wrap", when_used="json")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -99,7 +108,7 @@ class Sessions(Section):
             return
         for key in self._unused():
             if key in self.model_fields_set:
-                others = {"think": "har or log", "log_format": "log"}
+                others = {"think": "har or log", "log_format": "log", "servers": "har"}
                 other = others.get(key, "start")
                 yield problem(f"goes with {other}; remove it", key)
         for path in self.start or ():
@@ -112,7 +121,8 @@ class Sessions(Section):
         expect = {} if wrong else self.expect
         try:
             if self.har:
-                recorded([Path(file) for file in self.har], expect, own_think=True)
+                files = [Path(file) for file in self.har]
+                recorded(files, expect, own_think=True, servers=self.servers)
             if self.log is not None:
                 logged(Path(self.log), expect, own_think=True, log_format=self.log_format)
         except UserError as error:

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 from tierlab.errors import UserError
 from tierlab.exchange.har import Exchange
 from tierlab.values.quantities import SECOND
-from tierlab.workloads.own.site import PAGES, Site, site_of
+from tierlab.workloads.own.site import PAGES, Site, host_key, site_of
 
 RESOURCES = frozenset({"stylesheet", "script", "image", "font", "media", "manifest"})
 """Chromium's words for what belongs to a page."""
@@ -34,6 +34,8 @@ OPEN_NS, WENT_ON_NS = 10 * SECOND, 5 * SECOND
 and during which the user went on after the second, was waited for by nobody.
 """
 
+NO_SERVERS: Mapping[str, str] = {}
+
 Reason = Literal["elsewhere", "stream", "unanswered", "method", "open", "failed"]
 """Why a request is left out: it went to another host, is no request and reply, got no reply, is of
 a method that users do not send, was open while the user went on, or failed.
@@ -53,6 +55,8 @@ class Step:
     """Targets of what failed after it, or whenever the visit asked for it: which page had wanted
     it, a recording does not say."""
     think_ns: int
+    server: str | None = None
+    """The server that it is asked of, if that is not the site."""
 
     @property
     def status(self) -> int:
@@ -85,23 +89,30 @@ def steps(exchanges: Sequence[Exchange], source: str) -> list[Step]:
     return list(visit(exchanges, source).steps)
 
 
-def visit(exchanges: Sequence[Exchange], source: str) -> Visit:
+def visit(
+    exchanges: Sequence[Exchange], source: str, servers: Mapping[str, str] = NO_SERVERS
+) -> Visit:
     """Return what users repeat of a recording, and what is left out. Raises UserError where no page
-    is left.
+    is left. `servers`: further hosts whose requests are kept, each with the server that it is.
     """
+    known = {host_key(host): server for host, server in servers.items()}
     asked = [each for each in exchanges if _is_asked(each)]
     usable = [each for each in asked if _reason(each) is None]
     pages = [each for each in usable if not is_resource(each)]
     if not pages:
         raise UserError(f"{source}: has no page; record a visit to your application.")
     site = site_of(pages, [each for each in usable if is_resource(each)])
-    own = [each for each in asked if site.has(each)]
+    known.pop(host_key(site.name), None)
+    further = [each for each in asked if not site.has(each)]
+    # What belongs to a page is asked of the page's server.
+    kept = [each for each in further if host_key(each.host) in known and not is_resource(each)]
     # Before it asks another host, a browser asks whether it may.
-    elsewhere = [each for each in asked if not site.has(each) and each.method != "OPTIONS"]
+    numbers = {each.number for each in kept if each.method != "OPTIONS"}
+    own = [each for each in asked if site.has(each) or each.number in numbers]
+    elsewhere = [each for each in further if each not in kept and each.method != "OPTIONS"]
     waited = [each for each in own if _reason(each) is None]
     open_ = {each.number for each in waited if _is_open(each, waited)}
-    kept = [each for each in waited if each.number not in open_]
-    whole = _found(kept)
+    whole = _found([each for each in waited if each.number not in open_], site)
     found = [each for each in whole if each.replies[-1].status < FAILED]
     if not found:
         raise UserError(
@@ -118,7 +129,7 @@ def visit(exchanges: Sequence[Exchange], source: str) -> Visit:
     pauses = _pauses(found)
     return Visit(
         site,
-        _steps(whole, found, pauses),
+        _steps(whole, found, pauses, known),
         {reason: tuple(listed) for reason, listed in left_out.items() if listed},
         tuple(pause for pause in pauses if pause > LONGEST_THINK_S * SECOND),
         len(own) + len(elsewhere),
@@ -126,7 +137,10 @@ def visit(exchanges: Sequence[Exchange], source: str) -> Visit:
 
 
 def _steps(
-    whole: Sequence[_Found], found: Sequence[_Found], pauses: Sequence[int]
+    whole: Sequence[_Found],
+    found: Sequence[_Found],
+    pauses: Sequence[int],
+    known: Mapping[str, str],
 ) -> tuple[Step, ...]:
     thinks = [min(pause, LONGEST_THINK_S * SECOND) for pause in pauses]
     thinks.append(round(sum(thinks) / len(thinks)) if thinks else 0)
@@ -139,6 +153,7 @@ def _steps(
             each.targets(came=True),
             tuple(dict.fromkeys((*each.targets(came=False), *gone))),
             think if think >= SOONEST_NS else 0,
+            known.get(host_key(each.replies[0].host)),
         )
         for each, think in zip(found, thinks, strict=True)
     )
@@ -167,8 +182,9 @@ class _Found:
         return tuple(target for target, each in by_target.items() if each == came)
 
 
-def _found(kept: Sequence[Exchange]) -> list[_Found]:
+def _found(kept: Sequence[Exchange], site: Site) -> list[_Found]:
     found: list[_Found] = []
+    page: _Found | None = None
     sent_on: list[list[Exchange]] = []
     before: Exchange | None = None
     for each in kept:
@@ -180,13 +196,14 @@ def _found(kept: Sequence[Exchange]) -> list[_Found]:
             continue
         elif is_resource(each):
             part = [each]
-            if found:
-                found[-1].parts.append(part)
+            if page is not None:
+                page.parts.append(part)
             if each.status in REDIRECTIONS:
                 sent_on.append(part)
             continue
         else:
             found.append(_Found([each]))
+            page = found[-1] if site.has(each) else page
         before = each
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, create_model, model_validator
@@ -123,7 +123,8 @@ class Filled(Section):
         default=None, examples=["$DB_PASSWORD"]
     )
     """Its password; without it, one is drawn for each trial, and told by `{NAME.password}`.
-    `"$NAME"` is the variable of that name where Tierlab runs."""
+    `"$NAME"` is the variable of that name where Tierlab runs, and `"$$NAME"` is the text
+    `$NAME`."""
 
     database: Annotated[str, IDENTIFIER] = "own"
     """The database's name."""
@@ -152,14 +153,18 @@ ANY_TIER = TierDeclaration(
 )
 
 
-def declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, TierDeclaration]:
-    """The tiers that the tables of a file describe, in the file's order, which is a request's."""
+def declared(
+    tables: Mapping[str, Mapping[str, Any]], users_call: Collection[str] = ()
+) -> dict[str, TierDeclaration]:
+    """The tiers that the tables of a file describe, in the file's order, which is a request's.
+    `users_call`: those that users call beside the first.
+    """
     names = {name: _reached(table) for name, table in tables.items()}
     return {
         name: TierDeclaration(
             f'The server "{name}" of your own.',
             _software(table),
-            calls=_calls(name, tables),
+            calls=_calls(name, tables, users_call),
             most=MOST_SERVERS,
             instances=INSTANCES,
             own=_own(names, name, table),
@@ -210,7 +215,9 @@ def _own(names: Mapping[str, Reached], name: str, table: Mapping[str, Any]) -> t
 CALLS = "The servers that it calls, by the names of their tables."
 
 
-def _calls(name: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+def _calls(
+    name: str, tables: Mapping[str, Mapping[str, Any]], users_call: Collection[str]
+) -> tuple[str, ...]:
     """Whom a server calls: as its table says, or speaks of; as long as nobody looked, who is called
     by no other is called by the first that does not say whom it calls.
     """
@@ -222,7 +229,7 @@ def _calls(name: str, tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...
     left = tuple(
         each
         for each, table in tables.items()
-        if each not in (*called, name, first) and not _is_worker(table)
+        if each not in (*called, *users_call, name, first) and not _is_worker(table)
     )
     return left if name == next(each for each in tables if each in open_) else ()
 
@@ -274,9 +281,13 @@ def _is_worker(table: Mapping[str, Any]) -> bool:
 
 def spoken_of(name: str, table: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[str, ...]:
     """The servers that a table's command and variables speak of."""
-    variables = table.get("environment")
-    said = (table.get(key) for key in ("command", "entrypoint", "health"))
-    texts = [*said, *(variables.values() if isinstance(variables, dict) else ())]
+    listed = table.get("first")
+    texts: list[Any] = []
+    for each in (table, *(listed if isinstance(listed, list | tuple) else ())):
+        own = each if isinstance(each, Mapping) else {}
+        variables = own.get("environment")
+        texts += [own.get(key) for key in ("command", "entrypoint", "health")]
+        texts += variables.values() if isinstance(variables, dict) else ()
     found = (each for text in texts if isinstance(text, str) for each in named(text, names))
     return tuple(dict.fromkeys(each for each in found if each != name))
 

@@ -55,10 +55,11 @@ class Own(Workload):
         sessions = tables.get(SESSIONS)
         keys = sessions if isinstance(sessions, dict) else {"start": "/"}
         own = {
-            "tiers": declared(servers),
+            "tiers": declared(servers, _users_call(sessions)),
             "own_think": "start" not in keys and keys.get("think", RECORDED) == RECORDED,
             "has_log": "log" in keys,
             "entry_paths": _entry_paths(servers, sessions),
+            "users_call": _users_call(sessions),
             "finds_calls": finds_calls(servers),
             "finds_protocols": finds_protocols(servers),
         }
@@ -86,7 +87,8 @@ class Own(Workload):
         asked = Sessions.model_validate(self._tables[SESSIONS])
         own_think = asked.think == RECORDED
         if asked.har:
-            return recorded([Path(file) for file in asked.har], asked.expect, own_think=own_think)
+            files = [Path(file) for file in asked.har]
+            return recorded(files, asked.expect, own_think=own_think, servers=asked.servers)
         if asked.log is not None:
             return logged(
                 Path(asked.log), asked.expect, own_think=own_think, log_format=asked.log_format
@@ -98,7 +100,7 @@ class Own(Workload):
         """What was not understood of the recordings, or of the log."""
         asked = Sessions.model_validate(self._tables.get(SESSIONS, {"start": "/"}))
         if asked.har:
-            return tuple(recordings.notes([Path(file) for file in asked.har]))
+            return tuple(recordings.notes([Path(file) for file in asked.har], asked.servers))
         if asked.log is not None:
             return tuple(logs.notes(Path(asked.log), asked.log_format))
         return ()
@@ -107,6 +109,13 @@ class Own(Workload):
         """The visits of the log that the table of sessions names."""
         asked = Sessions.model_validate(self._tables[SESSIONS])
         return replayed(Path(asked.log or ""), asked.expect, asked.log_format)
+
+
+def _users_call(sessions: object) -> tuple[str, ...]:
+    """The servers that users call beside the first."""
+    named = sessions.get("servers") if isinstance(sessions, dict) else None
+    names = named.values() if isinstance(named, dict) else ()
+    return tuple(dict.fromkeys(each for each in names if isinstance(each, str)))
 
 
 def _entry_paths(servers: Mapping[str, Any], sessions: object) -> tuple[str, ...]:

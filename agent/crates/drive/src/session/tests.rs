@@ -3,6 +3,7 @@
 use super::*;
 use crate::state::Method;
 use crate::workload::Workload;
+use std::collections::BTreeMap;
 
 /// home -> list -> item -> item or Back or End, with a search beside.
 fn script(item: &str, rules: &str) -> Script {
@@ -206,6 +207,24 @@ fn a_reply_that_sends_a_user_to_another_site_is_not_followed() {
     let mut user = User::new(&script, 1, 0);
     assert!(!user.sent_on(&script, 302, b"http://elsewhere:8080/there"));
     assert_eq!(target(&user), "/home");
+}
+
+#[test]
+fn a_reply_leads_to_another_server_of_the_system_and_back() {
+    let servers = BTreeMap::from([("api".to_owned(), vec!["api:8000".to_owned()])]);
+    let script = script(r#"[["item", 1]]"#, "{}");
+    let script = script.with_servers(&servers).expect("no state names a server");
+    let mut user = User::new(&script, 1, 0);
+    for (location, at, server) in [
+        ("http://api:8000/there?x=1", "/there?x=1", 1),
+        ("on", "/on", 1),
+        ("http://here:8080/back", "/back", 0),
+    ] {
+        assert!(user.sent_on(&script, 302, location.as_bytes()), "{location}");
+        assert_eq!(target(&user), at);
+        assert_eq!(user.request().server, server, "{location}");
+    }
+    assert!(!user.sent_on(&script, 302, b"http://elsewhere:8000/there"));
 }
 
 /// Sessions begin at one of two pages; from there a link is followed.

@@ -41,7 +41,7 @@ def build_command(
     """
     build = said.get("build")
     table: Mapping[str, Any] = build if isinstance(build, dict) else {"context": build}
-    context = _located(str(table.get("context") or "."), folder)
+    context = located(str(table.get("context") or "."), folder)
     words = ["podman", "build", "-t", tag, *_named(table)]
     inline = table.get("dockerfile_inline")
     if inline is not None:
@@ -64,7 +64,8 @@ def image_of(name: str, said: Mapping[str, Any], project: str) -> str:
     return image if isinstance(image, str) else f"localhost/{project}-{name}".lower()
 
 
-def _located(path: str, folder: Path) -> str:
+def located(path: str, folder: Path) -> str:
+    """Return a path that begins in a folder as an absolute one; an address as it is."""
     return path if _REMOTE.match(path) else str((folder / Path(path).expanduser()).resolve())
 
 
@@ -117,7 +118,7 @@ def _contexts(value: Any, folder: Path, document: Mapping[str, Any], project: st
         if where.startswith("service:"):
             other = where.removeprefix("service:")
             where = f"container-image://{image_of(other, services.get(other) or {}, project)}"
-        yield from ("--build-context", f"{name}={_located(where, folder)}")
+        yield from ("--build-context", f"{name}={located(where, folder)}")
 
 
 def _secrets(value: Any, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
@@ -126,14 +127,14 @@ def _secrets(value: Any, folder: Path, document: Mapping[str, Any]) -> Iterator[
         target = str(each.get("target") or source) if isinstance(each, dict) else source
         known = (document.get("secrets") or {}).get(source) or {}
         if known.get("file") is not None:
-            yield from ("--secret", f"id={target},src={_located(str(known['file']), folder)}")
+            yield from ("--secret", f"id={target},src={located(str(known['file']), folder)}")
         else:
             yield from ("--secret", f"id={target},env={known.get('environment') or source}")
 
 
 def _ssh(value: Any, folder: Path) -> Iterator[str]:
     for name, each in _each(value):
-        yield from ("--ssh", f"{name}={_located(each, folder)}" if each else name)
+        yield from ("--ssh", f"{name}={located(each, folder)}" if each else name)
 
 
 def _machine(table: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[str]:

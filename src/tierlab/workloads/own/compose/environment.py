@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,24 +59,6 @@ def _of_file(
     except UserError as error:
         variables.findings.wrong(key, f"names {str(error).rstrip('.')}")
         return {}
-
-
-def look_at_literals(
-    key: str, tier: str, found: Mapping[str, str], given: Any, findings: Findings
-) -> None:
-    """Say which values are a text to compose, and to Tierlab a variable of where it runs. `given`:
-    the variables of the experiment file, which count instead.
-    """
-    for name, value in found.items():
-        if isinstance(given, dict) and name in given:
-            continue
-        if re.fullmatch(r"\$[A-Za-z_]\w*", value):
-            findings.wrong(
-                f"{key}.environment.{name}",
-                f'is "{value}", which to Tierlab is the variable of that name where it runs; export'
-                f' {name}={shlex.quote(value)}, and say environment.{name} = "${name}" in'
-                f" [system.{tier}]",
-            )
 
 
 def _pair(text: Any) -> tuple[str, str | None]:

@@ -11,17 +11,17 @@ from typing import Any
 
 from tierlab.errors import UserError
 from tierlab.servers.own_options import FOUND
-from tierlab.servers.placeholders import named
+from tierlab.servers.placeholders import literal, named
 from tierlab.workloads.own.compose.env_file import of_the_project
 from tierlab.workloads.own.compose.files import files_over
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.graph import calls_of, entry_of, in_order
 from tierlab.workloads.own.compose.keys import look_at_top
 from tierlab.workloads.own.compose.once import awaited, before, run_before, with_first
+from tierlab.workloads.own.compose.places import published_ports
 from tierlab.workloads.own.compose.replaced import takes_place
 from tierlab.workloads.own.compose.service import Reader, Service
 from tierlab.workloads.own.compose.shapes import shaped
-from tierlab.workloads.own.compose.variables import Interpolation
 
 KEYS = ("compose", "entry", "services")
 """Of a system's table: the file, whom users call, and the services that are servers."""
@@ -53,11 +53,15 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
     reader = Reader(file.parent, document, findings, variables, given)
     services, once = _services(reader, system.get("services"))
     findings.settle()
-    entry = entry_of(services, system.get("entry"), findings)
+    further = _users_call(system)
+    among = [each for each in services if each.tier not in further]
+    entry = entry_of(among, system.get("entry"), findings)
     called = calls_of(services, given, findings)
     findings.settle()
     assert entry is not None  # or it was settled
     order = in_order(entry.tier, called)
+    for tier in further:
+        order += [each for each in in_order(tier, called) if each not in order]
     unseen = [each for each in services if each.tier not in order]
     if any(each.get("calls") == FOUND for each in given.values()):
         order, unseen = [*order, *(each.tier for each in unseen)], []
@@ -77,21 +81,46 @@ def expanded(system: Mapping[str, Any]) -> Expanded:
     return Expanded({**rest, **{tier: tables[tier] for tier in order}}, tuple(findings.notes))
 
 
-def _document(file: Path, variables: Mapping[str, str], findings: Findings) -> dict[str, Any]:
-    """Return the tables of a file, and of those that are merged over it, all in one form."""
-    # By who has such a file.
-    from tierlab.workloads.own.compose.document import Document, read_document
-    from tierlab.workloads.own.compose.merge import merged
+def published(system: Mapping[str, Any]) -> dict[int, str]:
+    """Return the servers of a system's compose file by the ports of this host at which Docker
+    publishes them. `UserError` for a file that cannot be read.
+    """
+    if not isinstance(system.get("compose"), str):
+        return {}
+    file = Path(str(system["compose"]))
+    findings = Findings(file)
+    variables = of_the_project(file.parent, findings)
+    document = _document(file, variables, findings)
+    said = document["services"]
+    started = _started(Reader(file.parent, document, findings, variables, {}), said)
+    once = awaited(said, started)
+    tiers = _tiers(name for name in started if name not in once)
+    return {
+        port: tier
+        for name, tier in tiers.items()
+        for port in published_ports(said[name].get("ports") or [])
+    }
 
-    interpolation = Interpolation(variables, findings)
-    made = Document({})
-    for each in (file, *files_over(file, variables, findings)):
-        read = read_document(each)
-        tables = interpolation.all(read.tables)
-        made = merged(made, Document(tables, read.replaced), findings)
-    document = made.tables
+
+def _users_call(system: Mapping[str, Any]) -> list[str]:
+    """Return the servers that users call beside the first, as far as the file has them."""
+    sessions = system.get("sessions")
+    named = sessions.get("servers") if isinstance(sessions, dict) else None
+    return list(map(str, named.values())) if isinstance(named, dict) else []
+
+
+def _document(file: Path, variables: Mapping[str, str], findings: Findings) -> dict[str, Any]:
+    """Return the tables of a file, and of those that are merged over it or included, all in one
+    form.
+    """
+    # It needs YAML, which only who has such a file has to load.
+    from tierlab.workloads.own.compose.model import Project, model
+
+    files = (file, *files_over(file, variables, findings))
+    document = model(files, Project(file.parent, variables, findings))
     services = document.get("services")
     if not isinstance(services, dict) or not services:
+        findings.settle()  # an include may be why
         raise UserError(f"{file}: has no services; name a compose file.")
     if not all(isinstance(each, dict) for each in services.values()):
         raise UserError(f"{file}: services must be tables, each with an image.")
@@ -213,6 +242,8 @@ def _merged(
         left = {"names": service.table.get("names"), "calls": called[service.tier]}
         return {**{key: value for key, value in left.items() if value}, **own}
     base = {**service.table, "calls": called[service.tier]}
+    if variables := _variables(service):
+        base["environment"] = {name: literal(value) for name, value in variables.items()}
     tables = [each for each in (base, own) if isinstance(each.get("environment"), dict)]
     environment: dict[str, Any] = reduce(
         lambda made, each: {**made, **each["environment"]}, tables, {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tierlab.workloads.own.compose.findings import Findings
@@ -42,7 +43,6 @@ REFUSED: Mapping[str, str] = {
     "device_cgroup_rules": "asks for devices, which no server of a trial has",
     "devices": "asks for devices, which no server of a trial has",
     "dns": "asks for a name server; a trial's network has none, and servers find each other",
-    "extends": "takes over another service; write what it takes over there",
     "external_links": "names containers outside of the file, to which no trial's network leads",
     "extra_hosts": "names hosts that a trial's network does not lead to",
     "gpus": "asks for devices, which no server of a trial has",
@@ -65,17 +65,20 @@ REFUSED: Mapping[str, str] = {
 SHARES = ("cpus", "cpu_quota", "cpuset")
 
 
-def look_at_top(document: Mapping[str, Any], findings: Findings) -> None:
-    """Say what of a file's own keys, beside its services, is not heeded."""
+def look_at_top(
+    document: Mapping[str, Any], findings: Findings, included: Path | None = None
+) -> None:
+    """Note the keys of a file, beside its services, that have no effect. `included`: the file, if
+    another includes it.
+    """
+    of = "" if included is None else f" of {included}"
     for each in document:
-        if each == "include":
-            findings.wrong(each, "is not followed; write the services of those files here")
-        elif each == "models":
-            findings.wrong(each, REFUSED["models"])
+        if each == "models":
+            findings.wrong(f"{each}{of}", REFUSED["models"])
         elif each not in OF_A_FILE and not each.startswith("x-"):
             near = difflib.get_close_matches(each, OF_A_FILE, n=1)
             meant = f" (did you mean {near[0]}?)" if near else ""
-            findings.wrong(each, f"is nothing that Tierlab knows of{meant}; remove it")
+            findings.wrong(f"{each}{of}", f"is nothing that Tierlab knows of{meant}; remove it")
     for name, each in (document.get("networks") or {}).items():
         if switch(each.get("external")):
             findings.note(f"networks.{name} is external: nothing in it is reached but the servers")

@@ -9,6 +9,8 @@ from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.keys import REFUSED
 from tierlab.workloads.own.compose.sizes import size_of
 
+LIMITS = ("deploy", "mem_limit", "scale")
+"""Keys of a service that say its resources and its number."""
 JOBS = ("replicated-job", "global-job")
 OF_DEPLOY = {"replicas", "resources", "mode"}
 OF_LIMITS = {"cpus", "memory"}

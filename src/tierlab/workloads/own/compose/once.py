@@ -1,7 +1,8 @@
 """Services that end before others begin, such as migrations: who runs them, and how.
 
 A trial's servers do not end. What has to be done before one begins is done in its own container,
-by its own entry point, if both come as the same image.
+by its own entry point, if both come as the same image. Otherwise it is done in another container,
+which the server's table has under `first`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tierlab.servers.placeholders import literal
 from tierlab.workloads.own.compose.build import image_of
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.service import COMPLETED, Reader, Service
 from tierlab.workloads.own.secrets import is_secret_variable
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-REMEDY = (
-    "have its entry point do that work, or fill a database of Tierlab's own by sql in its place,"
-    " and list in system.services those that are servers"
-)
+OF_FIRST = ("image", "command", "entrypoint", "run_as", "workdir", "volumes", "within")
+"""What a table of `first` has of a service's."""
 
 
 def awaited(services: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> frozenset[str]:
@@ -45,8 +45,8 @@ def run_before(
     chosen: Any,
     reader: Reader,
 ) -> dict[str, Mapping[str, Any]]:
-    """Return, of the services that end, those that are run, as the file has them: those that are
-    of one image with a server. Of the others, `chosen` may leave out.
+    """Return, of the services that end, those that are run, as the file has them: all but those
+    that `chosen` leaves out and that have an image of their own.
 
     Two services that are built from the same have one image, by the name of the server's.
     """
@@ -57,14 +57,8 @@ def run_before(
         if alike and said.get("image") is None:
             other = image_of(alike[0], services[alike[0]], reader.project)
             found[name] = {**said, "image": other}
-        elif alike:
+        elif alike or not isinstance(chosen, list) or name in chosen:
             found[name] = said
-        elif not isinstance(chosen, list) or name in chosen:
-            reader.findings.wrong(
-                f"services.{name}",
-                "ends before others begin; Tierlab runs such a service in the container of one that"
-                f" waits for it, if both have one image, and no server has its; {REMEDY}",
-            )
         else:
             reader.findings.note(
                 f"{name}, whose end others wait for, is not run: system.services leaves it out"
@@ -99,20 +93,23 @@ def with_first(
     first: Sequence[Service],
     findings: Findings,
 ) -> dict[str, Any]:
-    """Return a server's table with an entry point that runs other services to their end and then
-    what it ran before. What cannot be run so is among the findings.
+    """Return a server's table that runs other services to their end and then what it ran before:
+    in containers of their own as far as they need one, and then by its entry point.
     """
     made = dict(table)
+    hindrances = [_hindrance(each, service, made) for each in first]
+    # They run in their order, so what is before one in a container of its own has one, too.
+    apart = max((at for at, why in enumerate(hindrances, 1) if why is not None), default=0)
+    if apart:
+        made["first"] = [_table(each) for each in first[:apart]]
+    for each, why in zip(first[:apart], hindrances, strict=False):
+        because = "one after it does" if why is None else why
+        findings.note(
+            f"{each.name} runs to its end in a container of its own before {service.name} begins,"
+            f" as {because} (what it writes to a folder of yours stays only if the volume says rw)"
+        )
     scripts = []
-    for each in first:
-        why = _hindrance(each, service, made)
-        if why is not None:
-            findings.wrong(
-                f"services.{service.name}.depends_on.{each.name}",
-                f"waits for {each.name} to end; Tierlab runs that in the container of"
-                f" {service.name}, and {why}; {REMEDY}",
-            )
-            continue
+    for each in first[apart:]:
         _lend(each, made)
         scripts.append(_script(each, service, _folder(service, table)))
         findings.note(
@@ -148,7 +145,7 @@ def _hindrance(each: Service, service: Service, table: Mapping[str, Any]) -> str
 def _variables_hinder(theirs: Mapping[str, str], own: Mapping[str, str]) -> str | None:
     """Return why variables cannot be given to one that runs in another's container."""
     for name, value in theirs.items():
-        if name in own and own[name] != value and is_secret_variable(name, value):
+        if name in own and own[name] != value and _is_secret(name, value):
             return f"the secret {name} is not the same to both"
         if own.get(name) != value and not _NAME.fullmatch(name):
             return f"no shell can set its variable {name}"
@@ -167,12 +164,20 @@ def _lend(each: Service, table: dict[str, Any]) -> None:
         table["volumes"] = volumes
     own = dict(table.get("environment") or {})
     lent = {
-        name: value
+        name: literal(value)
         for name, value in _variables(each).items()
-        if name not in own and is_secret_variable(name, value)
+        if name not in own and _is_secret(name, value)
     }
     if lent:
         table["environment"] = {**own, **lent}
+
+
+def _table(each: Service) -> dict[str, Any]:
+    """Return a service's table as one of `first`."""
+    made = {key: each.table[key] for key in OF_FIRST if key in each.table}
+    if variables := _variables(each):
+        made["environment"] = {name: literal(value) for name, value in variables.items()}
+    return {"name": each.tier, **made}
 
 
 def _words(each: Service) -> list[str]:
@@ -201,11 +206,16 @@ def _script(each: Service, service: Service, folder: str) -> str:
         known = of_image.get(name)
         parts.append(f"unset {name}" if known is None else f"export {name}={shlex.quote(known)}")
     for name, value in theirs.items():
-        if own.get(name) != value and not is_secret_variable(name, value):
+        if own.get(name) != value and not _is_secret(name, value):
             parts.append(f"export {name}={shlex.quote(value)}")
     if _folder(each, each.table) != folder:
         parts.append(f"cd {shlex.quote(_folder(each, each.table))} || exit")
     return f"({'; '.join([*parts, f'exec {shlex.join(_words(each))}'])})"
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a value of the compose file is a secret; no dollar in it stands for anything."""
+    return is_secret_variable(name, literal(value))
 
 
 def _variables(service: Service) -> dict[str, str]:

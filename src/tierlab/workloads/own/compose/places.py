@@ -34,6 +34,20 @@ def ports_of(entries: Any) -> Iterator[int]:
             yield _port(text.rpartition(":")[2].partition("-")[0], entry)
 
 
+def published_ports(entries: Any) -> Iterator[int]:
+    """The TCP ports of this host at which a service's ports are published, as far as they are said
+    one by one.
+    """
+    for entry in entries if isinstance(entries, list) else [entries]:
+        if isinstance(entry, dict):
+            host, protocol = str(entry.get("published") or ""), str(entry.get("protocol") or "")
+        else:
+            text, _, protocol = str(entry).partition("/")
+            host = text.rpartition(":")[0].rpartition(":")[2]
+        if protocol.lower() in ("", "tcp") and re.fullmatch(r"\d{1,5}", host):
+            yield int(host)
+
+
 def _port(value: Any, entry: Any) -> int:
     if not re.fullmatch(r"\d{1,5}", str(value)) or not 0 < int(value) < 65_536:
         raise FormError(f"has {entry!r}, which says no port of the container's")

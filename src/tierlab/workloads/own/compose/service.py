@@ -13,16 +13,11 @@ from tierlab.errors import UserError
 from tierlab.servers.image_options import NO_HEALTH
 from tierlab.servers.own_options import USUAL_PORTS
 from tierlab.workloads.own.compose.build import build_command, image_of, unknown_keys
-from tierlab.workloads.own.compose.environment import (
-    Variables,
-    environment_of,
-    look_at_literals,
-    written,
-)
+from tierlab.workloads.own.compose.environment import Variables, environment_of, written
 from tierlab.workloads.own.compose.findings import Findings
 from tierlab.workloads.own.compose.inline import Files
 from tierlab.workloads.own.compose.keys import look_at_keys
-from tierlab.workloads.own.compose.limits import look_at_limits
+from tierlab.workloads.own.compose.limits import LIMITS, look_at_limits
 from tierlab.workloads.own.compose.places import FormError, Volumes, idle_keys, ports_of
 from tierlab.workloads.own.compose.replaced import calls_nobody, spoken, takes_place
 from tierlab.workloads.own.compose.switches import switch
@@ -35,7 +30,9 @@ COMPLETED = "service_completed_successfully"
 
 @dataclass
 class Service:
-    """A service: its name in the file, its server's in the system, and that one's table."""
+    """A service: its name in the file, its server's in the system, and that one's table. The values
+    in the table's `environment` are those of the process: no dollar stands for anything.
+    """
 
     name: str
     tier: str
@@ -79,7 +76,6 @@ class Reader:
             found = environment_of(key, said, Variables(self.folder, self.variables, self.findings))
             if found:
                 made.table["environment"] = found
-                look_at_literals(key, made.tier, found, own.get("environment"), self.findings)
             made.after = tuple(self._dependencies(key, said, made))
         names = [name, said.get("container_name"), said.get("hostname")]
         networks = said.get("networks")
@@ -97,12 +93,16 @@ class Reader:
     def _described(self, key: str, said: Mapping[str, Any], made: Service) -> None:
         look_at_keys(key, said, self.findings, made.tier, self.given)
         made.found = self._image(key, made.name, said, made)
+        given = self.given.get(made.tier, {})
         if made.name not in self.once:
             self._ports(key, said, made, made.found)
+            made.table |= look_at_limits(key, made.tier, said, given, self.findings)
+        else:
+            made.table |= {"within": given["within"]} if "within" in given else {}
+            if limits := [each for each in LIMITS if each in said]:
+                self.findings.note(f"{key}: without effect, as it ends: {', '.join(limits)}")
         self._volumes(key, made.name, said, made)
         self._health(key, said, made)
-        given = self.given.get(made.tier, {})
-        made.table |= look_at_limits(key, made.tier, said, given, self.findings)
         for theirs, ours in OURS.items():
             if said.get(theirs) is not None:
                 made.table[ours] = str(said[theirs])
