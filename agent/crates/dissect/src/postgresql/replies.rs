@@ -68,7 +68,7 @@ impl Session {
 
     /// The server waits for the next request.
     fn ready(&mut self, message: &Message<'_>, cx: &mut Context<'_>) {
-        let syncing = self.syncing();
+        let syncing = self.syncing(2);
         let is_certain = self.exchanges.settle() == 0;
         if !is_certain && syncing > 1 {
             // Whose this is cannot be told.

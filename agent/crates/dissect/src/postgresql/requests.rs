@@ -62,7 +62,7 @@ impl Session {
         }
         if self.exchanges.uncertain() > 0 {
             // If several were asked at once, replies of them may still come.
-            self.adrift = self.syncing() > 1;
+            self.adrift = self.syncing(2) > 1;
             self.exchanges.abandon_uncertain(cx);
         }
     }
@@ -195,9 +195,9 @@ impl Session {
         self.exchanges.push(exchange, cx);
     }
 
-    /// So many ReadyForQuery are due.
-    pub(super) fn syncing(&self) -> usize {
-        self.exchanges.iter().filter(|it| it.detail.syncs).count()
+    /// How many ReadyForQuery are due, up to `most`: of many that wait no more are looked at.
+    pub(super) fn syncing(&self, most: usize) -> usize {
+        self.exchanges.iter().filter(|it| it.detail.syncs).take(most).count()
     }
 }
 

@@ -100,7 +100,7 @@ impl Session {
     /// A request comes. If too many wait, none of them will be known by its reply.
     pub(super) fn make_room(&mut self, cx: &mut Context<'_>) {
         if self.exchanges.len() >= MOST {
-            let syncing = self.syncing();
+            let syncing = self.syncing(MOST);
             self.overrun.get_or_insert(syncing);
             self.exchanges.abandon(cx);
             (self.adrift, self.is_ready) = (true, false);

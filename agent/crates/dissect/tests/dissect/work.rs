@@ -241,6 +241,17 @@ fn however_many_statements_of_mysql_are_prepared_or_wait() {
 }
 
 #[test]
+fn however_many_queries_of_postgresql_wait() {
+    let ask = |number| postgresql_bytes::query(&format!("SELECT {number}"));
+    let answer =
+        |_| [postgresql_bytes::complete("SELECT 0"), postgresql_bytes::ready(b'I')].concat();
+    let server = postgresql::db();
+    work_is_bounded(&server, 3_000, |count| {
+        one_by_one(&server, Protocol::Postgresql, count, ask, answer)
+    });
+}
+
+#[test]
 fn however_many_statements_of_postgresql_are_prepared() {
     let server = postgresql::db();
     work_is_bounded(&server, 3_000, |count| {
