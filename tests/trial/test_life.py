@@ -14,6 +14,7 @@ from tierlab.environments.ledger import Ledger
 from tierlab.environments.native.host_domain import Ground
 from tierlab.environments.native.native import Native
 from tierlab.experiment import Experiment
+from tierlab.machine.clock_steps import ClockSteps
 from tierlab.tables.folder import RunFolder, create
 from tierlab.tables.manifest import Manifest, read
 from tierlab.trial import life
@@ -102,6 +103,18 @@ def test_a_signal_does_not_disturb_the_making_of_the_tables(
     monkeypatch.setattr(life, "finish", finish)
     run(lambda: None, lambda: None)
     assert finished == [("001", "done")]
+
+
+@pytest.mark.parametrize("step_ns", [0, 2_000_000_000])
+def test_a_clock_that_was_set_meanwhile_is_in_the_manifest(
+    run: Callable[..., Manifest], monkeypatch: pytest.MonkeyPatch, step_ns: int
+) -> None:
+    readings = iter([7, 7 + step_ns])
+    monkeypatch.setattr(life, "ClockSteps", lambda: ClockSteps(lambda: next(readings)))
+    manifest = run(lambda: None, lambda: None)
+    said = manifest.not_measured.get("one axis of time")
+    assert (said is not None) == (step_ns > 0)
+    assert said is None or "set once, by up to 2.00 s forward" in said
 
 
 def test_a_mistake_of_ours_is_not_hidden_and_the_trial_is_taken_down(

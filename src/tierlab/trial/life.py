@@ -19,6 +19,7 @@ from tierlab.environments.network.tcp import BEHAVIOURS
 from tierlab.environments.removal import remove_trial
 from tierlab.errors import UserError
 from tierlab.experiment import TrialPlan
+from tierlab.machine.clock_steps import ClockSteps
 from tierlab.observe import plans
 from tierlab.observe.agent import Child, Spawn
 from tierlab.observe.calls import CallObserver
@@ -101,6 +102,8 @@ class _Trial:
     ) -> None:
         self.plan, self.folder, self.manifest, self.progress = plan, folder, manifest, progress
         self.teardown = ExitStack()
+        self.clock = ClockSteps()
+        self.teardown.callback(self._note_steps)
         load_day = datetime.fromtimestamp(manifest.created_ns / 1e9, UTC).date()
         # All repetitions work on the same data: only their users differ.
         self.data = {
@@ -132,10 +135,15 @@ class _Trial:
         disturber = self._disturb(environment, systems, drivers, stealing)
         migrations = Migrations(systems, environment, inside, self.folder)
         changer = self._change(drivers, systems, neighbours, migrations)
-        living = (systems, neighbours, observers, inside, profiler, disturber)
+        living = (systems, neighbours, observers, inside, profiler, disturber, self.clock)
         watch(self.plan.load, drivers, living, changer, self.progress)
         disturber.finish()
         changer.finish()
+
+    def _note_steps(self) -> None:
+        self.clock.check()
+        if (note := self.clock.note()) is not None:
+            self.manifest.not_measured["one axis of time"] = note
 
     def _environment(self) -> Environment:
         with deferred():
