@@ -163,6 +163,9 @@ def _remove_container(entry: Entry, account: Account, grace: float) -> Outcome:
     if members():
         return Outcome(entry, False, f"could not end {describe(entry)}")
     if problem is not None:
+        # What was just being made or unmade when its owner was killed is so no longer.
+        problem = podman_storage.remove(Storage(storage, account.token), name)
+    if problem is not None:
         return Outcome(entry, False, f"could not remove {describe(entry)} ({problem})")
     return Outcome(entry, True, f"removed {describe(entry)}")
 
