@@ -1,10 +1,13 @@
 //! Frames out of pcap and pcapng files, many at a time and where they lie.
 
+mod interface;
+
+use self::interface::{Interface, OldPacket, PACKET};
 use crate::chunk::Chunk;
 use anyhow::{Context, Result, anyhow, bail};
 use pcap_parser::nom::{Err as Parse, IResult, Needed};
 use pcap_parser::{
-    Block, LegacyPcapBlock, PcapBlockOwned, PcapError, PcapHeader, parse_block_be, parse_block_le,
+    Block, LegacyPcapBlock, PcapBlockOwned, PcapError, parse_block_be, parse_block_le,
     parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header,
     parse_sectionheaderblock,
 };
@@ -25,9 +28,6 @@ const MOST_CAPTURED: usize = 262_144;
 const MOST_AROUND: usize = 4 << 10;
 /// The longest header of a record of pcap.
 const RECORD_HEADER: usize = 24;
-
-/// Timestamps are microseconds where a file does not say otherwise.
-const DEFAULT_UNITS_PER_SECOND: u64 = 1_000_000;
 
 /// An open capture file.
 pub(crate) struct Frames {
@@ -54,57 +54,6 @@ pub(crate) struct FileEnd {
     pub cut_bytes: u64,
     /// Bytes from a record on whose length cannot be right.
     pub damaged_bytes: u64,
-}
-
-/// How an interface's frames are to be read.
-#[derive(Clone, Copy)]
-struct Interface {
-    link: LinkType,
-    units_per_second: u64,
-    offset_s: i64,
-}
-
-impl Interface {
-    /// A frame that was captured on it.
-    fn frame<'a>(&self, bytes: &'a [u8], wire_length: u32) -> Frame<'a> {
-        // Writers that know only what they captured say less, or 0.
-        let wire_length = bytes.len().max(wire_length as usize);
-        Frame { link: self.link, wire_length, bytes }
-    }
-
-    /// A time in its units, in nanoseconds.
-    fn time(&self, high: u32, low: u32) -> i64 {
-        let units = u64::from(high) << 32 | u64::from(low);
-        let second = (units / self.units_per_second) as i64;
-        let part = units % self.units_per_second;
-        nanoseconds(second.saturating_add(self.offset_s), part, self.units_per_second)
-    }
-}
-
-/// The obsolete Packet Block's number and content (draft-ietf-opsawg-pcapng appendix A).
-const PACKET: u32 = 2;
-
-struct OldPacket<'a> {
-    interface: u16,
-    high: u32,
-    low: u32,
-    wire_length: u32,
-    captured: &'a [u8],
-}
-
-impl<'a> OldPacket<'a> {
-    fn read(block: &'a [u8], is_big: bool) -> Option<Self> {
-        let (header, data) = block.split_first_chunk::<20>()?;
-        let word = |at: usize| {
-            let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
-            if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-        };
-        let interface = [header[0], header[1]];
-        let interface =
-            if is_big { u16::from_be_bytes(interface) } else { u16::from_le_bytes(interface) };
-        let captured = data.get(..word(12) as usize)?;
-        Some(Self { interface, high: word(4), low: word(8), wire_length: word(16), captured })
-    }
 }
 
 type Parsed<'a, T> = IResult<&'a [u8], T, PcapError<&'a [u8]>>;
@@ -214,23 +163,17 @@ impl Frames {
     fn take<'a>(&mut self, block: PcapBlockOwned<'a>) -> Result<Option<(i64, Frame<'a>)>> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
-                self.interfaces.push(legacy_interface(&header)?);
+                self.interfaces.push(Interface::of_pcap(&header)?);
             }
             PcapBlockOwned::Legacy(frame) => {
                 let interface = self.interface(0)?;
-                let part = u64::from(frame.ts_usec);
-                let second = i64::from(frame.ts_sec);
-                let at_ns = nanoseconds(second, part, interface.units_per_second);
+                let at_ns = interface.legacy_time(&frame);
                 let frame = interface.frame(frame.data, frame.origlen);
                 return Ok(Some((self.clock.time(at_ns), frame)));
             }
             PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
             PcapBlockOwned::NG(Block::InterfaceDescription(it)) => {
-                self.interfaces.push(Interface {
-                    link: LinkType::from_number(it.linktype.0),
-                    units_per_second: units_per_second(it.if_tsresol)?,
-                    offset_s: it.if_tsoffset,
-                })
+                self.interfaces.push(Interface::of_pcapng(&it)?);
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(frame)) => {
                 let interface = self.interface(frame.if_id)?;
@@ -312,40 +255,6 @@ fn end(left: usize, missing: Needed, longest_record: usize) -> FileEnd {
     } else {
         FileEnd { cut_bytes: 0, damaged_bytes: left as u64 }
     }
-}
-
-fn legacy_interface(header: &PcapHeader) -> Result<Interface> {
-    let units_per_second =
-        if header.is_nanosecond_precision() { 1_000_000_000 } else { DEFAULT_UNITS_PER_SECOND };
-    // The upper bits may tell how long the frame check sequence is.
-    let link = LinkType::from_number(header.network.0 & 0x0fff_ffff);
-    if let LinkType::Unsupported(number) = link {
-        bail!("its link type {number} is not supported; capture Ethernet, Linux cooked or raw IP");
-    }
-    // Nobody writes a time zone (pcap-savefile(5)); times are UTC.
-    Ok(Interface { link, units_per_second, offset_s: 0 })
-}
-
-/// The option if_tsresol: a power of 10, or of 2 if its highest bit is set
-/// (draft-ietf-opsawg-pcapng section 4.2).
-fn units_per_second(resolution: u8) -> Result<u64> {
-    let exponent = u32::from(resolution & 0x7f);
-    let units = if resolution & 0x80 == 0 {
-        10u64.checked_pow(exponent)
-    } else {
-        1u64.checked_shl(exponent)
-    };
-    units.with_context(|| format!("its times have a resolution that cannot be: {resolution:#04x}"))
-}
-
-fn nanoseconds(seconds: i64, part: u64, units_per_second: u64) -> i64 {
-    let units_per_second = units_per_second.max(1);
-    let part_ns = match part.checked_mul(1_000_000_000) {
-        Some(product) => product / units_per_second,
-        // Division by 128 bits takes long.
-        None => (u128::from(part) * 1_000_000_000 / u128::from(units_per_second)) as u64,
-    };
-    seconds.saturating_mul(1_000_000_000).saturating_add(part_ns as i64)
 }
 
 fn explain(error: &PcapError<&[u8]>) -> String {

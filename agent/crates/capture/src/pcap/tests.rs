@@ -1,3 +1,4 @@
+use super::interface::{nanoseconds, units_per_second};
 use super::*;
 
 #[test]
