@@ -25,7 +25,7 @@ def lines(log: Path) -> list[list[str]]:
     return [line.split("\t") for line in log.read_text().splitlines()]
 
 
-def test_each_server_is_asked_for_its_own_steps_over_one_connection_a_session(
+def test_each_server_gets_its_own_steps_over_one_connection_a_session(
     site, drive: Driver, tmp_path: Path
 ) -> None:
     logs = {name: tmp_path / f"{name}.log" for name in ("site", "api", "b")}

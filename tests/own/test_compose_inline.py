@@ -34,7 +34,7 @@ def content(path: Path) -> FileContent:
     return found
 
 
-def test_what_stands_in_the_file_or_in_a_variable_is_known_by_its_path(tmp_path: Path) -> None:
+def test_a_content_in_the_file_or_in_a_variable_has_a_path_of_its_own(tmp_path: Path) -> None:
     text = """\
     configs: [site, { source: run, target: /run.sh, mode: 0755 }, { source: site, target: b/c }]
     secrets: [token, { source: file, target: name }]

@@ -17,6 +17,7 @@ from tierlab.topology import Seen
 from tierlab.trial.find_calls import completed
 from tierlab.workloads.own.compose import service
 from tierlab.workloads.own.recorded import notes, recorded
+from tierlab.workloads.own.site import port_of
 
 SITE, API = "http://localhost:5173", "http://localhost:8000"
 SERVERS = {"localhost:8000": "api"}
@@ -50,7 +51,7 @@ def test_steps_to_a_further_server_are_kept_in_their_order(tmp_path: Path) -> No
     ]
 
 
-def test_what_belongs_to_a_page_is_asked_of_the_page_s_server(tmp_path: Path) -> None:
+def test_the_page_s_server_gets_the_requests_for_what_belongs_to_the_page(tmp_path: Path) -> None:
     """A picture that comes after a request to the API is the page's all the same."""
     found = states(visit(tmp_path))
     assert [each["resources"] for each in found] == [["/logo.png"], [], [], []]
@@ -61,7 +62,7 @@ def test_a_host_is_known_by_any_of_its_names(tmp_path: Path, host: str) -> None:
     assert len(states(visit(tmp_path), {host: "api"})) == 4
 
 
-def test_what_is_asked_is_no_longer_told_as_left_out(tmp_path: Path) -> None:
+def test_requests_to_a_named_server_are_not_noted_as_left_out(tmp_path: Path) -> None:
     file = visit(tmp_path)
     near, _ = notes([file])
     assert 'servers = { "localhost:8000" = "NAME" }' in near
@@ -160,6 +161,21 @@ def test_a_server_of_users_that_another_is_seen_to_call_is_refused_in_a_sentence
         completed(plan, seen)
 
 
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [
+        ("api", 80),
+        ("api:8000", 8000),
+        ("[2001:db8::1]", 80),
+        ("[2001:db8::1]:8000", 8000),
+        ("api:x", None),
+        ("api:70000", None),
+    ],
+)
+def test_a_host_has_its_port_however_its_address_is_written(host: str, port: int | None) -> None:
+    assert port_of(host) == port
+
+
 COMPOSE = """\
 services:
   front: { image: shop, ports: ["5173:3000"] }
@@ -168,7 +184,7 @@ services:
 """
 
 
-def test_init_says_why_a_service_that_another_calls_is_not_asked(
+def test_init_notes_why_users_do_not_call_a_service_that_another_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     have_images(monkeypatch)

@@ -24,6 +24,7 @@ from tierlab.topology import Seen
 from tierlab.workloads.own.compose.expand import Expanded, expanded, published
 from tierlab.workloads.own.paths import anchored
 from tierlab.workloads.own.recorded import further_hosts
+from tierlab.workloads.own.site import port_of
 
 USERS = 20
 
@@ -177,7 +178,7 @@ def _further_servers(system: dict[str, Any]) -> dict[str, str]:
         )
     except UserError:
         return {}  # reading the experiment says it
-    at = {host: int(host.rpartition(":")[2]) if ":" in host else 80 for host in hosts}
+    at = {host: port_of(host) for host in hosts}
     return {host: ports[port] for host, port in at.items() if port in ports}
 
 

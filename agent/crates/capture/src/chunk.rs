@@ -1,6 +1,6 @@
 //! A part of a capture file, its frames shared out by flow.
 
-use tierlab_dissect::{Frame, LinkType, flow_hash};
+use tierlab_dissect::{CapturedFrame, LinkType, flow_hash};
 
 /// A part of a file, and where in it the frames lie.
 pub(crate) struct Chunk {
@@ -29,7 +29,7 @@ pub(crate) struct Placed<'a> {
     /// Its number in the chunk, from 0.
     pub number: u32,
     pub at_ns: i64,
-    pub frame: Frame<'a>,
+    pub frame: CapturedFrame<'a>,
 }
 
 impl Chunk {
@@ -44,7 +44,7 @@ impl Chunk {
         self.places.shares[share].iter().map(|it| {
             let bytes = &self.bytes[it.from as usize..][..it.length as usize];
             let wire_length = it.wire_length as usize;
-            let frame = Frame { link: it.link, wire_length, bytes };
+            let frame = CapturedFrame { link: it.link, wire_length, bytes };
             Placed { number: it.number, at_ns: it.at_ns, frame }
         })
     }
@@ -66,9 +66,9 @@ impl Places {
         (self.count, self.bytes) = (0, 0);
     }
 
-    /// Adds the next frame, whose bytes begin there in the chunk.
-    pub(crate) fn add(&mut self, at_ns: i64, from: usize, frame: Frame<'_>) {
-        let Frame { link, wire_length, bytes } = frame;
+    /// Adds the next frame; its bytes begin at `from` in the chunk.
+    pub(crate) fn add(&mut self, at_ns: i64, from: usize, frame: CapturedFrame<'_>) {
+        let CapturedFrame { link, wire_length, bytes } = frame;
         let share = match self.shares.len() {
             1 => 0,
             // The hash's upper bits, as a part of all shares (Lemire, 2019).

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use tierlab_dissect::Protocol;
 
-    /// A file of pcap with two records of four bytes, of which the second gives itself this length.
+    /// A pcap file with two records of four bytes; the second states this length.
     fn file(folder: &Path, length: u32) -> Frames {
         let mut content = Vec::new();
         for word in [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101] {

@@ -14,7 +14,7 @@ use pcap_parser::{
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use tierlab_dissect::{Clock, Frame, LinkType};
+use tierlab_dissect::{CapturedFrame, Clock, LinkType};
 
 /// So much of a file is read at once: what a core's own cache holds while it is dissected. (Measured:
 /// with 8 MiB a packet takes half as long again.)
@@ -52,7 +52,7 @@ pub(crate) struct Frames {
 pub(crate) struct FileEnd {
     /// Bytes of a last record that is cut short, as a killed capture leaves it.
     pub cut_bytes: u64,
-    /// Bytes from a record on whose length cannot be right.
+    /// Bytes from the first record with an impossible length to the end.
     pub damaged_bytes: u64,
 }
 
@@ -93,8 +93,8 @@ impl Frames {
     }
 
     /// Replaces what is in `chunk` by the next part. False at the file's end. A last frame that is
-    /// cut short, as a killed capture leaves it, ends the file; so does one whose length cannot be
-    /// right, as nobody knows where the next one begins.
+    /// cut short, as a killed capture leaves it, ends the file. A frame with an impossible length does,
+    /// too: nobody knows where the next one begins.
     pub(crate) fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
         let done = self.read(chunk).and_then(|()| self.parse(chunk));
         done.with_context(|| self.path.display().to_string())?;
@@ -160,7 +160,7 @@ impl Frames {
     }
 
     /// Takes a block; gives its frame and when it was captured, if it is one.
-    fn take<'a>(&mut self, block: PcapBlockOwned<'a>) -> Result<Option<(i64, Frame<'a>)>> {
+    fn take<'a>(&mut self, block: PcapBlockOwned<'a>) -> Result<Option<(i64, CapturedFrame<'a>)>> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
                 self.interfaces.push(Interface::of_pcap(&header)?);
@@ -194,7 +194,8 @@ impl Frames {
             }
             PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
                 let wire_length = packet.origlen as usize;
-                let frame = Frame { link: LinkType::Untimed, wire_length, bytes: packet.data };
+                let frame =
+                    CapturedFrame { link: LinkType::Untimed, wire_length, bytes: packet.data };
                 // It is counted and not read: any time will do.
                 return Ok(Some((0, frame)));
             }
@@ -241,7 +242,7 @@ impl Format {
     }
 }
 
-/// The longest record of a file whose header has this snap length; 0 is no limit.
+/// The longest record that a file with this snap length may have; 0 is no limit.
 fn longest_record(snap_length: u32) -> usize {
     let captured = if snap_length == 0 { MOST_CAPTURED } else { snap_length as usize };
     captured.min(MOST_CAPTURED) + RECORD_HEADER

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tierlab_dissect::{Frame, LinkType};
+use tierlab_dissect::{CapturedFrame, LinkType};
 
 /// Room for several segments of 64 KiB; small enough that there are many blocks, each of which lasts
 /// for its time at least: so long may the reader be kept from running.
@@ -159,7 +159,7 @@ impl Ring {
 
     /// Hands every packet of the next ready block to `on`, with its time in nanoseconds since the
     /// epoch, and gives the block back. False if no block was ready.
-    pub(crate) fn read_block(&mut self, mut on: impl FnMut(i64, Frame<'_>)) -> bool {
+    pub(crate) fn read_block(&mut self, mut on: impl FnMut(i64, CapturedFrame<'_>)) -> bool {
         if !self.is_ready() {
             return false;
         }
@@ -176,7 +176,7 @@ impl Ring {
                     packet.tp_snaplen as usize,
                 );
                 let wire_length = packet.tp_len as usize;
-                let frame = Frame { link: LinkType::Raw, wire_length, bytes };
+                let frame = CapturedFrame { link: LinkType::Raw, wire_length, bytes };
                 on(i64::from(packet.tp_sec) * 1_000_000_000 + i64::from(packet.tp_nsec), frame);
                 at = at.add(packet.tp_next_offset as usize);
             }

@@ -124,7 +124,7 @@ pub(crate) fn read<T: Plain>(
 ) -> Result<T, RingError> {
     let mut size = size_of::<T>() as socklen_t;
     let to = (&raw mut value).cast();
-    // SAFETY: pointer and size are those of `value`, of which every pattern of bits is a value.
+    // SAFETY: pointer and size are those of `value`, and `T` is plain numbers.
     let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, to, &raw mut size) };
     if done < 0 {
         return Err(RingError::Failed(what, Error::last_os_error()));

@@ -31,7 +31,7 @@ pub(crate) struct Summary {
     pub down_since: Option<Moment>,
     /// Bytes of a file's last record, which is cut short.
     pub cut_bytes: u64,
-    /// Bytes of a file that were not read, from a record on whose length cannot be right.
+    /// Bytes of a file from the first record with an impossible length to the end: not read.
     pub unread_bytes: u64,
     /// How the thread that reads the ring is scheduled.
     pub scheduling: Scheduling,

@@ -55,7 +55,7 @@ impl Outlet {
         while !self.has_room(bytes) {
             match self.freed.recv() {
                 Ok(freed) => self.make_room(freed),
-                // Nobody takes it any more once the tables have failed, which is told then.
+                // The tables have failed: the writer reports that, and nobody takes parts any more.
                 Err(_) => return,
             }
         }

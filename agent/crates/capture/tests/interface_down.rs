@@ -185,7 +185,7 @@ fn down_for_a_while() {
     ip("link set seen0 up");
 }
 
-fn removed() {
+fn removed_and_made_anew() {
     ip("link del seen0");
     add_pair();
 }
@@ -208,7 +208,7 @@ fn an_interface_that_is_made_anew_is_captured_again() {
     if !is_root() {
         return;
     }
-    let captured = capture(1, removed);
+    let captured = capture(1, removed_and_made_anew);
     assert_eq!(captured.visits, visits(&ALL));
     assert_eq!(captured.down_ns.len(), 1);
 }
@@ -218,7 +218,7 @@ fn what_several_threads_captured_of_an_interface_that_is_gone_is_written() {
     if !is_root() {
         return;
     }
-    let captured = capture(2, removed);
+    let captured = capture(2, removed_and_made_anew);
     assert_eq!(captured.visits, visits(&ALL[1..]));
     assert_eq!(captured.down_ns.len(), 1);
 }

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    /// A server whose patience is this, and which lives as long as the test process.
+    /// A server with this patience. It lives as long as the test process.
     fn server(patience: Duration) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");

@@ -5,7 +5,7 @@ use crate::closed::Closed;
 use crate::connection::Connection;
 use crate::context::{Context, Place, Shared};
 use crate::copies::Copies;
-use crate::frame::{Frame, Parsed, Segment};
+use crate::frame::{CapturedFrame, Parsed, Segment};
 use crate::left_out::LeftOut;
 use crate::link::LinkType;
 use crate::memory::{MEMORY_BYTES, Memory, of_map};
@@ -90,18 +90,18 @@ impl Dissector {
 
     /// Takes a frame captured whole at `at_ns`. What is not a TCP segment of a known server is counted.
     pub fn frame(&mut self, at_ns: i64, link: LinkType, frame: &[u8], sink: &mut dyn Sink) {
-        self.captured(at_ns, Frame::whole(link, frame), sink);
+        self.captured(at_ns, CapturedFrame::whole(link, frame), sink);
     }
 
     /// Takes a frame that may have been cut, as [`Dissector::frame`] does a whole one.
-    pub fn captured(&mut self, at_ns: i64, frame: Frame<'_>, sink: &mut dyn Sink) {
+    pub fn captured(&mut self, at_ns: i64, frame: CapturedFrame<'_>, sink: &mut dyn Sink) {
         let at_ns = self.clock.time(at_ns);
         self.frame_at(at_ns, frame, sink);
     }
 
     /// Takes a frame as [`Dissector::captured`] does, but at a time that a [`Clock`] has told: where
     /// frames are shared out among several dissectors, one clock is for all.
-    pub fn frame_at(&mut self, at_ns: i64, frame: Frame<'_>, sink: &mut dyn Sink) {
+    pub fn frame_at(&mut self, at_ns: i64, frame: CapturedFrame<'_>, sink: &mut dyn Sink) {
         let why = match frame.parse() {
             Parsed::Segment(segment) => return self.segment_at(at_ns, segment, sink),
             Parsed::Other => None,

@@ -12,7 +12,7 @@ const MOST_TUNNELS: usize = 4;
 
 /// A captured frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
+pub struct CapturedFrame<'a> {
     /// What it begins with.
     pub link: LinkType,
     /// How many bytes it had on the wire; at least as many as were captured.
@@ -21,7 +21,7 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
-impl<'a> Frame<'a> {
+impl<'a> CapturedFrame<'a> {
     /// A frame that was captured whole.
     pub fn whole(link: LinkType, bytes: &'a [u8]) -> Self {
         Self { link, wire_length: bytes.len(), bytes }
@@ -79,7 +79,7 @@ impl<'a> Segment<'a> {
 
     /// The segment in a frame that was captured whole; none if the frame is anything else.
     pub fn parse(link: LinkType, bytes: &'a [u8]) -> Option<Self> {
-        match Frame::whole(link, bytes).parse() {
+        match CapturedFrame::whole(link, bytes).parse() {
             Parsed::Segment(segment) => Some(segment),
             Parsed::Other | Parsed::Unread(_) => None,
         }
@@ -97,7 +97,7 @@ pub enum Parsed<'a> {
     Unread(Unread),
 }
 
-impl<'a> Frame<'a> {
+impl<'a> CapturedFrame<'a> {
     /// Reads the frame down to its TCP segment, in as many tunnels as it is.
     pub fn parse(&self) -> Parsed<'a> {
         let mut inside = self.link.inside(self.bytes);

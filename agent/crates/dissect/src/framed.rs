@@ -70,7 +70,7 @@ impl<const HEADER: usize> Frames<HEADER> {
         }
     }
 
-    /// The same, of which less is kept where packets cut a payload.
+    /// Keeps less of a payload that packets cut, as `keep_of` says.
     pub(crate) fn keeping(self, keep_of: Keep<HEADER>) -> Self {
         Self { keep_of, ..self }
     }

@@ -67,7 +67,7 @@ mod turns;
 pub use clock::Clock;
 pub use dissector::Dissector;
 pub use flow::{connection_hash, flow_hash};
-pub use frame::{Frame, Parsed, Segment};
+pub use frame::{CapturedFrame, Parsed, Segment};
 pub use left_out::LeftOut;
 pub use link::{LinkType, Unread};
 pub use memory::MEMORY_BYTES;

@@ -46,7 +46,7 @@ impl Jvm {
         let knocking = keeper.hold(Undo::RemoveFile(knock.clone()))?;
         fs::write(&knock, "").with_context(|| format!("cannot make {}", knock.display()))?;
         // HotSpot's own signal for this; it would end any other program.
-        let sent = jvm.signal(libc::SIGQUIT).context("the JVM cannot be told")?;
+        let sent = jvm.signal(libc::SIGQUIT).context("cannot send SIGQUIT to the JVM")?;
         ensure!(sent, "the JVM (process {pid}) has ended");
         let deadline = Instant::now() + PATIENCE;
         while !socket.exists() {

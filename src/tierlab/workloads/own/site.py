@@ -85,6 +85,14 @@ def host_key(host: str) -> str:
     return f"{name}:{port}" if port else name
 
 
+def port_of(host: str) -> int | None:
+    """Return the port of a host as `host_key` has it, 80 if it has none; None if it is no port."""
+    try:
+        return urlsplit(f"//{host}").port or 80
+    except ValueError:
+        return None
+
+
 @lru_cache(maxsize=4096)
 def is_local(host: str) -> bool:
     """Return whether a host is on this machine or in a private network, by its name or address."""

@@ -1,8 +1,8 @@
 //! Who calls whom: which programs of this network namespace open connections to which, and what is
 //! spoken on them.
 //!
-//! A new connection is seen by its SYN. The kernel's table of sockets, which is read ten times a
-//! second, has those that were open before and those whose SYN was lost. A connection belongs to the
+//! A new connection is seen by its SYN. Connections that were open before, or whose SYN was lost, are in
+//! the kernel's table of sockets, which this reads ten times a second. A connection belongs to the
 //! process that holds its socket; if it is closed before that process is found, its owner stays
 //! unknown. Its first bytes show the protocol; none of them are kept.
 //!

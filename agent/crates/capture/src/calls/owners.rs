@@ -1,7 +1,8 @@
 //! Which process holds a socket (proc_pid_fd(5)).
 //!
-//! The kernel does not say whose a socket is: the lists of descriptors of processes are searched for
-//! it. A list of thousands takes some ten milliseconds, so each kind of search has a [`Budget`].
+//! The kernel does not say which process holds a socket, so this searches the processes' lists of
+//! descriptors. A list of thousands takes some ten milliseconds, so each kind of search has a
+//! [`Budget`].
 
 use super::budget::Budget;
 use anyhow::{Context, Result};
@@ -93,7 +94,7 @@ impl Owners {
     }
 }
 
-/// Whom to ask, and in which order.
+/// The processes whose lists are searched, and in which order.
 struct Processes {
     namespace: PathBuf,
     /// Who had sockets last, the latest first.
@@ -114,13 +115,10 @@ impl Processes {
 
     /// Asks all who are not among the recent ones.
     fn ask_others(&mut self, search: &mut Search, budget: &mut Budget) {
-        if search.is_over() {
+        if search.is_over() || !search.may_go_on(budget) {
             return;
         }
-        let mut others: Vec<i32> = all().filter(|pid| !self.recent.contains(pid)).collect();
-        others.sort_unstable();
-        let first = others.partition_point(|&pid| pid < self.resume_at);
-        others.rotate_left(first);
+        let others = budget.pay_for(|| self.others());
         for pid in others {
             if search.is_over() {
                 return;
@@ -135,6 +133,15 @@ impl Processes {
                 }
             });
         }
+    }
+
+    /// All who are not among the recent ones, from where the last search was cut.
+    fn others(&self) -> Vec<i32> {
+        let mut others: Vec<i32> = all().filter(|pid| !self.recent.contains(pid)).collect();
+        others.sort_unstable();
+        let first = others.partition_point(|&pid| pid < self.resume_at);
+        others.rotate_left(first);
+        others
     }
 
     /// Those in other namespaces are asked in vain, but for the one that started this: it may have
@@ -183,4 +190,25 @@ fn lineage(pid: i32) -> Vec<i32> {
     let above = |&pid: &i32| Process::new(pid).and_then(|it| it.stat()).ok().map(|it| it.ppid);
     let line = std::iter::successors(Some(pid), above);
     line.take_while(|&pid| pid > 1).take(DEEPEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// To list all processes takes a while, too.
+    #[test]
+    fn a_search_without_a_budget_takes_no_time() {
+        let mut owners = Owners::new().expect("allowed");
+        while owners.for_others.is_left() {
+            let began_ns = thread_cpu_ns();
+            owners.for_others.pay_for(|| while thread_cpu_ns() - began_ns < 400_000_000 {});
+        }
+        let began_ns = thread_cpu_ns();
+        for _ in 0..2_000 {
+            assert!(owners.of_new(u64::MAX).is_cut, "nobody holds this socket");
+        }
+        let spent_ms = (thread_cpu_ns() - began_ns) / 1_000_000;
+        assert!(spent_ms < 100, "2,000 searches took {spent_ms} ms of CPU time");
+    }
 }

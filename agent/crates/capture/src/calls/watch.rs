@@ -202,8 +202,7 @@ impl Watch {
         self.crowded_out.max(self.most_beyond)
     }
 
-    /// Connections whose owner is not known because the search for it was cut: it would have taken
-    /// more of the machine's time than it may.
+    /// Connections without a known owner, as the search for it was cut to keep within its budget.
     pub(super) fn unattributed(&self) -> u64 {
         let open = self.flows.values().filter(|flow| flow.is_unattributed()).count();
         self.unattributed + open as u64

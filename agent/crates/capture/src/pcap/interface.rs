@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use pcap_parser::{InterfaceDescriptionBlock, LegacyPcapBlock, PcapHeader};
-use tierlab_dissect::{Frame, LinkType};
+use tierlab_dissect::{CapturedFrame, LinkType};
 
 /// Timestamps are microseconds where a file does not say otherwise.
 const DEFAULT_UNITS_PER_SECOND: u64 = 1_000_000;
@@ -47,10 +47,10 @@ impl Interface {
     }
 
     /// A frame that was captured on it.
-    pub(super) fn frame<'a>(&self, bytes: &'a [u8], wire_length: u32) -> Frame<'a> {
+    pub(super) fn frame<'a>(&self, bytes: &'a [u8], wire_length: u32) -> CapturedFrame<'a> {
         // Writers that know only what they captured say less, or 0.
         let wire_length = bytes.len().max(wire_length as usize);
-        Frame { link: self.link, wire_length, bytes }
+        CapturedFrame { link: self.link, wire_length, bytes }
     }
 
     /// A time in its units, in nanoseconds.

@@ -93,7 +93,7 @@ impl Open {
             }
             Some(&PING) => "PING",
             Some(&SHUTDOWN) => "SHUTDOWN",
-            // A body whose request was not seen.
+            // The request of this body was not captured.
             _ => "BODY",
         })
     }

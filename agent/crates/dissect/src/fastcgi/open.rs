@@ -145,7 +145,7 @@ fn grew(
                 asked.params.clear();
             }
             let may_be_request = asked.params_are_cut || params::are_request(&asked.params);
-            *spare = self::asked(exchange, cx);
+            *spare = read_params(exchange, cx);
             was_due && may_be_request
         }
         (STDIN, false) => {
@@ -162,7 +162,7 @@ fn grew(
 }
 
 /// Reads the parameters, which are all there now. Gives their buffer, empty.
-fn asked(exchange: &mut Exchange<Asked>, cx: &mut Context<'_>) -> Vec<u8> {
+fn read_params(exchange: &mut Exchange<Asked>, cx: &mut Context<'_>) -> Vec<u8> {
     let mut bytes = std::mem::take(&mut exchange.detail.params);
     let params = params::read(&bytes);
     let shared = &mut *cx.shared;

@@ -39,7 +39,7 @@ fn udp_around(port: u16, inside: &[u8]) -> Vec<u8> {
 }
 
 fn parse(link: LinkType, bytes: &[u8]) -> Parsed<'_> {
-    Frame::whole(link, bytes).parse()
+    CapturedFrame::whole(link, bytes).parse()
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_cut_frame_of_more_than_64_kib_has_its_length_on_the_wire() {
     let mut ip = ip_packet(&[b'x'; 1000]);
     ip[2..4].fill(0);
     let bytes = &ethernet(0x0800, &ip)[..154];
-    let frame = Frame { link: LinkType::Ethernet, wire_length: 14 + 40 + 150_000, bytes };
+    let frame = CapturedFrame { link: LinkType::Ethernet, wire_length: 14 + 40 + 150_000, bytes };
     let Parsed::Segment(segment) = frame.parse() else { panic!("a segment") };
     assert_eq!((segment.payload.len(), segment.length), (100, 150_000));
 }

@@ -223,52 +223,6 @@ fn a_body_that_comes_after_the_reply_is_no_request() {
     assert_eq!(results.kinds(Client), expected);
 }
 
-/// Content of which a packet begins as a request does.
-fn look_alike() -> Vec<u8> {
-    get("/secret", "")
-}
-
-#[test]
-fn content_that_looks_like_a_request_is_none_if_the_client_goes_on() {
-    for goes_on in [&b"more content"[..], &body(b"more"), &look_alike(), b"\x12\x34\x7f\xff"] {
-        let mut it = Conversation::silent(&app(), 50_000, 0);
-        it.say(Client, b"the rest of some content");
-        it.send(Client, &look_alike());
-        it.send(Client, goes_on);
-        it.send(Client, b"the last of it");
-        it.say(ServerSide, &reply(3));
-        it.say(Client, &forward(2, "0"));
-        let end = it.say(ServerSide, &reply(3));
-        let results = results(&it);
-        assert_eq!(results.labels(), ["GET /rubbos/servlet/StoreComment"], "{goes_on:?}");
-        assert_eq!(results.visits[0].departure_ns, Some(end));
-    }
-}
-
-#[test]
-fn content_that_looks_like_a_request_is_none_if_the_server_only_asks_for_more() {
-    let mut it = Conversation::silent(&app(), 50_000, 0);
-    it.say(Client, b"the rest of some content");
-    it.say(Client, &look_alike());
-    it.say(ServerSide, GET_BODY);
-    it.say(Client, &body(b"more"));
-    it.say(ServerSide, &reply(3));
-    assert_eq!(results(&it).labels(), [""; 0]);
-}
-
-#[test]
-fn what_looks_like_a_request_is_content_while_a_request_has_no_reply() {
-    let mut it = Conversation::open(&app(), 50_000, 0);
-    it.say(Client, &forward(4, "9000"));
-    it.send(Client, &body(&[b'x'; 4_000])[..2_000]);
-    it.lose(Client, &[b'x'; 6_000]);
-    it.send(Client, &look_alike());
-    let end = it.say(ServerSide, &reply(3));
-    let results = results(&it);
-    assert_eq!(results.labels(), ["POST /rubbos/servlet/StoreComment"]);
-    assert_eq!(results.visits[0].departure_ns, Some(end));
-}
-
 /// Its own length and the first bytes of its data read as a type, a method and all that follows them.
 #[test]
 fn a_body_that_reads_as_a_request_is_a_body_where_one_is_due() {

@@ -16,7 +16,7 @@ const BEGIN: u8 = 1;
 const ABORT: u8 = 2;
 const END: u8 = 3;
 pub const PARAMS: u8 = 4;
-const STDIN: u8 = 5;
+pub const STDIN: u8 = 5;
 pub const STDOUT: u8 = 6;
 const STDERR: u8 = 7;
 const GET_VALUES: u8 = 9;
@@ -39,7 +39,7 @@ pub fn begin(id: u16) -> Vec<u8> {
     record(BEGIN, id, &[0, 1, 1, 0, 0, 0, 0, 0])
 }
 
-fn pairs(params: &[(&str, &str)]) -> Vec<u8> {
+pub fn pairs(params: &[(&str, &str)]) -> Vec<u8> {
     let length = |length: usize| match length {
         0..=127 => vec![length as u8],
         _ => (length as u32 | 1 << 31).to_be_bytes().to_vec(),
@@ -254,71 +254,6 @@ fn a_conversation_is_taken_up_in_the_middle() {
     it.say(Client, &get(1, "/a", ""));
     let end = it.say(ServerSide, &reply(1, 50));
     assert_eq!(results(&it).visits[0].departure_ns, Some(end));
-}
-
-#[test]
-fn content_that_looks_like_a_request_is_none_if_the_client_goes_on() {
-    let look_alike = get(1, "/secret", "");
-    let of_another = record(STDIN, 2, b"more");
-    for goes_on in [&b"more content"[..], &record(STDIN, 1, b""), &look_alike, &of_another] {
-        let mut it = Conversation::silent(&php(), 50_000, 0);
-        it.say(Client, b"the rest of some content");
-        it.send(Client, &look_alike);
-        it.send(Client, goes_on);
-        it.send(Client, b"the last of it");
-        it.say(ServerSide, &reply(1, 3));
-        it.say(Client, &get(1, "/a", ""));
-        let end = it.say(ServerSide, &reply(1, 3));
-        let results = results(&it);
-        assert_eq!(results.labels(), ["GET /a"], "{goes_on:?}");
-        assert_eq!(results.visits[0].departure_ns, Some(end));
-    }
-}
-
-/// The look-alike has an end of its own, and content ends with another.
-#[test]
-fn a_whole_look_alike_at_the_end_of_content_is_none() {
-    let mut it = Conversation::silent(&php(), 50_000, 0);
-    it.say(Client, b"the rest of some content");
-    it.send(Client, &get(1, "/secret", ""));
-    it.say(Client, &record(STDIN, 1, b""));
-    it.say(ServerSide, &reply(1, 3));
-    assert_eq!(results(&it).labels(), [""; 0]);
-}
-
-#[test]
-fn content_that_looks_like_a_request_is_none_if_the_server_answers_another() {
-    let mut it = Conversation::silent(&php(), 50_000, 0);
-    it.say(Client, b"the rest of some content");
-    it.say(Client, &get(7, "/secret", ""));
-    it.say(ServerSide, &reply(1, 3));
-    assert_eq!(results(&it).labels(), [""; 0]);
-}
-
-#[test]
-fn parameters_that_are_no_whole_pairs_make_no_request_after_a_loss() {
-    for parameters in [&b"some text"[..], &pairs(&[("SCRIPT_NAME", "/secret")])] {
-        let mut it = Conversation::silent(&php(), 50_000, 0);
-        it.say(Client, b"the rest of some content");
-        let head = [begin(1), record(PARAMS, 1, parameters), record(PARAMS, 1, b"")].concat();
-        it.say(Client, &[head, record(STDIN, 1, b"")].concat());
-        it.say(ServerSide, &reply(1, 3));
-        assert_eq!(results(&it).labels(), [""; 0]);
-    }
-}
-
-#[test]
-fn requests_side_by_side_after_a_loss_are_requests_once_one_is_answered() {
-    let mut it = Conversation::silent(&php(), 50_000, 0);
-    it.say(Client, b"the rest of some content");
-    let [one, two] = [get(1, "/one", ""), get(2, "/two", "")];
-    it.send(Client, &[&one[..], &two[..40]].concat());
-    it.send(Client, &two[40..]);
-    let two_ends = it.say(ServerSide, &reply(2, 3));
-    let one_ends = it.say(ServerSide, &reply(1, 3));
-    let results = results(&it);
-    let seen: Vec<_> = results.visits.iter().map(|it| (&it.label[..], it.departure_ns)).collect();
-    assert_eq!(seen, [("GET /two", Some(two_ends)), ("GET /one", Some(one_ends))]);
 }
 
 #[test]

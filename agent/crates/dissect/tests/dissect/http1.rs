@@ -345,28 +345,6 @@ fn content_that_the_server_asks_for_or_the_client_does_not_hold_back_is_content(
     }
 }
 
-/// A connection that is seen from the middle of some content that looks like requests.
-#[test]
-fn content_that_goes_on_is_no_request() {
-    let mut it = Conversation::silent(&web(), 50_000, 0);
-    for _ in 0..3 {
-        it.say(Client, b"GET /secret HTTP/1.1\r\nHost: secret\r\n\r\n");
-    }
-    it.say(Client, b"the end");
-    it.say(ServerSide, OK);
-    it.say(Client, GET);
-    it.say(ServerSide, OK);
-    assert_eq!(results(&it).labels(), ["GET /a/{id}"]);
-}
-
-#[test]
-fn what_looks_like_a_request_and_is_never_answered_is_none() {
-    let mut it = Conversation::silent(&web(), 50_000, 0);
-    it.say(Client, b"the rest of some content");
-    it.say(Client, b"GET /secret HTTP/1.1\r\nHost: secret\r\n\r\n");
-    assert_eq!(results(&it).labels(), [""; 0]);
-}
-
 #[test]
 fn heads_are_read_as_browsers_servers_and_proxies_read_them() {
     let many = "X-Field: y\r\n".repeat(150);

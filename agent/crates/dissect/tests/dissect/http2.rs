@@ -23,7 +23,7 @@ const PUSH_PROMISE: u8 = 5;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
-const CONTINUATION: u8 = 9;
+pub const CONTINUATION: u8 = 9;
 
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
@@ -60,7 +60,7 @@ pub fn kept(name: &str, value: &str) -> Vec<u8> {
 }
 
 /// The field that was put into the table last, or so many before it.
-fn known(before_newest: u8) -> Vec<u8> {
+pub fn known(before_newest: u8) -> Vec<u8> {
     vec![0x80 | (62 + before_newest)]
 }
 
@@ -92,7 +92,7 @@ pub fn begin(it: &mut Conversation) {
     it.say(Client, &frame(SETTINGS, 1, 0, b""));
 }
 
-fn begun() -> Conversation {
+pub fn begun() -> Conversation {
     let mut it = Conversation::open(&service(), 50_000, 0);
     begin(&mut it);
     it
@@ -301,64 +301,6 @@ fn a_conversation_is_taken_up_in_the_middle() {
     let end = it.say(ServerSide, &reply(1_001, 50));
     let visit = &results(&it).visits[0];
     assert_eq!((&visit.label[..], visit.departure_ns), ("GET /a", Some(end)));
-}
-
-#[test]
-fn content_that_looks_like_a_request_is_none_if_the_client_goes_on() {
-    let look_alike = get(1_001, "/secret", "");
-    for goes_on in [&b"more content"[..], &frame(CONTINUATION, 0xff, 1_001, b"x"), b"\0\0\x05"] {
-        let mut it = Conversation::silent(&service(), 50_000, 0);
-        it.say(Client, b"the rest of some content");
-        it.send(Client, &look_alike);
-        it.send(Client, goes_on);
-        it.send(Client, b"the last of it");
-        it.say(ServerSide, &reply(1_001, 3));
-        it.say(Client, &get(1_003, "/a", ""));
-        let end = it.say(ServerSide, &reply(1_003, 3));
-        let results = results(&it);
-        assert_eq!(results.labels(), ["GET /a"], "{goes_on:?}");
-        assert_eq!(results.visits[0].departure_ns, Some(end));
-    }
-}
-
-#[test]
-fn content_that_looks_like_a_request_is_none_if_the_server_answers_another() {
-    let mut it = Conversation::silent(&service(), 50_000, 0);
-    it.say(Client, b"the rest of some content");
-    it.say(Client, &get(9_999, "/secret", ""));
-    it.say(ServerSide, &reply(1_001, 3));
-    it.lose(Client, b"the last of it");
-    it.ack(ServerSide);
-    // Its number was none that was ever used.
-    it.say(Client, &get(1_003, "/a", ""));
-    it.say(ServerSide, &reply(1_003, 3));
-    assert_eq!(results(&it).labels(), ["GET /a"]);
-}
-
-#[test]
-fn fields_of_content_that_looked_like_a_request_are_in_no_table() {
-    let mut it = Conversation::silent(&service(), 50_000, 0);
-    it.say(Client, b"the rest of some content");
-    let secret = [kept(":path", "/secret"), literals(&[(":method", "GET")])].concat();
-    it.send(Client, &frame(HEADERS, WHOLE, 1, &secret));
-    it.send(Client, b"the last of it");
-    it.say(ServerSide, &reply(1, 3));
-    let known = [literals(&[(":method", "GET")]), known(0)].concat();
-    it.say(Client, &frame(HEADERS, WHOLE, 3, &known));
-    it.say(ServerSide, &reply(3, 3));
-    assert_eq!(results(&it).labels(), ["(incomplete)"]);
-}
-
-#[test]
-fn streams_side_by_side_after_a_loss_are_streams_once_one_is_answered() {
-    let mut it = begun();
-    it.lose(Client, &get(1, "/lost", ""));
-    it.say(Client, &[get(3, "/one", ""), get(5, "/two", "")].concat());
-    let two_ends = it.say(ServerSide, &reply(5, 3));
-    let one_ends = it.say(ServerSide, &reply(3, 3));
-    let results = results(&it);
-    let seen: Vec<_> = results.visits.iter().map(|it| (&it.label[..], it.departure_ns)).collect();
-    assert_eq!(seen, [("GET /two", Some(two_ends)), ("GET /one", Some(one_ends))]);
 }
 
 #[test]

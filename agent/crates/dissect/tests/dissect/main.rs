@@ -9,6 +9,7 @@ mod hostile;
 mod http1;
 mod http2;
 mod long_statements;
+mod look_alikes;
 mod memcached;
 mod mysql;
 mod mysql_bytes;

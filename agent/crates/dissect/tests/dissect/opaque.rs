@@ -8,21 +8,20 @@ use crate::support::{Conversation, dissect, server};
 use tierlab_dissect::Side::{Client, Server as ServerSide};
 use tierlab_dissect::{EventKind, Protocol};
 
-/// A part of the server's log, and the standby's word how far it got.
-fn log() -> [Vec<u8>; 2] {
-    [message(b'd', &[b"w", &[7; 40][..]].concat()), message(b'd', &[b"r", &[0; 33][..]].concat())]
+/// Parts of the server's log, and after each the standby's message how far it got.
+fn replicate(it: &mut Conversation) {
+    for _ in 0..3 {
+        it.say(ServerSide, &message(b'd', &[b"w", &[7; 40][..]].concat()));
+        it.say(Client, &message(b'd', &[b"r", &[0; 33][..]].concat()));
+    }
 }
 
 #[test]
-fn a_standby_is_answered_and_then_replicates() {
+fn start_replication_has_a_reply_and_what_follows_is_opaque() {
     let mut it = logged_in_conversation();
     it.say(Client, &query("START_REPLICATION SLOT \"s\" LOGICAL 0/0"));
     let end = it.say(ServerSide, &message(b'W', b"\0\0\0"));
-    for _ in 0..3 {
-        let [part, word] = log();
-        it.say(ServerSide, &part);
-        it.say(Client, &word);
-    }
+    replicate(&mut it);
     let results = results(&it);
     assert_eq!(results.happened(), [EventKind::Opaque { reason: "replication" }]);
     assert_eq!(ends(&results), [Some(end)]);
@@ -30,20 +29,16 @@ fn a_standby_is_answered_and_then_replicates() {
 }
 
 #[test]
-fn a_standby_is_known_from_its_middle() {
+fn replication_is_recognised_from_a_connections_middle() {
     let mut it = Conversation::silent(&db(), 50_000, 0);
-    for _ in 0..3 {
-        let [part, word] = log();
-        it.say(Client, &word);
-        it.say(ServerSide, &part);
-    }
+    replicate(&mut it);
     let results = results(&it);
     assert_eq!(results.happened(), [EventKind::Opaque { reason: "replication" }]);
     assert_eq!(results.labels(), [""; 0]);
 }
 
 #[test]
-fn compression_is_known_from_a_connections_middle() {
+fn compression_is_recognised_from_a_connections_middle() {
     let database = server("db.1", Protocol::Mysql, 6, false);
     let short = |payload: Vec<u8>| {
         let packet = mysql_bytes::packet(0, &payload);
@@ -70,7 +65,7 @@ fn compression_is_known_from_a_connections_middle() {
 }
 
 #[test]
-fn encryption_is_known_from_a_connections_middle() {
+fn encryption_is_recognised_from_a_connections_middle() {
     let record = |length: u8| [&[23, 3, 3, 0, length][..], &vec![0x5a; length.into()]].concat();
     for protocol in [
         Protocol::Http1,

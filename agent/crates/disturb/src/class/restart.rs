@@ -81,7 +81,7 @@ impl Disturbance for Restarting {
 impl Restarting {
     fn restart(&mut self) -> Result<()> {
         self.ended = workers(self.main)?;
-        let sent = self.main.signal(self.signal).context("the server cannot be told")?;
+        let sent = self.main.signal(self.signal).context("cannot send the signal to the server")?;
         ensure!(sent, "the server's main process, {}, has ended", self.main.pid);
         self.restarts += 1;
         Ok(())
@@ -100,7 +100,7 @@ mod tests {
     use crate::process::tests::{end_unharmed, successor};
 
     #[test]
-    fn a_process_that_took_the_number_of_the_servers_main_one_is_not_told() {
+    fn a_process_that_took_the_number_of_the_servers_main_one_gets_no_signal() {
         let (child, main) = successor();
         let ended = BTreeSet::new();
         let mut restarting = Restarting { main, signal: libc::SIGKILL, ended, restarts: 0 };
